@@ -1,0 +1,147 @@
+"""The answer to one search: what was found, why, and what it costs to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from reasoningbank.domain.identity import new_id
+from reasoningbank.domain.memory import Memory, Outcome, State
+
+CONTENT_LEG = "content"
+"""The dense leg over title and content."""
+DESCRIPTION_LEG = "description"
+"""The dense leg over the description: when the memory applies."""
+LEXICAL_LEG = "lexical"
+"""BM25 over all text and tags."""
+DENSE_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG)
+LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What a memory must be to be considered; applied inside every leg, before its best are taken.
+
+    Attributes:
+        outcome: Only this outcome.
+        tags: All of these tags.
+        states: Any of these states.
+        category: Only this category.
+        min_confidence: At least this confidence.
+        below_confidence: Less than this confidence.
+        created_after, created_before: Creation time, inclusive and exclusive.
+    """
+
+    outcome: Outcome | None = None
+    tags: tuple[str, ...] = ()
+    states: tuple[State, ...] = ("active", "candidate")
+    category: str | None = None
+    min_confidence: float | None = None
+    below_confidence: float | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leg:
+    """Where one memory stood in one leg: rank from 1, and the leg's own score (cosine, or BM25)."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One memory of an answer, with the reason it is there.
+
+    Attributes:
+        memory: The memory as it is now.
+        relevance: How well it fits the query, from 0 to 1, independent of confidence.
+        legs: Rank and score in every leg that found it.
+        unproven: Whether it is below the confidence asked for and was drawn by Thompson sampling (DESIGN D6).
+        duplicates: Ids of memories with the same text that this hit stands for.
+    """
+
+    memory: Memory
+    relevance: float
+    legs: Mapping[str, Leg]
+    unproven: bool = False
+    duplicates: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def title(self) -> str:
+        """The memory's title."""
+        return self.memory.title
+
+    @property
+    def description(self) -> str:
+        """When the memory applies."""
+        return self.memory.description
+
+    @property
+    def content(self) -> str:
+        """What to do, or what to avoid."""
+        return self.memory.content
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether it is a strategy or an anti-pattern."""
+        return self.memory.outcome
+
+    @property
+    def confidence(self) -> float:
+        """The memory's confidence when the search ran."""
+        return self.memory.confidence
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The memory's tags."""
+        return self.memory.tags
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 90 % credible interval of the confidence."""
+        return self.memory.belief.interval()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The answer to one search.
+
+    Attributes:
+        memories: Proven hits, best first.
+        unproven: Hits below the confidence asked for, offered so that they can be tested.
+        query: The query, secrets removed.
+        session: The session the delivery counts for.
+        embedder: Name of the embedder that was used.
+        tokens: Tokens of all texts delivered.
+        message: One sentence: what was found, or that nothing relevant is known.
+        warnings: What could not be done, for example logging the delivery on a full disk.
+    """
+
+    memories: tuple[Hit, ...] = ()
+    unproven: tuple[Hit, ...] = ()
+    query: str = ""
+    session: str = ""
+    embedder: str = ""
+    tokens: int = 0
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    id: str = field(default_factory=new_id)
+
+    @property
+    def count(self) -> int:
+        """How many proven memories were found."""
+        return len(self.memories)
+
+    @property
+    def delivered(self) -> tuple[Hit, ...]:
+        """Everything that was shown, proven first."""
+        return self.memories + self.unproven

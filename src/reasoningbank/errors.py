@@ -1,0 +1,259 @@
+"""Every error of ReasoningBank, in one tree.
+
+* BankError
+  + InvalidInput (ValueError)
+    - InvalidMemory
+      . EmptyTitle
+      . EmptyContent
+      . InvalidOutcome
+      . InvalidConfidence
+    - EmptyProjectId
+    - EmptyMemoryId
+    - EmptyQuery
+    - NegativeLimit
+    - NegativeOffset
+    - TextTooLong
+  + NotFound (LookupError)
+    - MemoryNotFound
+  + PolicyError
+    - MissingTenantError
+    - ScopeViolation
+  + StoreError
+    - StoreBusy
+    - StoreFull
+    - StoreCorrupt
+    - StoreTooNew
+    - StoreUnavailable
+    - StoreClosed
+  + ModelError
+    - ModelMissing
+    - ModelMismatch
+  + ConfigurationError
+
+An error says what happened and to what; its ``hint`` says what to do next. Nothing was stored when one is raised.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class BankError(Exception):
+    """The root: catch this to catch everything ReasoningBank raises on purpose.
+
+    Attributes:
+        hint: What to do next, as a sentence.
+        code: A stable, machine-readable name of the class of error.
+        exit_code: The exit status of the command line for this class.
+    """
+
+    default_hint: ClassVar[str] = "Run `rbank doctor` to see the state of the bank."
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint if hint is not None else self.default_hint
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class InvalidInput(BankError, ValueError):
+    """An argument is not usable; nothing was changed."""
+
+    default_hint = "Correct the argument and call again."
+    code = "invalid_input"
+    exit_code = 2
+
+
+class InvalidMemory(InvalidInput):
+    """The memory as a whole is missing or breaks a rule (seed 004 ``ErrInvalidMemory``)."""
+
+    default_hint = "Give a title, a content and an outcome of 'success' or 'failure'."
+    code = "invalid_memory"
+
+
+class EmptyTitle(InvalidMemory):
+    """The title has no visible character (seed 004 ``ErrEmptyTitle``)."""
+
+    default_hint = "Give a title that names the situation, for example 'Retry flaky network calls'."
+    code = "empty_title"
+
+
+class EmptyContent(InvalidMemory):
+    """The content has no visible character (seed 004 ``ErrEmptyContent``)."""
+
+    default_hint = "Give a content that says what to do or what to avoid."
+    code = "empty_content"
+
+
+class InvalidOutcome(InvalidMemory):
+    """The outcome is neither success nor failure (seed 004 ``ErrInvalidOutcome``)."""
+
+    default_hint = "Use exactly 'success' or 'failure'."
+    code = "invalid_outcome"
+
+
+class InvalidConfidence(InvalidMemory):
+    """A confidence is not a number in [0, 1] (seed 004 ``ErrInvalidConfidence``)."""
+
+    default_hint = "Use a number from 0.0 to 1.0."
+    code = "invalid_confidence"
+
+
+class EmptyProjectId(InvalidInput):
+    """No project was named and none could be derived (seed 004 ``ErrEmptyProjectID``)."""
+
+    default_hint = "Pass project=..., --project, or start inside a project directory."
+    code = "empty_project_id"
+
+
+class EmptyMemoryId(InvalidInput):
+    """A memory id is empty (seed 004 ``ErrEmptyMemoryID``)."""
+
+    default_hint = "Pass the id that record or search returned."
+    code = "empty_memory_id"
+
+
+class EmptyQuery(InvalidInput):
+    """A search has no query."""
+
+    default_hint = "Describe the task or the problem in a few words."
+    code = "empty_query"
+
+
+class NegativeLimit(InvalidInput):
+    """A limit is below zero."""
+
+    default_hint = "Use a limit of zero or more."
+    code = "negative_limit"
+
+
+class NegativeOffset(InvalidInput):
+    """An offset is below zero."""
+
+    default_hint = "Use an offset of zero or more."
+    code = "negative_offset"
+
+
+class TextTooLong(InvalidInput):
+    """A text is longer than its field may be."""
+
+    default_hint = "Shorten the text: one strategy per memory."
+    code = "text_too_long"
+
+
+class NotFound(BankError, LookupError):
+    """The thing named does not exist in this scope."""
+
+    code = "not_found"
+    exit_code = 3
+
+
+class MemoryNotFound(NotFound):
+    """No memory of this id exists in the scope (seed 004 ``ErrMemoryNotFound``)."""
+
+    default_hint = "Check the id with `rbank list`; a deleted memory cannot be found again."
+    code = "memory_not_found"
+
+
+class PolicyError(BankError):
+    """The operation is understood and refused."""
+
+    code = "refused"
+    exit_code = 4
+
+
+class MissingTenantError(PolicyError):
+    """No tenant is known, so no operation may run (seed 000 ``ErrMissingTenant``; fails closed)."""
+
+    default_hint = "Pass tenant=..., --tenant, or set REASONINGBANK_TENANT."
+    code = "missing_tenant"
+
+
+class ScopeViolation(PolicyError):
+    """The operation would reach into another tenant's or project's bank."""
+
+    default_hint = "Open the bank with the tenant and project that own it."
+    code = "scope_violation"
+
+
+class StoreError(BankError):
+    """The store could not do what was asked."""
+
+    code = "store_error"
+    exit_code = 5
+
+
+class StoreBusy(StoreError):
+    """Another process held the bank's write lock for longer than the limit."""
+
+    default_hint = "Try again; `rbank doctor` names the process that holds the lock."
+    code = "store_busy"
+
+
+class StoreFull(StoreError):
+    """The disk or quota is full; reads go on, nothing acknowledged was lost."""
+
+    default_hint = "Free disk space, then repeat the call: it was not stored."
+    code = "store_full"
+
+
+class StoreCorrupt(StoreError):
+    """The file does not hold what was written to it; it was left as it is."""
+
+    default_hint = "Keep the file, then restore the newest backup with `rbank restore`."
+    code = "store_corrupt"
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer version of ReasoningBank."""
+
+    default_hint = "Upgrade reasoningbank; this version will not touch the file."
+    code = "store_too_new"
+
+
+class StoreUnavailable(StoreError):
+    """The place where the bank lives cannot be reached, read or written."""
+
+    default_hint = "Check the path, its permissions and REASONINGBANK_HOME."
+    code = "store_unavailable"
+
+
+class StoreClosed(StoreError):
+    """The bank was closed before this call."""
+
+    default_hint = "Open the bank again with Bank.open(...)."
+    code = "store_closed"
+
+
+class ModelError(BankError):
+    """An embedding or language model did not answer usefully."""
+
+    default_hint = "Check the model's configuration with `rbank doctor`."
+    code = "model_error"
+    exit_code = 6
+
+
+class ModelMissing(ModelError):
+    """The model or the package that carries it is not installed, or is not the file it claims to be."""
+
+    default_hint = "Install reasoningbank again, or choose another embedder by name."
+    code = "model_missing"
+
+
+class ModelMismatch(ModelError):
+    """Vectors of one model meet a bank whose vectors come from another."""
+
+    default_hint = "Open the bank with the embedder it was built with, or re-embed it with `rbank doctor --reembed`."
+    code = "model_mismatch"
+
+
+class ConfigurationError(BankError):
+    """A setting is unknown, unreadable or contradicts another."""
+
+    default_hint = "Check the REASONINGBANK_* variables and the settings file."
+    code = "configuration_error"
+    exit_code = 2

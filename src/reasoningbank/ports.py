@@ -1,0 +1,280 @@
+"""The whole seam on one screen: what an adapter must do, and nothing else.
+
+A ``Storage`` is a place with many banks; a ``Store`` is everything inside ONE scope, so that no query can reach into
+another. Reads go straight to the store; everything that belongs together is written inside one ``Transaction``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import Filter, Recall
+from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+
+Vector = NDArray[numpy.float32]
+"""One embedding of unit length."""
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """The current time, timezone-aware, UTC."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors whose inner product is their similarity."""
+
+    @property
+    def name(self) -> str:
+        """The name a user chooses it by and sees in every answer."""
+
+    @property
+    def model_id(self) -> str:
+        """Identifies the vector space: vectors of different model ids are never compared."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        """Vectors of questions: shape (len(texts), dimension), float32, unit rows."""
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        """Vectors of texts to be found: shape (len(texts), dimension), float32, unit rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """What is derived from a memory and stored with it.
+
+    Attributes:
+        text: Analysed words for the lexical leg.
+        model_id: The vector space of the vectors.
+        vectors: One unit vector per dense leg that the memory has text for.
+    """
+
+    text: str
+    model_id: str
+    vectors: Mapping[str, Vector]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One memory's score in one leg."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalTerm:
+    """One term of a query: how many of the bank's memories contain it (0: nothing to match)."""
+
+    text: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalMatches:
+    """The lexical leg's answer: hits by descending BM25, and what its terms are worth in this bank.
+
+    Attributes:
+        hits: At most as many as asked for, best first; scores are positive.
+        terms: The query's terms that are not stop words.
+        documents: How many memories the bank's text index holds.
+    """
+
+    hits: tuple[Scored, ...] = ()
+    terms: tuple[LexicalTerm, ...] = ()
+    documents: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Durable background work, stored in the transaction that made it necessary.
+
+    Attributes:
+        kind: What to do.
+        key: Idempotency key: a second job of the same kind and key is not stored.
+        due: Not before this time.
+    """
+
+    kind: str
+    key: str
+    due: datetime
+    payload: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A directed relation between two memories."""
+
+    source: str
+    target: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightChange:
+    """One entry of the weights' history: the weights after a rating."""
+
+    at: datetime
+    weights: ProjectWeights
+    signal_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreReport:
+    """What a check of a store found.
+
+    Attributes:
+        engine: Name and version of the engine.
+        location: Where it lives, for a person.
+        schema: Version of the schema.
+        sizes: Bytes per part.
+        problems: One sentence per defect; empty when everything is in order.
+    """
+
+    engine: str
+    location: str
+    schema: int
+    sizes: Mapping[str, int]
+    problems: tuple[str, ...]
+
+
+class StoreReader(Protocol):
+    """Reads of one scope; inside a transaction they see its own writes."""
+
+    def get(self, memory_id: str) -> Memory:
+        """The memory; raises MemoryNotFound."""
+
+    def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
+        """Memories in the order they were stored; limit 0 means all."""
+
+    def count(self, condition: Filter) -> int:
+        """How many memories meet the condition."""
+
+    def same_text(self, fingerprint: bytes) -> Sequence[str]:
+        """Ids of memories with this fingerprint, oldest first."""
+
+    def signals(self, memory_id: str, *, since: datetime | None = None) -> Sequence[Signal]:
+        """Individual signals strictly newer than ``since``, oldest first."""
+
+    def aggregate(self, memory_id: str) -> SignalAggregate:
+        """Rolled-up counts; all zero when nothing was rolled up."""
+
+    def weights(self) -> ProjectWeights:
+        """The project's current weights; the priors when nothing was learned."""
+
+    def revisions(self, memory_id: str) -> Sequence[Memory]:
+        """The memory's earlier versions, oldest first."""
+
+    def links(self, memory_id: str) -> Sequence[Link]:
+        """Relations from or to the memory."""
+
+
+class Transaction(StoreReader, Protocol):
+    """Writes of one scope that become visible together or not at all."""
+
+    def insert(self, memory: Memory, indexed: Indexed) -> None:
+        """Stores a new memory with everything derived from it."""
+
+    def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
+        """Replaces a memory; with ``indexed`` also what is derived; with ``revision`` the old version is kept."""
+
+    def delete(self, memory_id: str) -> None:
+        """Erases the memory and all that hangs on it; raises MemoryNotFound."""
+
+    def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
+        """Stores a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
+
+    def set_weights(self, change: WeightChange) -> None:
+        """Replaces the weights and appends to their history."""
+
+    def roll_up(self, cutoff: datetime, at: datetime) -> int:
+        """Moves signals older than the cutoff into aggregates; returns how many."""
+
+    def log_recall(self, recall: Recall) -> None:
+        """Keeps what a search delivered: items, ranks, scores, tokens."""
+
+    def link(self, link: Link) -> None:
+        """Stores a relation; a second time changes nothing."""
+
+    def enqueue(self, job: Job) -> bool:
+        """Stores a job; False when one of its kind and key is waiting already."""
+
+    def finish(self, job: Job) -> None:
+        """Removes a job that was done."""
+
+
+class Store(StoreReader, Protocol):
+    """Everything that belongs to one scope. Safe to use from several threads."""
+
+    @property
+    def scope(self) -> Scope:
+        """The scope it holds, fixed for its life."""
+
+    @property
+    def model_id(self) -> str | None:
+        """The vector space of the stored vectors; None when there are none yet."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """One atomic, durable unit of writes; an exception inside leaves no trace."""
+
+    def nearest(self, leg: str, vector: Vector, condition: Filter, limit: int) -> Sequence[Scored]:
+        """The memories closest to the vector in a dense leg among those that meet the condition, best first."""
+
+    def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
+        """The inner product with each of these memories that has a vector in the leg."""
+
+    def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
+        """BM25 over analysed text among the memories that meet the condition."""
+
+    def vector(self, leg: str, memory_id: str) -> Vector | None:
+        """The stored vector of one memory in one leg."""
+
+    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        """The memories of these ids that exist."""
+
+    def weight_history(self) -> Sequence[WeightChange]:
+        """Every change of the weights, oldest first."""
+
+    def recalls(self, *, limit: int) -> Sequence[Recall]:
+        """The newest logged recalls, newest first; hits carry the memory as it is now."""
+
+    def jobs(self, *, due: datetime) -> Sequence[Job]:
+        """Jobs due at that time, oldest first."""
+
+    def check(self) -> StoreReport:
+        """Reads everything and reports every defect."""
+
+    def backup(self, target: Path) -> None:
+        """Writes a complete, consistent copy that ``Storage.restore`` accepts."""
+
+    def close(self) -> None:
+        """Releases what the store holds; a second time does nothing."""
+
+
+class Storage(Protocol):
+    """A place that holds one store per scope."""
+
+    def open(self, scope: Scope) -> Store:
+        """The scope's store, made when it does not exist."""
+
+    def scopes(self, tenant: str) -> Sequence[Scope]:
+        """The scopes of one tenant that exist here."""
+
+    def restore(self, scope: Scope, source: Path) -> None:
+        """Replaces the scope's store by a backup of the same scope; the old one is kept aside."""
