@@ -17,7 +17,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Filter, Recall
+from reasoningbank.domain.recall import Filter, Leg, Recall
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
 
@@ -136,6 +136,30 @@ class WeightChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecallEntry:
+    """One delivered item of a logged recall."""
+
+    memory_id: str
+    rank: int
+    unproven: bool
+    relevance: float
+    legs: Mapping[str, Leg]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallLog:
+    """What one search delivered, as it was logged; deleted memories are gone from it."""
+
+    id: str
+    at: datetime
+    query: str
+    session: str
+    embedder: str
+    tokens: int
+    entries: tuple[RecallEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreReport:
     """What a check of a store found.
 
@@ -251,8 +275,8 @@ class Store(StoreReader, Protocol):
     def weight_history(self) -> Sequence[WeightChange]:
         """Every change of the weights, oldest first."""
 
-    def recalls(self, *, limit: int) -> Sequence[Recall]:
-        """The newest logged recalls, newest first; hits carry the memory as it is now."""
+    def recalls(self, *, limit: int) -> Sequence[RecallLog]:
+        """The newest logged recalls, newest first; limit 0 means all."""
 
     def jobs(self, *, due: datetime) -> Sequence[Job]:
         """Jobs due at that time, oldest first."""

@@ -27,11 +27,7 @@ def beta_cumulative(x: float, alpha: float, beta: float) -> float:
     if x > (alpha + 1.0) / (alpha + beta + 2.0):
         return 1.0 - beta_cumulative(1.0 - x, beta, alpha)
     log_front = (
-        math.lgamma(alpha + beta)
-        - math.lgamma(alpha)
-        - math.lgamma(beta)
-        + alpha * math.log(x)
-        + beta * math.log1p(-x)
+        math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta) + alpha * math.log(x) + beta * math.log1p(-x)
     )
     return math.exp(log_front) / (alpha * _continued_fraction(x, alpha, beta))
 

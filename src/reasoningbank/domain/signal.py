@@ -86,8 +86,10 @@ class SignalAggregate:
 
     def add(self, signal: Signal) -> SignalAggregate:
         """The aggregate with one more signal counted and its frozen weight, when it has one, summed."""
-        counter = _counter(signal.type, positive=signal.positive)
-        counted = replace(self, **{counter: self.count(signal.type, positive=signal.positive) + 1})
+        counts: dict[str, int] = {
+            _counter(signal.type, positive=signal.positive): self.count(signal.type, positive=signal.positive) + 1
+        }
+        counted: SignalAggregate = replace(self, **counts)  # type: ignore[arg-type]  # the keys are the counters alone
         if signal.weight is None:
             return counted
         return replace(

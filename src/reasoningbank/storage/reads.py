@@ -1,0 +1,204 @@
+"""Everything that can be read from one bank file, inside a transaction or outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol, cast
+
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import Filter
+from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.errors import MemoryNotFound
+from reasoningbank.ports import Job, Link, RecallEntry, RecallLog, WeightChange
+from reasoningbank.storage.rows import (
+    COLUMN_COUNT,
+    MEMORY_COLUMNS,
+    Row,
+    Value,
+    condition_sql,
+    from_microseconds,
+    legs_from_json,
+    memory_from,
+    signal_from,
+    to_microseconds,
+    weights_from,
+)
+
+WEIGHT_COLUMNS = "explicit_alpha, explicit_beta, usage_alpha, usage_beta, outcome_alpha, outcome_beta"
+COUNT_COLUMNS = (
+    "explicit_positive, explicit_negative, usage_positive, usage_negative, outcome_positive, outcome_negative"
+)
+SIGNAL_COLUMNS = "s.id, m.id, s.type, s.positive, s.session, s.rater, s.at, s.weight"
+
+
+class Source(Protocol):
+    """Where the rows come from."""
+
+    @property
+    def project(self) -> str:
+        """The project of every memory."""
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        """All rows of one statement."""
+
+
+class Reads:
+    """The reading half of the Store port over a source of rows."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def get(self, memory_id: str) -> Memory:
+        found = self.many([memory_id])
+        if memory_id not in found:
+            raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self._source.project[:80]!r}")
+        return found[memory_id]
+
+    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        rows = self._source.run(
+            f"SELECT {MEMORY_COLUMNS}, checksum FROM memories "  # noqa: S608 - constant columns
+            "WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(memory_ids)),),
+        )
+        return {cast(str, row[0]): self._memory(row) for row in rows}
+
+    def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
+        where, values = condition_sql(condition)
+        rows = self._source.run(
+            f"SELECT {MEMORY_COLUMNS}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
+            f"WHERE {where} ORDER BY m.key LIMIT ? OFFSET ?",
+            (*values, limit or -1, offset),
+        )
+        return [self._memory(row) for row in rows]
+
+    def count(self, condition: Filter) -> int:
+        where, values = condition_sql(condition)
+        rows = self._source.run(f"SELECT count(*) FROM memories AS m WHERE {where}", values)  # noqa: S608 - constant
+        return cast(int, rows[0][0])
+
+    def same_text(self, fingerprint: bytes) -> Sequence[str]:
+        rows = self._source.run("SELECT id FROM memories WHERE fingerprint = ? ORDER BY key", (fingerprint,))
+        return [cast(str, row[0]) for row in rows]
+
+    def signals(self, memory_id: str, *, since: datetime | None = None) -> Sequence[Signal]:
+        after = -(2**62) if since is None else to_microseconds(since)
+        rows = self._source.run(
+            f"SELECT {SIGNAL_COLUMNS} FROM signals AS s JOIN memories AS m ON m.key = s.key "  # noqa: S608 - constant
+            "WHERE m.id = ? AND s.at > ? ORDER BY s.at, s.id",
+            (memory_id, after),
+        )
+        return [signal_from(self._source.project, row) for row in rows]
+
+    def aggregate(self, memory_id: str) -> SignalAggregate:
+        rows = self._source.run(
+            f"SELECT {COUNT_COLUMNS}, a.positive, a.negative, a.last_rollup "  # noqa: S608 - constant columns
+            "FROM aggregates AS a JOIN memories AS m ON m.key = a.key WHERE m.id = ?",
+            (memory_id,),
+        )
+        empty = SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
+        if not rows:
+            return empty
+        numbers = [cast(int, value) for value in rows[0]]
+        return SignalAggregate(
+            memory_id=memory_id,
+            project=self._source.project,
+            explicit_positive=numbers[0],
+            explicit_negative=numbers[1],
+            usage_positive=numbers[2],
+            usage_negative=numbers[3],
+            outcome_positive=numbers[4],
+            outcome_negative=numbers[5],
+            positive=numbers[6],
+            negative=numbers[7],
+            last_rollup=from_microseconds(numbers[8]),
+        )
+
+    def weights(self) -> ProjectWeights:
+        rows = self._source.run(
+            f"SELECT {WEIGHT_COLUMNS} FROM weight_history ORDER BY number DESC LIMIT 1"  # noqa: S608 - constant columns
+        )
+        if not rows:
+            return ProjectWeights(project=self._source.project)
+        return weights_from(self._source.project, rows[0])
+
+    def weight_history(self) -> Sequence[WeightChange]:
+        rows = self._source.run(
+            f"SELECT at, signal_id, {WEIGHT_COLUMNS} FROM weight_history ORDER BY number"  # noqa: S608 - constant
+        )
+        return [
+            WeightChange(
+                at=from_microseconds(cast(int, row[0])),
+                signal_id=cast(str, row[1]),
+                weights=weights_from(self._source.project, row[2:]),
+            )
+            for row in rows
+        ]
+
+    def revisions(self, memory_id: str) -> Sequence[Memory]:
+        rows = self._source.run(
+            "SELECT r.memory, r.checksum FROM revisions AS r JOIN memories AS m ON m.key = r.key "
+            "WHERE m.id = ? ORDER BY r.version",
+            (memory_id,),
+        )
+        return [memory_from(self._source.project, tuple(json.loads(cast(str, row[0]))), row[1]) for row in rows]
+
+    def links(self, memory_id: str) -> Sequence[Link]:
+        rows = self._source.run(
+            "SELECT source, target, kind FROM links WHERE source = ?1 OR target = ?1 ORDER BY source, target, kind",
+            (memory_id,),
+        )
+        return [Link(source=cast(str, row[0]), target=cast(str, row[1]), kind=cast(str, row[2])) for row in rows]
+
+    def recalls(self, *, limit: int) -> Sequence[RecallLog]:
+        heads = self._source.run(
+            "SELECT number, id, at, query, session, embedder, tokens FROM recalls ORDER BY number DESC LIMIT ?",
+            (limit or -1,),
+        )
+        return [self._recall(row) for row in heads]
+
+    def jobs(self, *, due: datetime) -> Sequence[Job]:
+        rows = self._source.run(
+            "SELECT kind, key, due, payload, attempts FROM jobs WHERE due <= ? ORDER BY due, kind, key",
+            (to_microseconds(due),),
+        )
+        return [
+            Job(
+                kind=cast(str, row[0]),
+                key=cast(str, row[1]),
+                due=from_microseconds(cast(int, row[2])),
+                payload=json.loads(cast(str, row[3])),
+                attempts=cast(int, row[4]),
+            )
+            for row in rows
+        ]
+
+    def _recall(self, row: Row) -> RecallLog:
+        number, identifier, at, query, session, embedder, tokens = row
+        items = self._source.run(
+            "SELECT i.position, m.id, i.unproven, i.relevance, i.legs FROM recall_items AS i "
+            "JOIN memories AS m ON m.key = i.key WHERE i.recall = ? ORDER BY i.position",
+            (number,),
+        )
+        return RecallLog(
+            id=cast(str, identifier),
+            at=from_microseconds(cast(int, at)),
+            query=cast(str, query),
+            session=cast(str, session),
+            embedder=cast(str, embedder),
+            tokens=cast(int, tokens),
+            entries=tuple(
+                RecallEntry(
+                    rank=cast(int, item[0]),
+                    memory_id=cast(str, item[1]),
+                    unproven=bool(item[2]),
+                    relevance=cast(float, item[3]),
+                    legs=legs_from_json(cast(str, item[4])),
+                )
+                for item in items
+            ),
+        )
+
+    def _memory(self, row: Row) -> Memory:
+        return memory_from(self._source.project, row[:COLUMN_COUNT], row[COLUMN_COUNT])

@@ -1,0 +1,189 @@
+"""How memories, signals and filters become rows, and how a row proves that it is what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import cast
+
+from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.memory import Memory, Outcome, State
+from reasoningbank.domain.recall import Filter, Leg
+from reasoningbank.domain.signal import ProjectWeights, Rater, Signal, SignalType
+from reasoningbank.errors import StoreCorrupt
+
+Value = str | int | float | bytes | None
+Row = tuple[Value, ...]
+
+MEMORY_COLUMNS = (
+    "id, title, description, content, outcome, category, state, tags, prior, positive, negative, usage_count, tokens, "
+    "provenance, consolidation_id, created_at, updated_at, last_used, version"
+)
+COLUMN_COUNT = MEMORY_COLUMNS.count(",") + 1
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_microseconds(moment: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    difference = moment - EPOCH
+    return (difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds
+
+
+def from_microseconds(value: int) -> datetime:
+    """The time of that many microseconds since 1970."""
+    seconds, microseconds = divmod(value, 1_000_000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
+
+
+def memory_row(memory: Memory) -> Row:
+    """The values of MEMORY_COLUMNS."""
+    return (
+        memory.id,
+        memory.title,
+        memory.description,
+        memory.content,
+        memory.outcome,
+        memory.category,
+        memory.state,
+        json.dumps(memory.tags, ensure_ascii=False),
+        memory.belief.prior,
+        memory.belief.positive,
+        memory.belief.negative,
+        memory.usage_count,
+        memory.tokens,
+        json.dumps(dict(memory.provenance), ensure_ascii=False, sort_keys=True),
+        memory.consolidation_id,
+        to_microseconds(memory.created_at),
+        to_microseconds(memory.updated_at),
+        None if memory.last_used is None else to_microseconds(memory.last_used),
+        memory.version,
+    )
+
+
+def checksum(row: Row) -> bytes:
+    """Sixteen bytes that change when any value of the row changes."""
+    digest = hashlib.blake2b(digest_size=16)
+    for value in row:
+        encoded = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
+    return digest.digest()
+
+
+def memory_from(project: str, row: Row, stored: Value) -> Memory:
+    """The memory of a row.
+
+    Raises:
+        StoreCorrupt: When the row is not what was written.
+    """
+    if checksum(row) != stored:
+        raise StoreCorrupt(f"memory {str(row[0])[:80]!r} does not hold what was written to it")
+    (
+        identifier,
+        title,
+        description,
+        content,
+        outcome,
+        category,
+        state,
+        tags,
+        prior,
+        positive,
+        negative,
+        usage_count,
+        tokens,
+        provenance,
+        consolidation_id,
+        created_at,
+        updated_at,
+        last_used,
+        version,
+    ) = row
+    return Memory(
+        id=cast(str, identifier),
+        project=project,
+        title=cast(str, title),
+        description=cast(str, description),
+        content=cast(str, content),
+        outcome=cast(Outcome, outcome),
+        category=cast(str, category),
+        state=cast(State, state),
+        tags=tuple(json.loads(cast(str, tags))),
+        belief=Belief(prior=cast(int, prior), positive=cast(int, positive), negative=cast(int, negative)),
+        usage_count=cast(int, usage_count),
+        tokens=cast(int, tokens),
+        provenance=json.loads(cast(str, provenance)),
+        consolidation_id=cast("str | None", consolidation_id),
+        created_at=from_microseconds(cast(int, created_at)),
+        updated_at=from_microseconds(cast(int, updated_at)),
+        last_used=None if last_used is None else from_microseconds(cast(int, last_used)),
+        version=cast(int, version),
+    )
+
+
+def signal_from(project: str, row: Row) -> Signal:
+    """The signal of a row (id, memory id, type, positive, session, rater, at, weight)."""
+    identifier, memory_id, signal_type, positive, session, rater, at, weight = row
+    return Signal(
+        id=cast(str, identifier),
+        memory_id=cast(str, memory_id),
+        project=project,
+        type=cast(SignalType, signal_type),
+        positive=bool(positive),
+        session=cast(str, session),
+        rater=cast(Rater, rater),
+        at=from_microseconds(cast(int, at)),
+        weight=cast(int, weight),
+    )
+
+
+def weights_from(project: str, row: Row) -> ProjectWeights:
+    """The weights of a row of six numbers."""
+    numbers = [float(cast(float, value)) for value in row]
+    return ProjectWeights(
+        project=project,
+        explicit_alpha=numbers[0],
+        explicit_beta=numbers[1],
+        usage_alpha=numbers[2],
+        usage_beta=numbers[3],
+        outcome_alpha=numbers[4],
+        outcome_beta=numbers[5],
+    )
+
+
+def legs_to_json(legs: Mapping[str, Leg]) -> str:
+    """Ranks and scores per leg, for the log."""
+    return json.dumps({name: [leg.rank, leg.score] for name, leg in legs.items()})
+
+
+def legs_from_json(text: str) -> dict[str, Leg]:
+    """The inverse of legs_to_json."""
+    return {name: Leg(rank=rank, score=score) for name, (rank, score) in json.loads(text).items()}
+
+
+def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
+    """The WHERE clause of a filter over ``memories AS m``, with its values bound apart."""
+    clauses: list[str] = ["m.state IN (SELECT value FROM json_each(?))"]
+    values: list[Value] = [json.dumps(condition.states)]
+    comparisons: tuple[tuple[str, Value], ...] = (
+        ("m.outcome = ?", condition.outcome),
+        ("m.category = ?", condition.category),
+        ("m.confidence >= ?", condition.min_confidence),
+        ("m.confidence < ?", condition.below_confidence),
+        ("m.created_at >= ?", _moment(condition.created_after)),
+        ("m.created_at < ?", _moment(condition.created_before)),
+    )
+    for clause, value in comparisons:
+        if value is not None:
+            clauses.append(clause)
+            values.append(value)
+    for tag in condition.tags:
+        clauses.append("EXISTS (SELECT 1 FROM memory_tags AS t WHERE t.tag = ? AND t.key = m.key)")
+        values.append(tag)
+    return " AND ".join(clauses), values
+
+
+def _moment(moment: datetime | None) -> int | None:
+    return None if moment is None else to_microseconds(moment)

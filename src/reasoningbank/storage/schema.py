@@ -1,0 +1,194 @@
+"""The schema as an ordered list of small migrations; ``user_version`` counts how many a file has had.
+
+A migration is never edited once released: a change is a new function at the end.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+import apsw
+
+MIGRATIONS: list[Callable[[apsw.Connection], None]] = []
+migration = MIGRATIONS.append
+
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO counters VALUES ('change', 0);
+
+CREATE TABLE memories (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    description TEXT NOT NULL,
+    content TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    category TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    prior INTEGER NOT NULL,
+    positive INTEGER NOT NULL,
+    negative INTEGER NOT NULL,
+    confidence REAL NOT NULL,
+    usage_count INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    provenance TEXT NOT NULL,
+    consolidation_id TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    last_used INTEGER,
+    version INTEGER NOT NULL,
+    fingerprint BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    change INTEGER NOT NULL
+) STRICT;
+CREATE INDEX memories_by_change ON memories (change);
+CREATE INDEX memories_by_fingerprint ON memories (fingerprint);
+
+CREATE TABLE memory_tags (
+    tag TEXT NOT NULL,
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    PRIMARY KEY (tag, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_tags_by_key ON memory_tags (key);
+
+CREATE VIRTUAL TABLE memory_text USING fts5 (
+    text, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+
+CREATE TABLE vectors (
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    leg TEXT NOT NULL,
+    change INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (key, leg)
+) STRICT;
+CREATE INDEX vectors_by_change ON vectors (leg, change);
+
+CREATE TABLE deletions (key INTEGER PRIMARY KEY, change INTEGER NOT NULL) STRICT;
+CREATE INDEX deletions_by_change ON deletions (change);
+
+CREATE TABLE revisions (
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    memory TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (key, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE signals (
+    id TEXT PRIMARY KEY,
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    type TEXT NOT NULL,
+    positive INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    rater TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    weight INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX signals_by_memory ON signals (key, at);
+CREATE INDEX signals_by_age ON signals (at);
+
+CREATE TABLE counted (
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    type TEXT NOT NULL,
+    session TEXT NOT NULL,
+    PRIMARY KEY (key, type, session)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE aggregates (
+    key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+    explicit_positive INTEGER NOT NULL,
+    explicit_negative INTEGER NOT NULL,
+    usage_positive INTEGER NOT NULL,
+    usage_negative INTEGER NOT NULL,
+    outcome_positive INTEGER NOT NULL,
+    outcome_negative INTEGER NOT NULL,
+    positive INTEGER NOT NULL,
+    negative INTEGER NOT NULL,
+    last_rollup INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE weight_history (
+    number INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    signal_id TEXT NOT NULL,
+    explicit_alpha REAL NOT NULL,
+    explicit_beta REAL NOT NULL,
+    usage_alpha REAL NOT NULL,
+    usage_beta REAL NOT NULL,
+    outcome_alpha REAL NOT NULL,
+    outcome_beta REAL NOT NULL
+) STRICT;
+
+CREATE TABLE recalls (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    at INTEGER NOT NULL,
+    query TEXT NOT NULL,
+    session TEXT NOT NULL,
+    embedder TEXT NOT NULL,
+    tokens INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE recall_items (
+    recall INTEGER NOT NULL REFERENCES recalls ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    unproven INTEGER NOT NULL,
+    relevance REAL NOT NULL,
+    legs TEXT NOT NULL,
+    PRIMARY KEY (recall, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX recall_items_by_memory ON recall_items (key);
+
+CREATE TABLE links (
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (source, target, kind)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_by_target ON links (target);
+
+CREATE TABLE jobs (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    due INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX jobs_by_due ON jobs (due);
+"""
+
+
+@migration
+def first_schema(connection: apsw.Connection) -> None:
+    """Memories, what is derived from them, their evidence and what was delivered."""
+    connection.execute(TABLES)
+    connection.execute("INSERT INTO meta VALUES ('bank', ?)", (str(uuid.uuid4()),))
+
+
+def schema_version(connection: apsw.Connection) -> int:
+    """How many migrations the file has had."""
+    version = connection.pragma("user_version")
+    assert isinstance(version, int)
+    return version
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Applies what is missing, each migration and its number in one transaction."""
+    for number in range(schema_version(connection), len(MIGRATIONS)):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            MIGRATIONS[number](connection)
+            connection.pragma("user_version", number + 1)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")

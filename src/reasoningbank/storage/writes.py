@@ -1,0 +1,213 @@
+"""Everything that can be written to one bank file, all of it inside one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import astuple
+from datetime import datetime
+from typing import cast
+
+import numpy
+
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import Recall
+from reasoningbank.domain.signal import Signal
+from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
+from reasoningbank.ports import Indexed, Job, Link, WeightChange
+from reasoningbank.storage.reads import COUNT_COLUMNS, WEIGHT_COLUMNS, Reads, Source
+from reasoningbank.storage.rows import (
+    MEMORY_COLUMNS,
+    Row,
+    checksum,
+    legs_to_json,
+    memory_row,
+    to_microseconds,
+)
+
+_MEMORY_PLACES = ", ".join("?" * (MEMORY_COLUMNS.count(",") + 5))
+_INSERT = (
+    f"INSERT INTO memories ({MEMORY_COLUMNS}, confidence, fingerprint, checksum, change) "  # noqa: S608 - constant
+    f"VALUES ({_MEMORY_PLACES})"
+)
+_UPDATE = (
+    f"UPDATE memories SET ({MEMORY_COLUMNS}, confidence, fingerprint, checksum, change) "  # noqa: S608 - constant
+    f"= ({_MEMORY_PLACES}) WHERE key = ?"
+)
+_ROLL_UP = f"""
+INSERT INTO aggregates (key, {COUNT_COLUMNS}, positive, negative, last_rollup)
+SELECT key,
+    sum(type = 'explicit' AND positive), sum(type = 'explicit' AND NOT positive),
+    sum(type = 'usage' AND positive), sum(type = 'usage' AND NOT positive),
+    sum(type = 'outcome' AND positive), sum(type = 'outcome' AND NOT positive),
+    sum(iif(positive, weight, 0)), sum(iif(positive, 0, weight)), ?2
+FROM signals WHERE at < ?1 GROUP BY key
+ON CONFLICT (key) DO UPDATE SET
+    explicit_positive = explicit_positive + excluded.explicit_positive,
+    explicit_negative = explicit_negative + excluded.explicit_negative,
+    usage_positive = usage_positive + excluded.usage_positive,
+    usage_negative = usage_negative + excluded.usage_negative,
+    outcome_positive = outcome_positive + excluded.outcome_positive,
+    outcome_negative = outcome_negative + excluded.outcome_negative,
+    positive = positive + excluded.positive,
+    negative = negative + excluded.negative,
+    last_rollup = excluded.last_rollup
+"""  # noqa: S608 - constant columns
+
+
+class Writes(Reads):
+    """The Transaction port over the connection that holds the bank's write lock."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._change = 0
+        self.deleted: list[int] = []
+
+    def insert(self, memory: Memory, indexed: Indexed) -> None:
+        if self._source.run("SELECT 1 FROM memories WHERE id = ?", (memory.id,)):
+            raise InvalidInput(f"a memory with the id {memory.id[:80]!r} exists already")
+        self._source.run(_INSERT, self._values(memory))
+        key = cast(int, self._source.run("SELECT last_insert_rowid()")[0][0])
+        self._write_tags(key, memory)
+        self._write_text(key, indexed.text)
+        self._write_vectors(key, indexed)
+
+    def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
+        key = self._key(memory.id)
+        if revision:
+            old = memory_row(self.get(memory.id))
+            self._source.run(
+                "INSERT INTO revisions VALUES (?, ?, ?, ?)",
+                (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
+            )
+        self._source.run(_UPDATE, (*self._values(memory), key))
+        self._source.run("DELETE FROM memory_tags WHERE key = ?", (key,))
+        self._write_tags(key, memory)
+        if indexed is not None:
+            self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+            self._source.run("DELETE FROM vectors WHERE key = ?", (key,))
+            self._write_text(key, indexed.text)
+            self._write_vectors(key, indexed)
+
+    def delete(self, memory_id: str) -> None:
+        key = self._key(memory_id)
+        self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+        self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
+        self._source.run("DELETE FROM memories WHERE key = ?", (key,))
+        self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._next_change()))
+        self.deleted.append(key)
+
+    def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
+        key = self._key(signal.memory_id)
+        if signal.weight is None:
+            raise InvalidInput("a stored signal carries the weight of its time")
+        if once:
+            place = (key, signal.type, signal.session)
+            if self._source.run("SELECT 1 FROM counted WHERE key = ? AND type = ? AND session = ?", place):
+                return False
+            self._source.run("INSERT INTO counted VALUES (?, ?, ?)", place)
+        self._source.run(
+            "INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                signal.id,
+                key,
+                signal.type,
+                int(signal.positive),
+                signal.session,
+                signal.rater,
+                to_microseconds(signal.at),
+                signal.weight,
+            ),
+        )
+        return True
+
+    def set_weights(self, change: WeightChange) -> None:
+        numbers = cast("tuple[float, ...]", astuple(change.weights)[1:])
+        self._source.run(
+            f"INSERT INTO weight_history (at, signal_id, {WEIGHT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            (to_microseconds(change.at), change.signal_id, *numbers),
+        )
+
+    def roll_up(self, cutoff: datetime, at: datetime) -> int:
+        limit = to_microseconds(cutoff)
+        moved = cast(int, self._source.run("SELECT count(*) FROM signals WHERE at < ?", (limit,))[0][0])
+        if moved:
+            self._source.run(_ROLL_UP, (limit, to_microseconds(at)))
+            self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
+        return moved
+
+    def log_recall(self, recall: Recall) -> None:
+        self._source.run(
+            "INSERT INTO recalls (id, at, query, session, embedder, tokens) VALUES (?, ?, ?, ?, ?, ?)",
+            (recall.id, to_microseconds(recall.at), recall.query, recall.session, recall.embedder, recall.tokens),
+        )
+        number = cast(int, self._source.run("SELECT last_insert_rowid()")[0][0])
+        for position, hit in enumerate(recall.delivered, start=1):
+            self._source.run(
+                "INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)",
+                (number, position, self._key(hit.id), int(hit.unproven), hit.relevance, legs_to_json(hit.legs)),
+            )
+
+    def link(self, link: Link) -> None:
+        self._source.run("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", (link.source, link.target, link.kind))
+
+    def enqueue(self, job: Job) -> bool:
+        if self._source.run("SELECT 1 FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key)):
+            return False
+        payload = json.dumps(dict(job.payload), sort_keys=True)
+        self._source.run(
+            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?)",
+            (job.kind, job.key, to_microseconds(job.due), payload, job.attempts),
+        )
+        return True
+
+    def finish(self, job: Job) -> None:
+        self._source.run("DELETE FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key))
+
+    def _key(self, memory_id: str) -> int:
+        rows = self._source.run("SELECT key FROM memories WHERE id = ?", (memory_id,))
+        if not rows:
+            raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self._source.project[:80]!r}")
+        return cast(int, rows[0][0])
+
+    def _values(self, memory: Memory) -> Row:
+        row = memory_row(memory)
+        return (*row, memory.confidence, memory.fingerprint, checksum(row), self._next_change())
+
+    def _next_change(self) -> int:
+        """The number of this transaction in the bank's sequence of changes."""
+        if not self._change:
+            rows = self._source.run("UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value")
+            self._change = cast(int, rows[0][0])
+        return self._change
+
+    def _write_tags(self, key: int, memory: Memory) -> None:
+        for tag in dict.fromkeys(memory.tags):
+            self._source.run("INSERT INTO memory_tags VALUES (?, ?)", (tag, key))
+
+    def _write_text(self, key: int, text: str) -> None:
+        self._source.run("INSERT INTO memory_text (rowid, text) VALUES (?, ?)", (key, text))
+
+    def _write_vectors(self, key: int, indexed: Indexed) -> None:
+        for leg, vector in indexed.vectors.items():
+            self._check_space(indexed.model_id, len(vector))
+            if not bool(numpy.isfinite(vector).all()):
+                raise InvalidInput("a vector holds a value that is not a finite number")
+            raw = numpy.ascontiguousarray(vector, dtype=numpy.float32).tobytes()
+            self._source.run(
+                "INSERT INTO vectors VALUES (?, ?, ?, ?, ?)",
+                (key, leg, self._next_change(), raw, checksum((key, raw))),
+            )
+
+    def _check_space(self, model_id: str, dimension: int) -> None:
+        """Refuses vectors of another model or dimension than the bank's (DESIGN D11)."""
+        names: Sequence[Row] = self._source.run("SELECT name, value FROM meta WHERE name IN ('model_id', 'dimension')")
+        stored = {cast(str, name): cast(str, value) for name, value in names}
+        if not stored:
+            self._source.run("INSERT INTO meta VALUES ('model_id', ?)", (model_id,))
+            self._source.run("INSERT INTO meta VALUES ('dimension', ?)", (str(dimension),))
+        elif stored != {"model_id": model_id, "dimension": str(dimension)}:
+            raise ModelMismatch(
+                f"the bank's vectors come from {stored['model_id']} ({stored['dimension']} dimensions), "
+                f"not from {model_id} ({dimension})"
+            )
