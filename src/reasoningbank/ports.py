@@ -224,6 +224,9 @@ class Transaction(StoreReader, Protocol):
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         """Stores a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
 
+    def set_aggregate(self, aggregate: SignalAggregate) -> None:
+        """Replaces a memory's rolled-up counts (seed 004 ``StoreAggregate``); an import brings them along."""
+
     def set_weights(self, change: WeightChange) -> None:
         """Replaces the weights and appends to their history."""
 

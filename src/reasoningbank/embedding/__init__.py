@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EMBEDDERS", "open_embedder"]
 
-EMBEDDERS = ("local", "minilm")
-"""The names ``open_embedder`` knows; "local" is the default model."""
+EMBEDDERS = ("local", "granite", "minilm", "onnx:FOLDER", "fastembed:MODEL", "openai:MODEL")
+"""The names ``open_embedder`` knows; "local" is the default, granite. Capitals stand for what the user fills in."""
 
 
 def open_embedder(
@@ -25,17 +25,38 @@ def open_embedder(
     dimension: int | None = None,
     timeout: float = 30.0,
 ) -> Embedder:
-    """The embedder of this name. Nothing heavy is imported and no weights are read until a text is embedded.
+    """The embedder of this name. No model library is imported and no weights are read until a text is embedded.
 
     Args:
         name: One of ``EMBEDDERS``.
-        cache: Directory for what is derived from the weights; made when needed.
+        cache: Directory for what is remembered or downloaded about weights; made when needed.
+        url: Base URL of a remote endpoint, for example ``https://api.openai.com/v1``; only for ``openai:``.
+        key: Bearer token of the endpoint; only for ``openai:``.
+        dimension: Length of the vectors: needed for ``openai:``; elsewhere, when given, it must be the model's.
+        timeout: Seconds one attempt at the endpoint may take; only for ``openai:``.
 
     Raises:
-        ConfigurationError: No embedder has this name.
+        ConfigurationError: No embedder has this name, or an argument does not fit it.
+        ModelMissing: A folder named by ``onnx:`` holds no model.
     """
+    kind, colon, model = name.partition(":")
+    if kind == "openai" and model:
+        from reasoningbank.embedding.remote import RemoteEmbedder
+
+        return RemoteEmbedder(model=model, url=url, dimension=dimension, key=key, timeout=timeout)
+    if kind == "onnx" and model:
+        from reasoningbank.embedding.folder import folder_embedder
+
+        return folder_embedder(Path(model), dimension=dimension)
+    if kind == "fastembed" and model:
+        from reasoningbank.embedding.fast import FastEmbedder
+
+        return FastEmbedder(model=model, cache=cache, dimension=dimension)
+    if colon or name not in {"local", "granite", "minilm"}:
+        raise ConfigurationError(f"No embedder is named {name!r}.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
     from reasoningbank.embedding import local
 
-    if name in {"local", "minilm"}:
-        return local.minilm(cache=cache)
-    raise ConfigurationError(f"No embedder is named {name!r}.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
+    packaged = local.minilm(cache=cache) if name == "minilm" else local.granite(cache=cache)
+    if dimension is not None and dimension != packaged.dimension:
+        raise ConfigurationError(f"The embedder {name!r} has {packaged.dimension} dimensions, not {dimension}.")
+    return packaged

@@ -1,27 +1,26 @@
-"""The ONNX graph of a six-layer BERT encoder over 8-bit weights, written byte by byte.
+"""The ONNX graph of a BERT encoder over 8-bit weights.
 
 Both local models are post-norm BERT encoders of one shape, so one graph serves both. It starts after the embedding
-tables, which are looked up in the mapped file, and it computes with ``MatMulNBits``: weights stay in 8 bits with a
-scale per block, and every row of activations is quantised by itself, so that a text's vector does not depend on its
-neighbours in a batch (unlike ``DynamicQuantizeLinear``, whose scale spans the whole tensor). Writing the graph needs
-neither the ``onnx`` package nor a file: the weights are declared as external and handed over in memory.
-
-Field numbers are those of ``onnx.proto`` (ONNX IR version 10).
+tables, which are looked up in the mapped file. Before each matrix every token's activations are quantised by
+themselves, x = absmax / 127 * (u - 128), and multiplied with the weights in integers. Compared with ONNX Runtime's
+dynamic quantisation, whose scale spans the whole tensor, this keeps the quality of float32
+(docs/decisions/0002-embedding-model.md) and makes a text's vector independent of the other texts in its batch. Both
+sides are uint8, because the int8 product saturates on processors without VNNI: integers give the same sums everywhere.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-_FLOAT = 1
-_UINT8 = 2
-_EXTERNAL = 1
-_ATTRIBUTE_FLOAT = 1
-_ATTRIBUTE_INT = 2
-_MICROSOFT = "com.microsoft"
-_INT8_COMPUTE = 4
+from reasoningbank.embedding.onnx_writer import FLOAT, MICROSOFT, UINT8, external, model, node, scalar
+
+ZERO = 128
+"""The byte that stands for 0 in weights and activations."""
+
+_LEVELS = 127.0
+_SMALLEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +32,6 @@ class EncoderShape:
         inner: Width of the feed-forward layer.
         layers: Number of layers.
         heads: Attention heads; divide ``hidden``.
-        block: Weights that share one scale, along the input; divides ``hidden`` and ``inner``.
         epsilon: Of every layer normalisation.
     """
 
@@ -41,185 +39,115 @@ class EncoderShape:
     inner: int = 1536
     layers: int = 6
     heads: int = 12
-    block: int = 64
     epsilon: float = 1e-12
 
 
 def encoder_graph(shape: EncoderShape) -> bytes:
     """The serialised model: ``embedded`` (batch, tokens, hidden) float32 to ``encoded`` of the same shape.
 
-    Its weights are external initialisers, named by ``encoder_weights``.
+    Its weights are external, as ``encoder_weights`` lists them.
     """
-    nodes = [_normalise("embedded", "norm", "layer0.input", shape)]
+    sizes: tuple[str | int, ...] = ("batch", "tokens", shape.hidden)
+    nodes = [
+        node(
+            "LayerNormalization",
+            ["embedded", "norm.gain", "norm.bias"],
+            ["layer0.input"],
+            floats={"epsilon": shape.epsilon},
+        )
+    ]
     for layer in range(shape.layers):
-        nodes += _layer(layer, shape)
-    nodes[-1] = _skip_normalise(shape.layers - 1, "output", "encoded", shape)
-    graph = b"".join(
-        [
-            *(_message(1, node) for node in nodes),
-            _text(2, "encoder"),
-            *(_message(5, _external(name, *kind)) for name, kind in encoder_weights(shape).items()),
-            _message(11, _value("embedded", shape)),
-            _message(12, _value("encoded", shape)),
-        ]
-    )
-    versions = [_number(2, 17), _text(1, _MICROSOFT) + _number(2, 1)]
-    return b"".join([_number(1, 10), _message(7, graph), *(_message(8, version) for version in versions)])
+        result = "encoded" if layer == shape.layers - 1 else f"layer{layer + 1}.input"
+        nodes += _layer(f"layer{layer}", result, shape)
+    constants = [
+        scalar("one", FLOAT, struct.pack("<f", 1.0)),
+        scalar("zero", UINT8, bytes([ZERO])),
+        scalar("levels", FLOAT, struct.pack("<f", _LEVELS)),
+        scalar("offset", FLOAT, struct.pack("<f", ZERO + 0.5)),
+        scalar("smallest", FLOAT, struct.pack("<f", _SMALLEST)),
+    ]
+    constants += [external(name, *kind) for name, kind in encoder_weights(shape).items()]
+    return model(nodes=nodes, constants=constants, inputs={"embedded": sizes}, outputs={"encoded": sizes})
 
 
 def encoder_weights(shape: EncoderShape) -> Mapping[str, tuple[int, tuple[int, ...]]]:
-    """Every weight of the graph: its name to its ONNX element type (1 float32, 2 uint8) and its shape.
+    """Every weight of the graph: its name to its ONNX element type (1 float32, 2 uint8) and its dimensions.
 
-    A matrix (outputs, inputs) is stored as ``NAME.weight`` (outputs, blocks, block) with 128 for zero, and
-    ``NAME.scale`` (outputs, blocks).
+    ``NAME.weight`` (inputs, outputs) means (byte - 128) * ``NAME.scale`` (outputs); ``NAME.bias`` (outputs). "joint"
+    is query, key and value side by side.
     """
-    hidden, inner, block = shape.hidden, shape.inner, shape.block
-    weights: dict[str, tuple[int, tuple[int, ...]]] = {}
-
-    def matrix(name: str, outputs: int, inputs: int) -> None:
-        weights[f"{name}.weight"] = (_UINT8, (outputs, inputs // block, block))
-        weights[f"{name}.scale"] = (_FLOAT, (outputs, inputs // block))
-        weights[f"{name}.bias"] = (_FLOAT, (outputs,))
-
-    def norm(name: str) -> None:
-        weights[f"{name}.gain"] = (_FLOAT, (hidden,))
-        weights[f"{name}.bias"] = (_FLOAT, (hidden,))
-
-    norm("norm")
+    hidden, inner = shape.hidden, shape.inner
+    weights = _norm_weights("norm", hidden)
     for layer in range(shape.layers):
-        for part in ("query", "key", "value", "attention"):
-            matrix(f"layer{layer}.{part}", hidden, hidden)
-        norm(f"layer{layer}.attention.norm")
-        matrix(f"layer{layer}.inner", inner, hidden)
-        matrix(f"layer{layer}.output", hidden, inner)
-        norm(f"layer{layer}.output.norm")
+        prefix = f"layer{layer}"
+        weights |= _matrix_weights(f"{prefix}.joint", hidden, 3 * hidden)
+        weights |= _matrix_weights(f"{prefix}.attention", hidden, hidden)
+        weights |= _norm_weights(f"{prefix}.attention.norm", hidden)
+        weights |= _matrix_weights(f"{prefix}.inner", hidden, inner)
+        weights |= _matrix_weights(f"{prefix}.output", inner, hidden)
+        weights |= _norm_weights(f"{prefix}.output.norm", hidden)
     return weights
 
 
-def _layer(layer: int, shape: EncoderShape) -> list[bytes]:
-    prefix = f"layer{layer}"
-    hidden, inner = shape.hidden, shape.inner
+def _matrix_weights(name: str, inputs: int, outputs: int) -> dict[str, tuple[int, tuple[int, ...]]]:
+    return {
+        f"{name}.weight": (UINT8, (inputs, outputs)),
+        f"{name}.scale": (FLOAT, (outputs,)),
+        f"{name}.bias": (FLOAT, (outputs,)),
+    }
+
+
+def _norm_weights(name: str, hidden: int) -> dict[str, tuple[int, tuple[int, ...]]]:
+    return {f"{name}.gain": (FLOAT, (hidden,)), f"{name}.bias": (FLOAT, (hidden,))}
+
+
+def _layer(prefix: str, result: str, shape: EncoderShape) -> list[bytes]:
+    heads = [f"{prefix}.{part}" for part in ("query", "key", "value")]
     return [
-        *(_matrix(f"{prefix}.input", f"{prefix}.{part}", hidden, hidden, shape) for part in ("query", "key", "value")),
-        _node(
+        *_matrix(f"{prefix}.input", f"{prefix}.joint"),
+        node("Split", [f"{prefix}.joint.product"], heads, numbers={"axis": 2}),
+        node(
             "MultiHeadAttention",
-            [f"{prefix}.{part}.result" for part in ("query", "key", "value")],
+            [*heads, f"{prefix}.joint.bias"],
             [f"{prefix}.attended"],
-            domain=_MICROSOFT,
+            domain=MICROSOFT,
             numbers={"num_heads": shape.heads},
         ),
-        _matrix(f"{prefix}.attended", f"{prefix}.attention", hidden, hidden, shape),
-        _skip_normalise(layer, "attention", f"{prefix}.middle", shape),
-        _matrix(f"{prefix}.middle", f"{prefix}.inner", inner, hidden, shape),
-        _node("Gelu", [f"{prefix}.inner.result"], [f"{prefix}.active"], domain=_MICROSOFT),
-        _matrix(f"{prefix}.active", f"{prefix}.output", hidden, inner, shape),
-        _skip_normalise(layer, "output", f"layer{layer + 1}.input", shape),
+        *_matrix(f"{prefix}.attended", f"{prefix}.attention"),
+        _add_and_normalise(f"{prefix}.attention", f"{prefix}.input", f"{prefix}.middle", shape),
+        *_matrix(f"{prefix}.middle", f"{prefix}.inner"),
+        node("BiasGelu", [f"{prefix}.inner.product", f"{prefix}.inner.bias"], [f"{prefix}.active"], domain=MICROSOFT),
+        *_matrix(f"{prefix}.active", f"{prefix}.output"),
+        _add_and_normalise(f"{prefix}.output", f"{prefix}.middle", result, shape),
     ]
 
 
-def _matrix(source: str, name: str, outputs: int, inputs: int, shape: EncoderShape) -> bytes:
-    return _node(
-        "MatMulNBits",
-        [source, f"{name}.weight", f"{name}.scale", "", "", f"{name}.bias"],
-        [f"{name}.result"],
-        domain=_MICROSOFT,
-        numbers={
-            "K": inputs,
-            "N": outputs,
-            "bits": 8,
-            "block_size": shape.block,
-            "accuracy_level": _INT8_COMPUTE,
-        },
-    )
+def _matrix(source: str, name: str) -> list[bytes]:
+    step = {key: f"{name}.{key}" for key in ("absolute", "largest", "bound", "inverse", "row", "scaled", "shifted")}
+    return [
+        node("Abs", [source], [step["absolute"]]),
+        node("ReduceMax", [step["absolute"]], [step["largest"]], lists={"axes": [-1]}),
+        node("Max", [step["largest"], "smallest"], [step["bound"]]),
+        node("Div", ["levels", step["bound"]], [step["inverse"]]),
+        node("Div", [step["bound"], "levels"], [step["row"]]),
+        node("Mul", [source, step["inverse"]], [step["scaled"]]),
+        node("Add", [step["scaled"], "offset"], [step["shifted"]]),
+        node("Cast", [step["shifted"]], [f"{name}.bytes"], numbers={"to": UINT8}),
+        node(
+            "MatMulIntegerToFloat",
+            [f"{name}.bytes", f"{name}.weight", "one", f"{name}.scale", "zero", "zero"],
+            [f"{name}.sums"],
+            domain=MICROSOFT,
+        ),
+        node("Mul", [f"{name}.sums", step["row"]], [f"{name}.product"]),
+    ]
 
 
-def _normalise(source: str, name: str, result: str, shape: EncoderShape) -> bytes:
-    return _node(
-        "LayerNormalization",
-        [source, f"{name}.gain", f"{name}.bias"],
-        [result],
-        floats={"epsilon": shape.epsilon},
-    )
-
-
-def _skip_normalise(layer: int, part: str, result: str, shape: EncoderShape) -> bytes:
-    skip = f"layer{layer}.input" if part == "attention" else f"layer{layer}.middle"
-    name = f"layer{layer}.{part}"
-    return _node(
+def _add_and_normalise(name: str, skipped: str, result: str, shape: EncoderShape) -> bytes:
+    return node(
         "SkipLayerNormalization",
-        [f"{name}.result", skip, f"{name}.norm.gain", f"{name}.norm.bias"],
+        [f"{name}.product", skipped, f"{name}.norm.gain", f"{name}.norm.bias", f"{name}.bias"],
         [result],
-        domain=_MICROSOFT,
+        domain=MICROSOFT,
         floats={"epsilon": shape.epsilon},
     )
-
-
-def _node(
-    operator: str,
-    inputs: Iterable[str],
-    outputs: Iterable[str],
-    *,
-    domain: str = "",
-    numbers: Mapping[str, int] | None = None,
-    floats: Mapping[str, float] | None = None,
-) -> bytes:
-    attributes = [
-        _text(1, name) + _number(3, value) + _number(20, _ATTRIBUTE_INT) for name, value in (numbers or {}).items()
-    ]
-    attributes += [
-        _text(1, name) + _tag(2, 5) + struct.pack("<f", value) + _number(20, _ATTRIBUTE_FLOAT)
-        for name, value in (floats or {}).items()
-    ]
-    return b"".join(
-        [
-            *(_text(1, name) for name in inputs),
-            *(_text(2, name) for name in outputs),
-            _text(4, operator),
-            *(_message(5, attribute) for attribute in attributes),
-            _text(7, domain),
-        ]
-    )
-
-
-def _external(name: str, element: int, dimensions: tuple[int, ...]) -> bytes:
-    location = _text(1, "location") + _text(2, "memory")
-    return b"".join(
-        [
-            *(_number(1, size) for size in dimensions),
-            _number(2, element),
-            _text(8, name),
-            _message(13, location),
-            _number(14, _EXTERNAL),
-        ]
-    )
-
-
-def _value(name: str, shape: EncoderShape) -> bytes:
-    sizes = [_text(2, "batch"), _text(2, "tokens"), _number(1, shape.hidden)]
-    tensor = _number(1, _FLOAT) + _message(2, b"".join(_message(1, size) for size in sizes))
-    return _text(1, name) + _message(2, _message(1, tensor))
-
-
-def _tag(field: int, wire: int) -> bytes:
-    return _variable(field << 3 | wire)
-
-
-def _number(field: int, value: int) -> bytes:
-    return _tag(field, 0) + _variable(value)
-
-
-def _text(field: int, value: str) -> bytes:
-    return _message(field, value.encode())
-
-
-def _message(field: int, content: bytes) -> bytes:
-    return _tag(field, 2) + _variable(len(content)) + content
-
-
-def _variable(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)

@@ -1,43 +1,36 @@
-"""An ONNX sentence model on one or two threads of ONNX Runtime."""
+"""A sentence model on one thread of ONNX Runtime."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.errors import ModelError, ModelMissing
+from reasoningbank.errors import BankError, ModelError, ModelMissing
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
+    from reasoningbank.embedding.onnx_reader import Array
     from reasoningbank.embedding.tokens import TextTokenizer, TokenIds
 
-Pooling = Literal["mean", "cls", "none"]
-"""How token vectors become one: their mean, the first one, or the graph has pooled them itself."""
+Encode = Callable[[NDArray[numpy.int64]], NDArray[numpy.float32]]
+"""Token ids (batch, tokens), all of one length, to vectors (batch, dimension) of any length."""
 
 _GROUP_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model that is in memory and ready to run.
-
-    Attributes:
-        tokenizer: Makes the token ids the session takes.
-        session: Takes ``input_ids`` and, when its graph names them, ``attention_mask`` and ``token_type_ids``; its
-            first output is (batch, tokens, dimension), or (batch, dimension) when the pooling is "none".
-        pooling: How token vectors become one.
-    """
+    """A model that is in memory and ready to run: its tokenizer, and what makes vectors of token ids."""
 
     tokenizer: TextTokenizer
-    session: InferenceSession
-    pooling: Pooling
+    encode: Encode
 
 
 class OnnxEmbedder:
@@ -117,7 +110,13 @@ class OnnxEmbedder:
         model = self._model()
         sequences = model.tokenizer.encode(texts)
         for group in _same_length(sequences):
-            pooled = _run(model, [sequences[number] for number in group])
+            ids = numpy.array([sequences[number] for number in group], dtype=numpy.int64)
+            try:
+                pooled = model.encode(ids)
+            except BankError:
+                raise
+            except Exception as error:
+                raise ModelError(f"The model {self._model_id} failed: {str(error)[:300]}") from error
             if pooled.shape != (len(group), self._dimension):
                 raise ModelError(f"The model {self._model_id} gave vectors of shape {pooled.shape[1:]}.")
             result[group] = unit_rows(pooled, self._model_id)
@@ -141,18 +140,15 @@ def unit_rows(rows: NDArray[numpy.float32], source: str) -> NDArray[numpy.float3
     return units
 
 
-def open_session(
-    model: Path | bytes, *, threads: int = 1, initializers: dict[str, NDArray[numpy.generic]] | None = None
-) -> InferenceSession:
-    """An ONNX Runtime session on the CPU that keeps little memory.
+def open_session(model: Path | bytes, *, constants: Mapping[str, Array] | None = None) -> InferenceSession:
+    """An ONNX Runtime session on one thread of the CPU that keeps little memory.
 
-    The arena and the memory pattern are off: they keep the largest activation of the past resident. No thread spins
-    while it waits.
+    The arena and the memory pattern are off: they keep the largest activation of the past resident and brought no
+    speed.
 
     Args:
         model: The graph's file or bytes.
-        threads: Threads inside one operator.
-        initializers: Weights that the graph declares as external and that are handed over in memory.
+        constants: What the graph declares as external, handed over in memory.
 
     Raises:
         ModelMissing: ONNX Runtime is not installed or does not accept the graph.
@@ -160,20 +156,16 @@ def open_session(
     try:
         import onnxruntime
     except ImportError as error:
-        raise ModelMissing(
-            "ONNX Runtime is not installed.", hint="Install it with `pip install onnxruntime`."
-        ) from error
+        raise ModelMissing("ONNX Runtime is not installed.", hint="Install it: `pip install onnxruntime`.") from error
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
     options.log_severity_level = 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    if initializers:
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in initializers.values()]
-        options.add_external_initializers(list(initializers), values)
+    if constants:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in constants.values()]
+        options.add_external_initializers(list(constants), values)
     source = model if isinstance(model, bytes) else str(model)
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -189,26 +181,3 @@ def _same_length(sequences: Sequence[TokenIds]) -> Iterator[list[int]]:
         size = max(1, _GROUP_TOKENS // length)
         for start in range(0, len(numbers), size):
             yield numbers[start : start + size]
-
-
-def _run(model: Loaded, sequences: Sequence[TokenIds]) -> NDArray[numpy.float32]:
-    ids = numpy.array(sequences, dtype=numpy.int64)
-    available = {
-        "input_ids": ids,
-        "attention_mask": numpy.ones_like(ids),
-        "token_type_ids": numpy.zeros_like(ids),
-    }
-    wanted = [node.name for node in model.session.get_inputs()]
-    try:
-        output = model.session.run(None, {name: available[name] for name in wanted})[0]
-    except KeyError as error:
-        raise ModelError(f"The model's graph wants an input {error} that is not known here.") from error
-    except Exception as error:
-        raise ModelError(f"ONNX Runtime failed: {str(error)[:300]}") from error
-    vectors = numpy.asarray(output, dtype=numpy.float32)
-    if model.pooling == "none" or vectors.ndim != 3:
-        return vectors
-    if model.pooling == "cls":
-        return vectors[:, 0, :]
-    mean: NDArray[numpy.float32] = vectors.mean(axis=1, dtype=numpy.float32)
-    return mean

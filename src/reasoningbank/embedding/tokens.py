@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import ModelMissing
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tokenizers import Tokenizer
 
 
@@ -58,18 +56,22 @@ def bert_uncased(*, limit: int) -> TextTokenizer:
     return TextTokenizer(tokenizer, limit=limit)
 
 
-def from_file(path: Path, *, limit: int) -> TextTokenizer:
-    """The tokenizer of a ``tokenizer.json``.
+def from_json(content: bytes, *, limit: int) -> TextTokenizer:
+    """The tokenizer that the content of a ``tokenizer.json`` describes.
+
+    Args:
+        content: The JSON.
+        limit: Longest sequence in tokens, special tokens included.
 
     Raises:
-        ModelMissing: The file does not exist or describes no tokenizer.
+        ModelMissing: It describes no tokenizer.
     """
     from tokenizers import Tokenizer
 
     try:
-        tokenizer = Tokenizer.from_buffer(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ModelMissing(f"{path} is not a tokenizer: {error}") from error
+        tokenizer = Tokenizer.from_buffer(content)
+    except ValueError as error:
+        raise ModelMissing(f"The model's tokenizer is not usable: {str(error)[:300]}") from error
     return TextTokenizer(tokenizer, limit=limit)
 
 

@@ -1,0 +1,1 @@
+"""The ideas: recall, belief from evidence, hygiene. Sees ports, never an adapter."""

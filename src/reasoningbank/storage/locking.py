@@ -54,12 +54,17 @@ else:
 
 
 class BankLock:
-    """The write lock of one bank, shared by the threads of this process and by all processes on this machine."""
+    """The write lock of one bank, shared by the threads of this process and by all processes on this machine.
+
+    Every descriptor that takes part is an open file of its own, so that giving up one's place in the queue never
+    releases a lock that another thread has got in the meantime.
+    """
 
     def __init__(self, path: Path, *, timeout: float = LOCK_TIMEOUT) -> None:
         self._path = path
         self._timeout = timeout
         self._threads = threading.Lock()
+        self._holder = 0
         self._descriptor: int | None = None
         self._process = os.getpid()
 
@@ -68,38 +73,41 @@ class BankLock:
         """Waits for the turn, then holds the lock.
 
         Raises:
-            StoreBusy: When the turn did not come within the timeout.
-            StoreUnavailable: When the lock file cannot be opened.
+            StoreBusy: When the turn did not come within the timeout, or when this thread holds the lock already.
+            StoreUnavailable: When the lock file cannot be opened or locked.
         """
-        if not self._threads.acquire(timeout=self._timeout):
-            raise StoreBusy(f"another thread has been writing to {self._path.name} for {self._timeout:.0f} s")
+        self._join_threads(self._timeout)
         try:
-            descriptor = self._open()
-            if not _try_lock(descriptor):
-                self._queue(descriptor)
+            descriptor = self._acquired()
             try:
                 yield
             finally:
-                _unlock(descriptor)
+                self._release(descriptor)
         finally:
-            self._threads.release()
+            self._leave_threads()
 
     @contextmanager
-    def held_if_free(self) -> Iterator[bool]:
-        """Holds the lock when nobody else does; yields whether it is held."""
-        if not self._threads.acquire(blocking=False):
+    def held_if_free(self, *, threads: float = 0.0) -> Iterator[bool]:
+        """Holds the lock when no other process does; yields whether it is held.
+
+        Args:
+            threads: Seconds to wait for another thread of this process to finish with it.
+        """
+        try:
+            self._join_threads(threads)
+        except StoreBusy:
             yield False
             return
         try:
-            descriptor = self._open()
-            free = _try_lock(descriptor)
+            descriptor = self._own()
+            free = self._tried(descriptor)
             try:
                 yield free
             finally:
                 if free:
-                    _unlock(descriptor)
+                    self._release(descriptor)
         finally:
-            self._threads.release()
+            self._leave_threads()
 
     def close(self) -> None:
         """Closes the lock file."""
@@ -108,46 +116,101 @@ class BankLock:
                 os.close(self._descriptor)
             self._descriptor = None
 
-    def _open(self) -> int:
+    def _join_threads(self, seconds: float) -> None:
+        if self._holder == threading.get_ident():
+            raise StoreBusy(
+                f"this thread is writing to {self._path.name} already",
+                hint="End the transaction before the next one begins.",
+            )
+        if not self._threads.acquire(timeout=seconds):
+            raise StoreBusy(f"another thread has been writing to {self._path.name} for {seconds:.0f} s")
+        self._holder = threading.get_ident()
+
+    def _leave_threads(self) -> None:
+        self._holder = 0
+        self._threads.release()
+
+    def _own(self) -> int:
         if self._descriptor is None or self._process != os.getpid():
-            try:
-                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            except OSError as error:
-                raise StoreUnavailable(f"the lock file {self._path} cannot be opened: {error.strerror}") from error
+            self._descriptor = self._opened()
             self._process = os.getpid()
         return self._descriptor
 
-    def _queue(self, descriptor: int) -> None:
+    def _opened(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            return os.open(self._path, flags, 0o600)
+        except OSError as error:
+            raise StoreUnavailable(f"the lock file {self._path} cannot be opened: {error.strerror}") from error
+
+    def _tried(self, descriptor: int) -> bool:
+        try:
+            return _try_lock(descriptor)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: OSError) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"{self._path} cannot be locked: {error.strerror}",
+            hint="Put the bank on a local disk: network file systems without locks cannot keep it safe.",
+        )
+
+    def _acquired(self) -> int:
+        """The descriptor that holds the lock once it is this process's turn."""
+        own = self._own()
+        return own if self._tried(own) else self._queued()
+
+    def _queued(self) -> int:
         """Waits in the kernel's queue; a thread does the waiting, because flock knows no timeout."""
-        waiter = _Waiter(os.dup(descriptor))
+        waiter = _Waiter(self._opened())
         waiter.start()
-        if not waiter.acquired_within(self._timeout):
+        try:
+            state = waiter.wait(self._timeout)
+        except BaseException:
+            if not waiter.abandon():
+                os.close(waiter.descriptor)
+            raise
+        if isinstance(state, OSError):
+            raise self._refused(state) from state
+        if not state and waiter.abandon():
             raise StoreBusy(f"another process has been writing to {self._path.name} for {self._timeout:.0f} s")
+        return waiter.descriptor
+
+    def _release(self, descriptor: int) -> None:
+        if descriptor == self._descriptor:
+            _unlock(descriptor)
+        else:
+            os.close(descriptor)
 
 
 class _Waiter(threading.Thread):
-    """Waits for the lock on a duplicate descriptor, and gives it back when nobody wants it any more."""
+    """Waits for the lock on an open file of its own, and closes it when nobody wants the lock any more."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(name="reasoningbank-lock", daemon=True)
-        self._descriptor = descriptor
-        self._acquired = threading.Event()
+        self.descriptor = descriptor
+        self._done = threading.Event()
         self._decision = threading.Lock()
         self._abandoned = False
+        self._error: OSError | None = None
 
     def run(self) -> None:
-        _wait_lock(self._descriptor)
+        try:
+            _wait_lock(self.descriptor)
+        except OSError as error:
+            self._error = error
         with self._decision:
-            if self._abandoned:
-                _unlock(self._descriptor)
-            else:
-                self._acquired.set()
-        os.close(self._descriptor)
+            if self._abandoned or self._error is not None:
+                os.close(self.descriptor)
+            self._done.set()
 
-    def acquired_within(self, seconds: float) -> bool:
-        """Whether the lock came in time; if not, it will be given back as soon as it comes."""
-        if self._acquired.wait(seconds):
-            return True
+    def wait(self, seconds: float) -> bool | OSError:
+        """Whether the lock came in time, or the reason why it never will."""
+        came = self._done.wait(seconds)
+        return came if self._error is None else self._error
+
+    def abandon(self) -> bool:
+        """Gives the place in the queue up; False when the lock has come after all and is held."""
         with self._decision:
-            self._abandoned = not self._acquired.is_set()
-            return not self._abandoned
+            self._abandoned = not self._done.is_set()
+            return self._abandoned

@@ -12,7 +12,7 @@ import numpy
 
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Recall
-from reasoningbank.domain.signal import Signal
+from reasoningbank.domain.signal import Signal, SignalAggregate
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
 from reasoningbank.ports import Indexed, Job, Link, WeightChange
 from reasoningbank.storage.reads import COUNT_COLUMNS, WEIGHT_COLUMNS, Reads, Source
@@ -120,6 +120,26 @@ class Writes(Reads):
             ),
         )
         return True
+
+    def set_aggregate(self, aggregate: SignalAggregate) -> None:
+        if aggregate.positive is None or aggregate.negative is None or aggregate.last_rollup is None:
+            raise InvalidInput("a stored aggregate carries the evidence and the time of its roll-up")
+        self._source.run(
+            f"INSERT OR REPLACE INTO aggregates (key, {COUNT_COLUMNS}, positive, negative, last_rollup) "  # noqa: S608
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._key(aggregate.memory_id),
+                aggregate.explicit_positive,
+                aggregate.explicit_negative,
+                aggregate.usage_positive,
+                aggregate.usage_negative,
+                aggregate.outcome_positive,
+                aggregate.outcome_negative,
+                aggregate.positive,
+                aggregate.negative,
+                to_microseconds(aggregate.last_rollup),
+            ),
+        )
 
     def set_weights(self, change: WeightChange) -> None:
         numbers = cast("tuple[float, ...]", astuple(change.weights)[1:])

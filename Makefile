@@ -1,0 +1,61 @@
+# Everything here needs python3 (3.11 or newer), pip and make; each target prepares .venv by itself.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_READY := $(VENV)/.run-ready
+DEV_READY := $(VENV)/.dev-ready
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench torture eval-retrieval guarantees lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
+
+demo: $(RUN_READY) ## the main job on a real recorded session, through the real MCP server and client
+	$(BIN)/rbank demo
+
+test: $(DEV_READY) ## the whole test suite
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
+
+check: $(DEV_READY) ## format, lint, strict types, import contracts, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
+
+bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks --benchmark-only -o addopts="-q -p no:cacheprovider" -s
+
+torture: $(DEV_READY) ## the durability tests many times longer
+	$(BIN)/python -m pytest --torture --timeout 0 tests
+
+eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
+	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.retrieval
+
+guarantees: $(DEV_READY) ## write the guarantee table of the README from tests/promises.py
+	$(BIN)/python tools/write_guarantees.py
+
+lock: ## resolve the dependencies again into requirements/*.txt (needs uv)
+	PYTHON=$(PYTHON) tools/write_locks.sh
+
+clean: ## remove the virtual environment and everything that was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; run: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_READY): requirements/lock.txt pyproject.toml | $(BIN)/python
+	$(PIP_INSTALL) --require-hashes --requirement requirements/lock.txt
+	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV_READY): requirements/dev.txt $(RUN_READY)
+	$(PIP_INSTALL) --require-hashes --requirement requirements/dev.txt
+	@touch $@

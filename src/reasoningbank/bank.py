@@ -1,0 +1,468 @@
+"""The Bank: the one service that every surface calls. It wires the ports to their adapters and the rules to the store."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from reasoningbank.domain.answers import Event, OutcomeReport, Rating, Stats
+from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
+from reasoningbank.domain.memory import OUTCOMES, STATES, Memory, State, check_outcome
+from reasoningbank.domain.recall import Filter, Recall
+from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.signal import SIGNAL_TYPES, Rater
+from reasoningbank.errors import (
+    EmptyQuery,
+    InvalidInput,
+    InvalidMemory,
+    MemoryNotFound,
+    MissingTenantError,
+    StoreBusy,
+    StoreFull,
+    StoreUnavailable,
+    TextTooLong,
+)
+from reasoningbank.ports import Clock, Embedder, Link, Store, Transaction
+from reasoningbank.settings import Settings, load_settings, project_of
+from reasoningbank.telemetry import observed
+from reasoningbank.upkeep import Upkeep, checked_limit, checked_offset, clean_tags, session_name
+
+if TYPE_CHECKING:
+    from reasoningbank.engine.recall import Question
+    from reasoningbank.ports import Vector
+
+DEFAULT_SEARCH_LIMIT = 10
+"""Most proven memories of a search that names no limit (seed 000)."""
+MAX_SEARCH_LIMIT = 100
+MAX_QUERY = 20_000
+_UPDATE_ATTEMPTS = 5
+
+
+class Bank(Upkeep):
+    """The memory of one tenant's project. Thread-safe; use it as a context manager or close it.
+
+    Example:
+        with Bank.open(tenant="acme", project="shop") as bank:
+            memory = bank.record(title="Retry flaky calls", content="Back off, then retry.", outcome="success")
+            recall = bank.search("a network call fails now and then")
+            bank.feedback(memory.id, helpful=True)
+    """
+
+    @classmethod
+    def open(
+        cls,
+        url: str | None = None,
+        *,
+        tenant: str | None = None,
+        project: str | None = None,
+        embedder: str | Embedder | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+        session: str | None = None,
+    ) -> Self:
+        """Opens the bank of a tenant's project, made when it does not exist; loads no model.
+
+        Args:
+            url: Where banks live; None for one file per project below the data directory.
+            tenant: The owner; None takes REASONINGBANK_TENANT.
+            project: The project; None derives it from the working directory.
+            embedder: An embedder or the name of one; None takes the configured one.
+            settings: Instead of the environment and the settings file.
+            clock: Instead of the real time, for tests.
+            chance: Source of randomness of the unproven draw.
+            session: What searches and ratings count for; None makes a name.
+
+        Raises:
+            MissingTenantError: When no tenant is known: nothing runs without one.
+            ConfigurationError: When a setting, the URL or the embedder's name is not usable.
+            StoreError: When the place cannot be used.
+        """
+        from reasoningbank.embedding import open_embedder
+        from reasoningbank.storage import open_storage
+
+        settings = settings or load_settings()
+        owner = settings.tenant if tenant is None else tenant
+        if not owner.strip():
+            raise MissingTenantError("no tenant: every operation belongs to one tenant")
+        name = (settings.project or project_of(Path.cwd())) if project is None else project
+        if embedder is None or isinstance(embedder, str):
+            embedder = open_embedder(
+                embedder or settings.embedder,
+                cache=settings.home / "models",
+                url=settings.embedder_url or None,
+                key=settings.embedder_key or None,
+                dimension=settings.embedder_dimension or None,
+                timeout=settings.embedder_timeout,
+            )
+        return cls(
+            open_storage(url if url is not None else settings.url or None, home=settings.home),
+            Scope(tenant=owner, project=name),
+            embedder,
+            settings=settings,
+            clock=clock,
+            chance=chance,
+            session=session,
+        )
+
+    def record(
+        self,
+        *,
+        title: str,
+        content: str,
+        outcome: str,
+        description: str = "",
+        tags: Iterable[str] = (),
+        category: str = "",
+        confidence: float = EXPLICIT_RECORD_CONFIDENCE,
+        session: str | None = None,
+        source: str = "api",
+    ) -> Memory:
+        """Stores a strategy (outcome success) or an anti-pattern (failure); it can be found at once.
+
+        Secrets are replaced and invisible characters removed before anything is stored.
+
+        Returns:
+            The memory as it was stored, at exactly the given confidence.
+
+        Raises:
+            InvalidMemory: When a rule of the memory is broken; the subclass names it.
+            StoreFull: When there is no space; nothing was stored.
+        """
+        from reasoningbank.engine.index import index
+
+        with observed("create_memory", store=self._place()):
+            memory = self._new(
+                title=title,
+                content=content,
+                outcome=check_outcome(outcome),
+                description=description,
+                tags=tuple(tags),
+                category=category,
+                confidence=check_confidence(confidence),
+                provenance={"source": source, "session": session_name(session) or self._session},
+            )
+            indexed = index([memory], self._embedder)[0]
+            with self._open_store().transaction() as transaction:
+                for twin in transaction.same_text(memory.fingerprint):
+                    transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
+                transaction.insert(memory, indexed)
+            self._keep_up()
+            return memory
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = DEFAULT_SEARCH_LIMIT,
+        min_confidence: float = MIN_CONFIDENCE,
+        outcome: str | None = None,
+        tags: Iterable[str] = (),
+        category: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        unproven: int = 1,
+        session: str | None = None,
+    ) -> Recall:
+        """Finds what is relevant to a task, best first; nothing when nothing is.
+
+        Args:
+            query: The task or problem in words.
+            limit: Most proven memories, 0 to 100.
+            min_confidence: Proven means at least this.
+            outcome, tags, category, created_after, created_before: Only memories like this; all tags must be there.
+            unproven: Most memories below ``min_confidence``, in a list of their own (DESIGN D6).
+            session: What the delivery counts for; at most one usage signal per memory and session.
+
+        Raises:
+            EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome: When an argument is not usable.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.engine.recall import recall as run
+
+        with observed("search_memory", store=self._place()) as observation:
+            question = self._question(
+                query,
+                Filter(
+                    outcome=None if outcome is None else check_outcome(outcome),
+                    tags=clean_tags(tags),
+                    category=category,
+                    created_after=_aware(created_after),
+                    created_before=_aware(created_before),
+                ),
+                limit=limit,
+                min_confidence=check_confidence(min_confidence),
+                unproven=unproven,
+            )
+            store = self._open_store()
+            proven, drawn = run(store, self._embedder, question, self._chance)
+            answer = Recall(
+                memories=proven,
+                unproven=drawn,
+                query=question.text,
+                session=session_name(session) or self._session,
+                embedder=self._embedder.name,
+                tokens=sum(hit.memory.tokens for hit in (*proven, *drawn)),
+                message=_found(len(proven), len(drawn)),
+                at=self._clock.now(),
+            )
+            observation.delivered(len(answer.delivered))
+            self._last_confidence = proven[0].confidence if proven else 0.0
+            return self._logged(store, answer)
+
+    def get(self, memory_id: str) -> Memory:
+        """The memory of an id, secrets removed once more.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.engine.hygiene import reveal
+
+        return reveal(self._owner(memory_id).get(memory_id))
+
+    def list(
+        self,
+        *,
+        limit: int = 0,
+        offset: int = 0,
+        outcome: str | None = None,
+        tags: Iterable[str] = (),
+        category: str | None = None,
+        states: Sequence[State] = STATES,
+        min_confidence: float | None = None,
+    ) -> tuple[Memory, ...]:
+        """Memories in the order they were recorded, archived ones included; limit 0 means all.
+
+        Raises:
+            NegativeLimit, NegativeOffset: When they are below zero.
+        """
+        from reasoningbank.engine.hygiene import reveal
+
+        condition = self._condition(outcome, tags, category, states, min_confidence)
+        page = self._open_store().page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
+        return tuple(reveal(memory) for memory in page)
+
+    def update(
+        self,
+        memory_id: str,
+        *,
+        title: str | None = None,
+        content: str | None = None,
+        description: str | None = None,
+        outcome: str | None = None,
+        tags: Iterable[str] | None = None,
+        category: str | None = None,
+        state: State | None = None,
+    ) -> Memory:
+        """Changes a memory; what is None stays. The earlier version is kept, its evidence stays with it.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+            InvalidMemory: When the changed memory breaks a rule; nothing was changed.
+        """
+        from reasoningbank.engine.index import index
+
+        with observed("update_memory", store=self._place()):
+            store = self._owner(memory_id)
+            for _ in range(_UPDATE_ATTEMPTS):
+                old = store.get(memory_id)
+                new = self._admitted(
+                    replace(
+                        old,
+                        title=old.title if title is None else title,
+                        content=old.content if content is None else content,
+                        description=old.description if description is None else description,
+                        outcome=old.outcome if outcome is None else check_outcome(outcome),
+                        tags=old.tags if tags is None else tuple(tags),
+                        category=old.category if category is None else category,
+                        state=old.state if state is None else state,
+                    )
+                )
+                if new == old:
+                    return old
+                new = replace(new, version=old.version + 1, updated_at=self._clock.now())
+                indexed = index([new], self._embedder)[0]
+                with store.transaction() as transaction:
+                    current = transaction.get(memory_id)
+                    if current.version == old.version:
+                        new = replace(
+                            new,
+                            belief=current.belief,
+                            usage_count=current.usage_count,
+                            last_used=current.last_used,
+                        )
+                        transaction.update(new, indexed, revision=True)
+                        return new
+            raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
+
+    def delete(self, memory_id: str) -> None:
+        """Erases a memory, its words, vectors, evidence and earlier versions from the bank's files.
+
+        Backups and exports made before still hold it.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        with observed("delete_memory", store=self._place()):
+            store = self._owner(memory_id)
+            with store.transaction() as transaction:
+                transaction.delete(memory_id)
+
+    def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
+        """Rates a memory; helpful never lowers its confidence and unhelpful never raises it.
+
+        A human's ratings all count; an agent's once per memory and session.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.engine.evidence import rate
+
+        at, place = self._clock.now(), session_name(session) or self._session
+
+        def write(transaction: Transaction) -> Rating:
+            return rate(transaction, memory_id, helpful=helpful, session=place, rater=rater, at=at)
+
+        with observed("feedback_memory", store=self._place()):
+            return self._written(memory_id, write)
+
+    def outcome(
+        self, memory_id: str, *, succeeded: bool, session: str | None = None, rater: Rater = "human"
+    ) -> OutcomeReport:
+        """Reports how a task ended that used a memory: once per memory and session, without a session every time.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.engine.evidence import report_outcome
+
+        at, place = self._clock.now(), session_name(session)
+
+        def write(transaction: Transaction) -> OutcomeReport:
+            return report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+
+        with observed("outcome_memory", store=self._place()):
+            return self._written(memory_id, write)
+
+    def count(
+        self,
+        *,
+        outcome: str | None = None,
+        tags: Iterable[str] = (),
+        category: str | None = None,
+        states: Sequence[State] = STATES,
+        min_confidence: float | None = None,
+    ) -> int:
+        """How many memories there are, archived ones included."""
+        return self._open_store().count(self._condition(outcome, tags, category, states, min_confidence))
+
+    def stats(self) -> Stats:
+        """Counts, learned weights and what searches cost."""
+        store = self._open_store()
+        recallable = store.count(Filter())
+        proven = store.count(Filter(min_confidence=MIN_CONFIDENCE))
+        weights = store.weights()
+        served = [log for log in store.recalls(limit=100) if log.entries]
+        return Stats(
+            tenant=self._scope.tenant,
+            project=self._scope.project,
+            memories=store.count(Filter(states=STATES)),
+            by_state={state: store.count(Filter(states=(state,))) for state in STATES},
+            by_outcome={outcome: store.count(Filter(states=STATES, outcome=outcome)) for outcome in OUTCOMES},
+            proven=proven,
+            unproven=recallable - proven,
+            weights={name: weights.weight_for(name) for name in SIGNAL_TYPES},
+            recalls=len(served),
+            mean_recall_tokens=sum(log.tokens for log in served) / len(served) if served else 0.0,
+            last_confidence=self._last_confidence,
+            embedder=self._embedder.name,
+            model_id=store.model_id or "",
+        )
+
+    def history(self, memory_id: str) -> tuple[Event, ...]:
+        """Everything that happened to a memory, oldest first, each with the confidence that followed.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.engine.history import history
+
+        return history(self._owner(memory_id), memory_id)
+
+    def vector(self, memory_id: str, *, leg: str = "content") -> Vector | None:
+        """The stored vector of a memory in a dense leg (seed 004 ``GetMemoryVector``); None when it has none there.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        return self._owner(memory_id).vector(leg, memory_id)
+
+    def _question(self, query: str, condition: Filter, *, limit: int, min_confidence: float, unproven: int) -> Question:
+        from reasoningbank.engine.hygiene import clean_line
+        from reasoningbank.engine.recall import Question
+        from reasoningbank.engine.redaction import redact
+
+        if len(query) > MAX_QUERY:
+            raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}")
+        text = redact(clean_line(query)).text
+        if not text:
+            raise EmptyQuery("query cannot be empty")
+        return Question(
+            text=text,
+            condition=condition,
+            limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
+            min_confidence=min_confidence,
+            unproven=min(checked_limit(unproven), MAX_SEARCH_LIMIT),
+        )
+
+    def _logged(self, store: Store, answer: Recall) -> Recall:
+        """Keeps what was delivered; a full or read-only disk does not take the answer away, but is said in it."""
+        from reasoningbank.engine.evidence import count_delivery
+
+        try:
+            with store.transaction() as transaction:
+                transaction.log_recall(answer)
+                count_delivery(transaction, [hit.id for hit in answer.delivered], session=answer.session, at=answer.at)
+        except (StoreFull, StoreUnavailable, StoreBusy) as error:
+            return replace(answer, warnings=(f"This delivery was not logged: {error}. {error.hint}",))
+        except MemoryNotFound as error:
+            return replace(answer, warnings=(f"This delivery was not logged: {error} It was deleted meanwhile.",))
+        return answer
+
+    def _condition(
+        self,
+        outcome: str | None,
+        tags: Iterable[str],
+        category: str | None,
+        states: Sequence[State],
+        min_confidence: float | None,
+    ) -> Filter:
+        unknown = [state for state in states if state not in STATES]
+        if unknown:
+            raise InvalidMemory(f"state must be one of {', '.join(STATES)}, not {unknown[0]!r}")
+        return Filter(
+            outcome=None if outcome is None else check_outcome(outcome),
+            tags=clean_tags(tags),
+            category=category,
+            states=tuple(states),
+            min_confidence=None if min_confidence is None else check_confidence(min_confidence),
+        )
+
+
+def _found(proven: int, unproven: int) -> str:
+    if not proven and not unproven:
+        return "Nothing relevant is known for this query."
+    if not proven:
+        return f"Nothing proven is known for this query; {unproven} unproven to test with care."
+    extra = f" and {unproven} unproven" if unproven else ""
+    return f"{proven} relevant {'memory' if proven == 1 else 'memories'}{extra}."
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    if moment is not None and moment.tzinfo is None:
+        raise InvalidInput("times must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
+    return moment

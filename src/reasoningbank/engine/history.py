@@ -1,0 +1,69 @@
+"""A memory's life as a list of events, each with the confidence that followed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from reasoningbank.domain.answers import Event
+from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.signal import RECENT_DAYS, SIGNAL_TYPES, Signal, SignalAggregate
+from reasoningbank.ports import Store
+
+
+def history(store: Store, memory_id: str) -> tuple[Event, ...]:
+    """Everything that happened to a memory, oldest first; rolled-up evidence is one event.
+
+    Raises:
+        MemoryNotFound: When the memory does not exist in this scope.
+    """
+    memory = store.get(memory_id)
+    belief = Belief.starting_at(memory.belief.initial)
+    events = [
+        Event(at=memory.created_at, kind="recorded", detail="Recorded.", confidence=belief.score),
+    ]
+    aggregate = store.aggregate(memory_id)
+    if aggregate.last_rollup is not None:
+        belief = replace(belief, positive=aggregate.positive or 0, negative=aggregate.negative or 0)
+        events.append(_rolled_up(aggregate, belief))
+    for signal in store.signals(memory_id):
+        belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
+        events.append(_signalled(signal, belief))
+    for revision in [*store.revisions(memory_id), memory][1:]:
+        events.append(_edited(revision, events))
+    return tuple(sorted(events, key=_order))
+
+
+def _order(event: Event) -> datetime:
+    """Rolled-up evidence stands where it was given: before the signals that are kept one by one."""
+    return event.at - timedelta(days=RECENT_DAYS) if event.kind == "rolled_up" else event.at
+
+
+def _rolled_up(aggregate: SignalAggregate, belief: Belief) -> Event:
+    parts = [
+        f"{aggregate.count(signal_type, positive=True)} for and "
+        f"{aggregate.count(signal_type, positive=False)} against from {signal_type}"
+        for signal_type in SIGNAL_TYPES
+    ]
+    assert aggregate.last_rollup is not None
+    detail = f"Signals older than thirty days rolled up: {'; '.join(parts)}."
+    return Event(at=aggregate.last_rollup, kind="rolled_up", detail=detail, confidence=belief.score)
+
+
+def _signalled(signal: Signal, belief: Belief) -> Event:
+    side = "for" if signal.positive else "against"
+    detail = (
+        f"{signal.type.capitalize()} evidence {side} it, weight {(signal.weight or 0) / 1e9:.3f}, by {signal.rater}."
+    )
+    return Event(at=signal.at, kind=signal.type, detail=detail, confidence=belief.score, session=signal.session)
+
+
+def _edited(revision: Memory, events: list[Event]) -> Event:
+    before = [event.confidence for event in events if event.at <= revision.updated_at]
+    return Event(
+        at=revision.updated_at,
+        kind="edited",
+        detail=f"Edited: now version {revision.version}, titled {revision.title!r}.",
+        confidence=before[-1] if before else revision.confidence,
+    )

@@ -1,0 +1,228 @@
+"""Finds secrets in text and puts typed placeholders in their place.
+
+Three sources are combined: the detectors of ``redact-secret`` (about 130 providers, in Rust), the shapes of
+``secret_formats`` and the names of ``secret_assignments``. Why, with numbers: docs/decisions/0003-secrets-and-tokens.md.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from reasoningbank.engine.characters import normalise
+from reasoningbank.engine.secret_assignments import find_assignments, is_reference
+from reasoningbank.engine.secret_formats import Span, find_aws_secrets, find_formats, find_private_keys, find_url_passwords
+from reasoningbank.errors import BankError, ModelMissing
+
+PLACEHOLDER = re.compile(r"\[REDACTED:[a-z][a-z0-9-]{1,63}\]")
+
+_RANK_DETECTOR = 2
+_RANK_DETECTOR_BY_CONTEXT = 6
+_MAX_ROUNDS = 8
+_MAX_JOINTS = 3
+_WINDOW = 4_096
+_WINDOW_OVERLAP = 768
+_WINDOW_MARGIN = 128
+_JOINT = re.compile(r"\n(?<=[A-Za-z0-9_+/=.~\\-]\n)[ \t]{0,40}(?:[>|#*] ?)?(?=[A-Za-z0-9_+/=.~-])")
+_ENCODED = re.compile(r"(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{12}")
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_CODE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*(?:[\[(]|\.[A-Za-z_]\w*$)")
+_KINDS = {
+    "aws_access_key_id": "aws-access-key",
+    "aws_secret_access_key": "aws-secret-key",
+    "contextual_secret": "secret",
+    "vendor_prefixed_credential": "token",
+    "authorization_credential": "authorization",
+    "connection_string_password": "database-password",
+    "github_fine_grained_personal_access_token": "github-token",
+    "openai_api_key": "openai-key",
+    "anthropic_api_key": "anthropic-key",
+    "google_oauth_client_secret": "google-oauth-secret",
+    "stripe_credential": "stripe-key",
+    "stripe_webhook_signing_secret": "stripe-webhook-secret",
+    "sendgrid_api_key": "sendgrid-key",
+    "npm_access_token": "npm-token",
+    "pypi_api_token": "pypi-token",
+    "microsoft_entra_client_secret": "azure-client-secret",
+}
+_BY_CONTEXT = frozenset(
+    {"contextual_secret", "authorization_credential", "connection_string_password", "bearer_token"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How often one kind of secret was replaced; it never holds the secret.
+
+    Attributes:
+        kind: The name in the placeholder, such as ``aws-access-key``.
+        count: How many stretches of text were replaced, at least 1.
+    """
+
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without the secrets that are known by shape or by name.
+
+    Attributes:
+        text: The normalised text with ``[REDACTED:kind]`` in place of each secret.
+        findings: What was replaced, sorted by kind; empty when nothing was.
+    """
+
+    text: str
+    findings: tuple[Finding, ...]
+
+
+def redact(text: str) -> Redacted:
+    """Replaces every secret in ``text`` by a placeholder that names its kind.
+
+    The text is normalised first (``characters.normalise``), so that no invisible character hides a secret. Promises:
+    every ``str`` is accepted; redacting the result again changes nothing; placeholders that are there stay as they are;
+    the time is proportional to the length.
+
+    Raises:
+        ModelMissing: When the detector package cannot be loaded; the text must then not be stored.
+    """
+    text = normalise(text)
+    counts: Counter[str] = Counter()
+    for _ in range(_MAX_ROUNDS):
+        spans = _secrets(text)
+        if not spans:
+            break
+        counts.update(span.kind for span in spans)
+        text = _replace(text, spans)
+    return Redacted(text, tuple(Finding(kind, count) for kind, count in sorted(counts.items())))
+
+
+def _secrets(text: str) -> list[Span]:
+    found = [
+        *find_private_keys(text),
+        *find_formats(text),
+        *find_aws_secrets(text),
+        *find_url_passwords(text),
+        *find_assignments(text),
+        *_detected(text),
+    ]
+    found.extend(_wrapped(text, frozenset(span.end for span in found)))
+    if not found:
+        return []
+    return list(_outside_placeholders(text, _united(found)))
+
+
+def _detected(text: str) -> Iterator[Span]:
+    """The findings of redact-secret, in overlapping windows because its time is quadratic in some long texts."""
+    try:
+        from redact_secret import SecretScanError, WholeInputLimits, scan
+    except ImportError as error:
+        raise ModelMissing(
+            "the package redact-secret cannot be loaded, so no text can be checked for secrets",
+            hint="Install reasoningbank again on a platform that redact-secret supports.",
+        ) from error
+    limits = WholeInputLimits(max_input_bytes=4 * _WINDOW, max_findings=_WINDOW)
+    for offset in range(0, max(1, len(text) - _WINDOW_OVERLAP), _WINDOW - _WINDOW_OVERLAP):
+        try:
+            findings = scan(text[offset : offset + _WINDOW], limits=limits)
+        except SecretScanError as error:
+            raise BankError(
+                f"redact-secret could not check the text: {error}", hint="Nothing was stored; report the kind of text."
+            ) from error
+        for finding in findings:
+            seen_before = offset > 0 and finding.start < _WINDOW_MARGIN and finding.end <= _WINDOW_OVERLAP
+            start, end = offset + finding.start, offset + finding.end
+            if not seen_before and not _is_false_alarm(text, start, end, finding.type):
+                kind = _KINDS.get(finding.type, finding.type.replace("_", "-"))
+                by_context = finding.type in _BY_CONTEXT
+                yield Span(start, end, kind, _RANK_DETECTOR_BY_CONTEXT if by_context else _RANK_DETECTOR)
+
+
+def _is_false_alarm(text: str, start: int, end: int, kind: str) -> bool:
+    value = text[start:end]
+    if kind not in _BY_CONTEXT:
+        return text[start - 1 : start] == "/" and _HASH.fullmatch(value) is not None
+    if kind == "connection_string_password":
+        return False
+    if is_reference(value) or _CODE.match(value) is not None:
+        return True
+    quoted = text[start - 1 : start] in ("\"", "'") and text[end : end + 1] in ("\"", "'")
+    return not quoted and not any(map(str.isdigit, value))
+
+
+def _wrapped(text: str, complete: frozenset[int]) -> Iterator[Span]:
+    """Secrets that line breaks cut in up to four pieces, at the offsets of ``text``.
+
+    Where a secret is already ``complete`` at the end of a line, the next line belongs to it only if it looks encoded.
+    """
+    pieces: list[str] = []
+    starts: list[int] = []
+    shifts: list[int] = []
+    closed: list[bool] = []
+    position = length = 0
+    for joint in _JOINT.finditer(text):
+        stop = joint.start() - (text[joint.start() - 1] == "\\")
+        if stop < position:
+            continue
+        pieces.append(text[position:stop])
+        length += stop - position
+        position = joint.end()
+        starts.append(length)
+        shifts.append(position - length)
+        closed.append(stop in complete and _ENCODED.match(text, position) is None)
+    if not starts:
+        return
+    joined = "".join([*pieces, text[position:]])
+    for span in find_formats(joined, wrapped=True):
+        first = bisect_right(starts, span.start)
+        last = bisect_right(starts, span.end - 1)
+        if any(closed[first:last]):
+            continue
+        if 1 <= last - first <= _MAX_JOINTS and any(map(str.isdigit, joined[span.start : span.end])):
+            start = span.start + (shifts[first - 1] if first else 0)
+            yield Span(start, span.end + shifts[last - 1], span.kind, span.rank)
+
+
+def _united(spans: Iterable[Span]) -> Iterator[Span]:
+    """Overlapping spans become one that covers them all and has the name of the lowest rank."""
+    ordered = sorted(spans)
+    current = ordered[0]
+    for span in ordered[1:]:
+        if span.start < current.end:
+            best = min(current, span, key=lambda candidate: candidate.rank)
+            current = Span(current.start, max(current.end, span.end), best.kind, best.rank)
+        else:
+            yield current
+            current = span
+    yield current
+
+
+def _outside_placeholders(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    placeholders = iter([match.span() for match in PLACEHOLDER.finditer(text)])
+    placeholder = next(placeholders, None)
+    for span in spans:
+        start = span.start
+        while placeholder is not None and placeholder[0] < span.end:
+            if placeholder[1] > start:
+                if any(map(str.isalnum, text[start : placeholder[0]])):
+                    yield Span(start, placeholder[0], span.kind, span.rank)
+                start = placeholder[1]
+            if placeholder[1] > span.end:
+                break
+            placeholder = next(placeholders, None)
+        if any(map(str.isalnum, text[start : span.end])):
+            yield Span(start, span.end, span.kind, span.rank)
+
+
+def _replace(text: str, spans: Iterable[Span]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for span in spans:
+        pieces.append(text[position : span.start])
+        pieces.append(f"[REDACTED:{span.kind}]")
+        position = span.end
+    pieces.append(text[position:])
+    return "".join(pieces)

@@ -1,0 +1,192 @@
+"""Export and import as JSON lines: one reviewable line per memory with all its evidence.
+
+The first line names the format; every further line is one memory, its signals, rolled-up counts, earlier versions and
+links, or one change of the weights. An import of an export gives the same memories, beliefs and histories.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any, TextIO, cast
+
+from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.memory import STATES, Memory
+from reasoningbank.domain.recall import Filter
+from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.engine.hygiene import reveal
+from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.ports import Link, Store, WeightChange
+
+FORMAT = "reasoningbank"
+VERSION = 1
+_EVERYTHING = Filter(states=STATES)
+_BATCH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One memory with everything that hangs on it."""
+
+    memory: Memory
+    signals: tuple[Signal, ...] = ()
+    aggregate: SignalAggregate | None = None
+    links: tuple[Link, ...] = ()
+
+
+def write_export(store: Store, file: TextIO) -> int:
+    """Writes the lines of an export; returns how many memories they hold."""
+    file.write(_line({"format": FORMAT, "version": VERSION, "project": store.scope.project}))
+    offset = 0
+    while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
+        for memory in batch:
+            aggregate = store.aggregate(memory.id)
+            file.write(
+                _line(
+                    {
+                        "memory": _memory_fields(reveal(memory)),
+                        "signals": [_fields(signal) for signal in store.signals(memory.id)],
+                        "aggregate": _fields(aggregate) if aggregate.last_rollup else None,
+                        "links": [asdict(link) for link in store.links(memory.id) if link.source == memory.id],
+                    }
+                )
+            )
+        offset += len(batch)
+    for change in store.weight_history():
+        file.write(
+            _line({"weights": _fields(change.weights), "at": change.at.isoformat(), "signal_id": change.signal_id})
+        )
+    return offset
+
+
+def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[WeightChange]]:
+    """Reads an export for a project.
+
+    Raises:
+        InvalidInput: When a line is not part of an export; the message names it. Nothing has been stored.
+    """
+    records: list[Record] = []
+    weights: list[WeightChange] = []
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            fields = _object(json.loads(line))
+            if number == 1:
+                _check_header(fields)
+            elif "memory" in fields:
+                records.append(_record(fields, project))
+            elif "weights" in fields:
+                weights.append(_weight_change(fields, project))
+            elif line.strip():
+                raise InvalidInput("neither a memory nor weights")
+        except BankError as error:
+            raise InvalidInput(f"line {number}: {error}", hint=error.hint) from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise InvalidInput(
+                f"line {number} is no line of an export: {type(error).__name__}: {str(error)[:200]}",
+                hint="Pass a file that `rbank export` wrote.",
+            ) from error
+    if number == 0:
+        raise InvalidInput("the import is empty", hint="Pass a file that `rbank export` wrote.")
+    return records, weights
+
+
+def _check_header(fields: Mapping[str, Any]) -> None:
+    if fields.get("format") != FORMAT:
+        raise InvalidInput("this is not an export of ReasoningBank", hint="Pass a file that `rbank export` wrote.")
+    if fields.get("version") != VERSION:
+        raise InvalidInput(
+            f"the export has version {fields.get('version')!r}; this version reads {VERSION}",
+            hint="Upgrade reasoningbank.",
+        )
+
+
+def _record(fields: Mapping[str, Any], project: str) -> Record:
+    memory = _memory(_object(fields["memory"]), project)
+    aggregate = fields.get("aggregate")
+    record = Record(
+        memory=memory,
+        signals=tuple(_signal(_object(signal), memory.id, project) for signal in fields.get("signals", [])),
+        aggregate=None if aggregate is None else _aggregate(_object(aggregate), memory.id, project),
+        links=tuple(Link(**_object(link)) for link in fields.get("links", [])),
+    )
+    return _with_evidence(record)
+
+
+def _with_evidence(record: Record) -> Record:
+    """Takes the belief from the evidence, never from the file: a file cannot claim what it does not show."""
+    positive = (record.aggregate.positive or 0) if record.aggregate else 0
+    negative = (record.aggregate.negative or 0) if record.aggregate else 0
+    positive += sum(signal.weight or 0 for signal in record.signals if signal.positive)
+    negative += sum(signal.weight or 0 for signal in record.signals if not signal.positive)
+    belief = replace(record.memory.belief, positive=positive, negative=negative)
+    return replace(record, memory=replace(record.memory, belief=belief))
+
+
+def _memory_fields(memory: Memory) -> dict[str, Any]:
+    fields = _fields(memory)
+    fields["belief"] = asdict(memory.belief)
+    del fields["project"]
+    return fields
+
+
+def _memory(fields: Mapping[str, Any], project: str) -> Memory:
+    values = dict(fields)
+    values["belief"] = Belief(**_object(values["belief"]))
+    values["tags"] = tuple(str(tag) for tag in values.get("tags", ()))
+    values["provenance"] = {str(key): str(value) for key, value in _object(values.get("provenance", {})).items()}
+    for name in ("title", "description", "content", "category", "id"):
+        if not isinstance(values.get(name, ""), str):
+            raise InvalidInput(f"{name} must be text")
+    for name in ("created_at", "updated_at", "last_used"):
+        values[name] = _moment(values.get(name))
+    return Memory(**(values | {"project": project}))
+
+
+def _signal(fields: Mapping[str, Any], memory_id: str, project: str) -> Signal:
+    signal = Signal(**(dict(fields) | {"memory_id": memory_id, "project": project, "at": _moment(fields["at"])}))
+    if not isinstance(signal.weight, int) or signal.weight < 0 or not isinstance(signal.positive, bool):
+        raise InvalidInput("a signal needs a weight and a polarity")
+    return signal
+
+
+def _aggregate(fields: Mapping[str, Any], memory_id: str, project: str) -> SignalAggregate:
+    values = dict(fields) | {"memory_id": memory_id, "project": project, "last_rollup": _moment(fields["last_rollup"])}
+    return SignalAggregate(**values)
+
+
+def _weight_change(fields: Mapping[str, Any], project: str) -> WeightChange:
+    values = {name: float(value) for name, value in _object(fields["weights"]).items() if name != "project"}
+    at = _moment(fields["at"])
+    if at is None:
+        raise InvalidInput("a change of weights needs its time")
+    return WeightChange(at=at, weights=ProjectWeights(project=project, **values), signal_id=str(fields["signal_id"]))
+
+
+def _fields(thing: Memory | Signal | SignalAggregate | ProjectWeights) -> dict[str, Any]:
+    fields = asdict(thing)
+    for name, value in fields.items():
+        if isinstance(value, datetime):
+            fields[name] = value.isoformat()
+    return fields
+
+
+def _moment(value: object) -> datetime | None:
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(cast(str, value))
+    if moment.tzinfo is None:
+        raise InvalidInput("times must carry a time zone")
+    return moment
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput("expected an object")
+    return cast("dict[str, Any]", value)
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n"

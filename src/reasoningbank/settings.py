@@ -1,0 +1,169 @@
+"""The only reader of the environment and of the settings file.
+
+Precedence: an argument, then the environment (``REASONINGBANK_*``), then ``settings.toml`` in the data directory, then
+the default. An unknown key is an error with a suggestion, never ignored.
+"""
+
+from __future__ import annotations
+
+import difflib
+import getpass
+import hashlib
+import os
+import re
+import subprocess
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from reasoningbank.errors import ConfigurationError
+
+PREFIX = "REASONINGBANK_"
+FILE_NAME = "settings.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be configured.
+
+    Attributes:
+        home: The data directory; files below it belong to the user alone.
+        url: Where banks live; empty for one file per project below ``home``.
+        tenant: The owner of the banks; empty means that callers must name one.
+        project: The project; empty means that it is derived from the working directory.
+        embedder: The embedder by name: local, minilm, granite, onnx:FOLDER, fastembed:MODEL, openai:MODEL.
+        embedder_url: Base URL of a remote embedder.
+        embedder_key: Its key; never shown.
+        embedder_dimension: Its dimension; 0 asks the model.
+        embedder_timeout: Seconds to wait for it.
+        backups: How many automatic backups of a bank are kept.
+    """
+
+    home: Path
+    url: str = ""
+    tenant: str = ""
+    project: str = ""
+    embedder: str = "local"
+    embedder_url: str = ""
+    embedder_key: str = ""
+    embedder_dimension: int = 0
+    embedder_timeout: float = 30.0
+    backups: int = 7
+
+    def __repr__(self) -> str:
+        shown = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.embedder_key:
+            shown["embedder_key"] = "***"
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Reads the environment and the settings file.
+
+    Raises:
+        ConfigurationError: When the file cannot be read, or a key or a value is not known.
+    """
+    environment = os.environ if environment is None else environment
+    home = Path(environment.get(f"{PREFIX}HOME") or _default_home()).expanduser().absolute()
+    settings = _from_file(Settings(home=home), home / FILE_NAME)
+    known = _names() | {"home", "log"}
+    for name, raw in environment.items():
+        if not name.startswith(PREFIX):
+            continue
+        key = name.removeprefix(PREFIX).lower()
+        if key not in known:
+            raise _unknown(name, [PREFIX + option.upper() for option in known])
+        if key in _names() and raw:
+            settings = _with(settings, key, raw, name)
+    return settings
+
+
+def local_tenant() -> str:
+    """The tenant of a command or stdio server that names none: the local user (DESIGN D9)."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return f"user-{os.getuid()}" if hasattr(os, "getuid") else "local"
+
+
+def project_of(directory: Path) -> str:
+    """The project of a directory: its normalised git remote and the path inside, else its real path (DESIGN D9)."""
+    real = directory.resolve()
+    remote = _git(real, "config", "--get", "remote.origin.url")
+    root = _git(real, "rev-parse", "--show-toplevel")
+    if not root:
+        return str(real)
+    inside = real.relative_to(Path(root).resolve()).as_posix() if real.is_relative_to(Path(root).resolve()) else "."
+    base = normal_remote(remote) if remote else str(Path(root).resolve())
+    return base if inside == "." else f"{base}/{inside}"
+
+
+def normal_remote(remote: str) -> str:
+    """One name for all spellings of a remote: host/path, lower-case host, no scheme, user, port or ``.git``."""
+    match = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", remote)
+    if match:
+        host, path = match.group(1), match.group(2)
+    else:
+        parts = urlsplit(remote)
+        host, path = parts.hostname or "", parts.path
+    path = path.strip("/").removesuffix(".git").strip("/")
+    return f"{host.lower()}/{path}" if host else hashlib.sha256(remote.encode()).hexdigest()[:16] + f"/{path}"
+
+
+def _default_home() -> str:
+    import platformdirs
+
+    return platformdirs.user_data_dir("reasoningbank", appauthor=False)
+
+
+def _git(directory: Path, *arguments: str) -> str:
+    try:
+        answer = subprocess.run(  # noqa: S603 - fixed program and arguments
+            ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
+
+
+def _names() -> set[str]:
+    return {field.name for field in fields(Settings)} - {"home"}
+
+
+def _from_file(settings: Settings, path: Path) -> Settings:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return settings
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    for key, value in values.items():
+        if key not in _names():
+            raise _unknown(key, list(_names()))
+        settings = _with(settings, key, value, f"{key} in {path.name}")
+    return settings
+
+
+def _with(settings: Settings, key: str, value: object, source: str) -> Settings:
+    wanted = type(getattr(settings, key))
+    try:
+        if isinstance(value, (dict, list)) or (wanted is str and not isinstance(value, str)):
+            raise ValueError(f"expected {wanted.__name__}")
+        converted = wanted(value)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"{source} is not usable: {error}", hint=f"Give it a {wanted.__name__}.") from error
+    return replace(settings, **cast("dict[str, Any]", {key: converted}))
+
+
+def _unknown(name: str, options: list[str]) -> ConfigurationError:
+    close = difflib.get_close_matches(name, options, n=1)
+    hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(options))}."
+    return ConfigurationError(f"{name} is no setting", hint=hint)

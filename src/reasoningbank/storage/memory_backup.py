@@ -1,0 +1,132 @@
+"""A bank in memory as one JSON file that proves it is whole."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numpy
+
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.signal import Signal, SignalAggregate
+from reasoningbank.errors import InvalidInput, ScopeViolation, StoreCorrupt, StoreFull, StoreUnavailable
+from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange
+from reasoningbank.storage.memory_contents import Contents
+from reasoningbank.storage.records import Json, from_json, to_json
+
+FORMAT = "reasoningbank memory backup 1"
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_Record = TypeVar("_Record")
+
+
+def write_backup(scope: Scope, contents: Contents, target: Path) -> None:
+    """Writes the file beside its place and renames it, readable by its owner alone.
+
+    Raises:
+        StoreUnavailable: When the directory does not exist or cannot be written.
+        StoreFull: When no space is left.
+    """
+    body = json.dumps(_to_body(scope, contents))
+    envelope = json.dumps({"format": FORMAT, "sha256": _digest(body), "bank": body})
+    partial = target.with_name(target.name + ".partial")
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(envelope)
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        if error.errno in _NO_SPACE:
+            raise StoreFull(f"no space is left to write {target}") from error
+        raise StoreUnavailable(f"{target} cannot be written: {error.strerror}") from error
+
+
+def read_backup(scope: Scope, source: Path) -> Contents:
+    """The contents of a backup.
+
+    Raises:
+        StoreUnavailable: When there is no readable file.
+        StoreCorrupt: When it is not what ``write_backup`` wrote.
+        ScopeViolation: When it is of another scope.
+    """
+    if not source.is_file():
+        raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
+    try:
+        envelope = json.loads(source.read_text(encoding="utf-8"))
+        if envelope["format"] != FORMAT or envelope["sha256"] != _digest(envelope["bank"]):
+            raise StoreCorrupt(f"{source.name} does not hold what was written to it")
+        body = cast("dict[str, Json]", json.loads(envelope["bank"]))
+        owner = Scope(tenant=cast(str, body["tenant"]), project=cast(str, body["project"]))
+        contents = _from_body(body)
+    except OSError as error:
+        raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreCorrupt(f"{source.name} is not a whole backup") from error
+    if owner != scope:
+        raise ScopeViolation(f"{source.name} is a backup of another tenant or project")
+    return contents
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode("utf-8")).hexdigest()
+
+
+def _to_body(scope: Scope, contents: Contents) -> dict[str, Json]:
+    return {
+        "tenant": scope.tenant,
+        "project": scope.project,
+        "model": to_json(contents.model),
+        "memories": to_json(tuple(contents.memories.values())),
+        "words": to_json(contents.words),
+        "vectors": {
+            leg: {memory_id: base64.b64encode(vector.tobytes()).decode("ascii") for memory_id, vector in rows.items()}
+            for leg, rows in contents.vectors.items()
+        },
+        "revisions": to_json(contents.revisions),
+        "signals": to_json(tuple(contents.signals.values())),
+        "counted": to_json(sorted(contents.counted)),
+        "aggregates": to_json(tuple(contents.aggregates.values())),
+        "changes": to_json(contents.changes),
+        "recalls": to_json(tuple(contents.recalls.values())),
+        "links": to_json(tuple(contents.links)),
+        "jobs": to_json(tuple(contents.jobs.values())),
+    }
+
+
+def _from_body(body: dict[str, Json]) -> Contents:
+    model = cast("list[str | int] | None", body["model"])
+    jobs = _records(Job, body["jobs"])
+    words = cast("dict[str, list[str]]", body["words"])
+    vectors = cast("dict[str, dict[str, str]]", body["vectors"])
+    revisions = cast("dict[str, Json]", body["revisions"])
+    return Contents(
+        project=cast(str, body["project"]),
+        model=None if model is None else (str(model[0]), int(model[1])),
+        memories={memory.id: memory for memory in _records(Memory, body["memories"])},
+        words={memory_id: tuple(listed) for memory_id, listed in words.items()},
+        vectors={leg: {memory_id: _vector(text) for memory_id, text in rows.items()} for leg, rows in vectors.items()},
+        revisions={memory_id: _records(Memory, versions) for memory_id, versions in revisions.items()},
+        signals={signal.id: signal for signal in _records(Signal, body["signals"])},
+        counted={(place[0], place[1], place[2]) for place in cast("list[list[str]]", body["counted"])},
+        aggregates={aggregate.memory_id: aggregate for aggregate in _records(SignalAggregate, body["aggregates"])},
+        changes=_records(WeightChange, body["changes"]),
+        recalls={log.id: log for log in _records(RecallLog, body["recalls"])},
+        links=set(_records(Link, body["links"])),
+        jobs={(job.kind, job.key): job for job in jobs},
+    )
+
+
+def _records(kind: type[_Record], values: Json) -> tuple[_Record, ...]:
+    if not isinstance(values, list):
+        raise InvalidInput("a list was expected")
+    return tuple(from_json(kind, value) for value in values)
+
+
+def _vector(text: str) -> Vector:
+    vector: Vector = numpy.frombuffer(base64.b64decode(text), dtype=numpy.float32)
+    return vector

@@ -1,0 +1,125 @@
+"""What one bank in memory holds, and every read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import Filter
+from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.errors import MemoryNotFound
+from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange
+
+
+@dataclass(slots=True, kw_only=True)
+class Contents:
+    """Everything inside one scope. Its values are immutable; a copy therefore shares them.
+
+    Attributes:
+        project: The project of every memory.
+        model: The vector space and its dimension; None when there are no vectors yet.
+        memories: By id, in the order they were stored.
+        words: The analysed words of each memory, lower case.
+        vectors: By leg, then by memory id.
+        revisions: The earlier versions of each memory, oldest first.
+        signals: By signal id.
+        counted: Memory id, type and session of every signal that counts once.
+        aggregates: By memory id.
+        changes: The history of the weights, oldest first.
+        recalls: By recall id, oldest first.
+        links: Every relation once.
+        jobs: By kind and key.
+    """
+
+    project: str
+    model: tuple[str, int] | None = None
+    memories: dict[str, Memory] = field(default_factory=dict)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    vectors: dict[str, dict[str, Vector]] = field(default_factory=dict)
+    revisions: dict[str, tuple[Memory, ...]] = field(default_factory=dict)
+    signals: dict[str, Signal] = field(default_factory=dict)
+    counted: set[tuple[str, str, str]] = field(default_factory=set)
+    aggregates: dict[str, SignalAggregate] = field(default_factory=dict)
+    changes: tuple[WeightChange, ...] = ()
+    recalls: dict[str, RecallLog] = field(default_factory=dict)
+    links: set[Link] = field(default_factory=set)
+    jobs: dict[tuple[str, str], Job] = field(default_factory=dict)
+
+    def copy(self) -> Contents:
+        """Other contents with the same values: changing one does not change the other."""
+        copied = replace(self)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, (dict, set)):
+                setattr(copied, each.name, value.copy())
+        copied.vectors = {leg: vectors.copy() for leg, vectors in self.vectors.items()}
+        return copied
+
+    def memory(self, memory_id: str) -> Memory:
+        """The memory of this id; raises MemoryNotFound."""
+        found = self.memories.get(memory_id)
+        if found is None:
+            raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self.project[:80]!r}")
+        return found
+
+
+def meets(memory: Memory, condition: Filter) -> bool:
+    """Whether a memory is what the filter asks for."""
+    return (
+        memory.state in condition.states
+        and (condition.outcome is None or memory.outcome == condition.outcome)
+        and (condition.category is None or memory.category == condition.category)
+        and (condition.min_confidence is None or memory.confidence >= condition.min_confidence)
+        and (condition.below_confidence is None or memory.confidence < condition.below_confidence)
+        and (condition.created_after is None or memory.created_at >= condition.created_after)
+        and (condition.created_before is None or memory.created_at < condition.created_before)
+        and all(tag in memory.tags for tag in condition.tags)
+    )
+
+
+class MemoryReads:
+    """The StoreReader port over whatever contents are current."""
+
+    @property
+    def contents(self) -> Contents:
+        """The contents to read from."""
+        raise NotImplementedError
+
+    def get(self, memory_id: str) -> Memory:
+        return self.contents.memory(memory_id)
+
+    def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
+        met = [memory for memory in self.contents.memories.values() if meets(memory, condition)]
+        return met[offset : offset + limit] if limit else met[offset:]
+
+    def count(self, condition: Filter) -> int:
+        return sum(meets(memory, condition) for memory in self.contents.memories.values())
+
+    def same_text(self, fingerprint: bytes) -> Sequence[str]:
+        return [memory.id for memory in self.contents.memories.values() if memory.fingerprint == fingerprint]
+
+    def signals(self, memory_id: str, *, since: datetime | None = None) -> Sequence[Signal]:
+        found = [
+            signal
+            for signal in self.contents.signals.values()
+            if signal.memory_id == memory_id and (since is None or signal.at > since)
+        ]
+        return sorted(found, key=lambda signal: (signal.at, signal.id))
+
+    def aggregate(self, memory_id: str) -> SignalAggregate:
+        contents = self.contents
+        empty = SignalAggregate(memory_id=memory_id, project=contents.project, positive=0, negative=0)
+        return contents.aggregates.get(memory_id, empty)
+
+    def weights(self) -> ProjectWeights:
+        contents = self.contents
+        return contents.changes[-1].weights if contents.changes else ProjectWeights(project=contents.project)
+
+    def revisions(self, memory_id: str) -> Sequence[Memory]:
+        return self.contents.revisions.get(memory_id, ())
+
+    def links(self, memory_id: str) -> Sequence[Link]:
+        found = [link for link in self.contents.links if memory_id in {link.source, link.target}]
+        return sorted(found, key=lambda link: (link.source, link.target, link.kind))

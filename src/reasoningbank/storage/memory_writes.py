@@ -1,0 +1,192 @@
+"""Every write to a bank in memory. Each method checks first and changes afterwards: an error leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+import numpy
+
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import DENSE_LEGS, Recall
+from reasoningbank.domain.signal import Signal, SignalAggregate
+from reasoningbank.errors import InvalidInput, ModelMismatch, ScopeViolation, StoreClosed
+from reasoningbank.ports import Indexed, Job, Link, RecallEntry, RecallLog, WeightChange
+from reasoningbank.storage.memory_contents import Contents, MemoryReads
+
+
+class MemoryTransaction(MemoryReads):
+    """The Transaction port over a copy of a bank's contents, which replaces the original at the end."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents: Contents | None = contents
+
+    @property
+    def contents(self) -> Contents:
+        if self._contents is None:
+            raise StoreClosed("the transaction has ended", hint="Write inside the block of bank.transaction().")
+        return self._contents
+
+    def end(self) -> None:
+        """Refuses every further use."""
+        self._contents = None
+
+    def insert(self, memory: Memory, indexed: Indexed) -> None:
+        contents = self.contents
+        if memory.id in contents.memories:
+            raise InvalidInput(f"a memory with the id {memory.id[:80]!r} exists already")
+        self._check(memory, indexed)
+        contents.memories[memory.id] = _own(memory)
+        self._index(memory.id, indexed)
+
+    def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
+        contents = self.contents
+        old = contents.memory(memory.id)
+        kept = contents.revisions.get(memory.id, ())
+        if revision and any(earlier.version == old.version for earlier in kept):
+            raise InvalidInput(f"version {old.version} of memory {memory.id[:80]!r} is kept already")
+        self._check(memory, indexed)
+        if revision:
+            contents.revisions[memory.id] = tuple(sorted((*kept, old), key=lambda earlier: earlier.version))
+        contents.memories[memory.id] = _own(memory)
+        if indexed is not None:
+            self._index(memory.id, indexed)
+
+    def delete(self, memory_id: str) -> None:
+        contents = self.contents
+        contents.memory(memory_id)
+        del contents.memories[memory_id], contents.words[memory_id]
+        for vectors in contents.vectors.values():
+            vectors.pop(memory_id, None)
+        contents.revisions.pop(memory_id, None)
+        contents.aggregates.pop(memory_id, None)
+        contents.signals = {key: signal for key, signal in contents.signals.items() if signal.memory_id != memory_id}
+        contents.counted = {place for place in contents.counted if place[0] != memory_id}
+        contents.links = {link for link in contents.links if memory_id not in {link.source, link.target}}
+        contents.recalls = {
+            key: replace(log, entries=tuple(entry for entry in log.entries if entry.memory_id != memory_id))
+            for key, log in contents.recalls.items()
+        }
+
+    def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
+        contents = self.contents
+        contents.memory(signal.memory_id)
+        if signal.weight is None:
+            raise InvalidInput("a stored signal carries the weight of its time")
+        place = (signal.memory_id, signal.type, signal.session)
+        if once and place in contents.counted:
+            return False
+        if signal.id in contents.signals:
+            raise InvalidInput(f"a signal with the id {signal.id[:80]!r} exists already")
+        if once:
+            contents.counted.add(place)
+        contents.signals[signal.id] = replace(signal, project=contents.project)
+        return True
+
+    def set_aggregate(self, aggregate: SignalAggregate) -> None:
+        contents = self.contents
+        contents.memory(aggregate.memory_id)
+        if aggregate.positive is None or aggregate.negative is None or aggregate.last_rollup is None:
+            raise InvalidInput("a stored aggregate carries the evidence and the time of its roll-up")
+        contents.aggregates[aggregate.memory_id] = replace(aggregate, project=contents.project)
+
+    def set_weights(self, change: WeightChange) -> None:
+        contents = self.contents
+        weights = replace(change.weights, project=contents.project)
+        contents.changes = (*contents.changes, replace(change, weights=weights))
+
+    def roll_up(self, cutoff: datetime, at: datetime) -> int:
+        contents = self.contents
+        moved = [signal for signal in contents.signals.values() if signal.at < cutoff]
+        for signal in moved:
+            contents.aggregates[signal.memory_id] = replace(
+                self.aggregate(signal.memory_id).add(signal), last_rollup=at
+            )
+            del contents.signals[signal.id]
+        return len(moved)
+
+    def log_recall(self, recall: Recall) -> None:
+        contents = self.contents
+        if recall.id in contents.recalls:
+            raise InvalidInput(f"a recall with the id {recall.id[:80]!r} exists already")
+        for hit in recall.delivered:
+            contents.memory(hit.id)
+        contents.recalls[recall.id] = RecallLog(
+            id=recall.id,
+            at=recall.at,
+            query=recall.query,
+            session=recall.session,
+            embedder=recall.embedder,
+            tokens=recall.tokens,
+            entries=tuple(
+                RecallEntry(
+                    memory_id=hit.id,
+                    rank=rank,
+                    unproven=hit.unproven,
+                    relevance=hit.relevance,
+                    legs=dict(hit.legs),
+                )
+                for rank, hit in enumerate(recall.delivered, start=1)
+            ),
+        )
+
+    def link(self, link: Link) -> None:
+        self.contents.links.add(link)
+
+    def enqueue(self, job: Job) -> bool:
+        jobs = self.contents.jobs
+        if (job.kind, job.key) in jobs:
+            return False
+        jobs[(job.kind, job.key)] = replace(job, payload=dict(job.payload))
+        return True
+
+    def finish(self, job: Job) -> None:
+        self.contents.jobs.pop((job.kind, job.key), None)
+
+    def _check(self, memory: Memory, indexed: Indexed | None) -> None:
+        """Refuses what the bank could not hold faithfully."""
+        contents = self.contents
+        if memory.project != contents.project:
+            raise ScopeViolation(f"the memory belongs to project {memory.project[:80]!r}")
+        _check_text((memory.title, memory.description, memory.content, memory.category, *memory.tags))
+        _check_text(text for item in memory.provenance.items() for text in item)
+        if indexed is None:
+            return
+        space = contents.model
+        for leg, vector in indexed.vectors.items():
+            if leg not in DENSE_LEGS:
+                raise InvalidInput(f"there is no dense leg {leg[:80]!r}")
+            if not bool(numpy.isfinite(vector).all()):
+                raise InvalidInput("a vector holds a value that is not a finite number")
+            offered = (indexed.model_id, len(vector))
+            space = space or offered
+            if offered != space:
+                raise ModelMismatch(
+                    f"the bank's vectors come from {space[0]} ({space[1]} dimensions), "
+                    f"not from {indexed.model_id} ({len(vector)})"
+                )
+
+    def _index(self, memory_id: str, indexed: Indexed) -> None:
+        contents = self.contents
+        contents.words[memory_id] = tuple(indexed.text.lower().split())
+        for vectors in contents.vectors.values():
+            vectors.pop(memory_id, None)
+        for leg, vector in indexed.vectors.items():
+            kept = numpy.array(vector, dtype=numpy.float32)
+            kept.flags.writeable = False
+            contents.vectors.setdefault(leg, {})[memory_id] = kept
+            contents.model = contents.model or (indexed.model_id, len(kept))
+
+
+def _own(memory: Memory) -> Memory:
+    """The memory with a mapping of its own: the caller may go on to change theirs."""
+    return replace(memory, provenance=dict(memory.provenance))
+
+
+def _check_text(texts: Iterable[str]) -> None:
+    for text in texts:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInput("a text is not valid Unicode") from error

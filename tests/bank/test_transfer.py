@@ -1,0 +1,146 @@
+"""Backup, restore, export and import of a whole bank."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.bank import Bank
+from reasoningbank.errors import InvalidInput, ScopeViolation, StoreCorrupt, StoreUnavailable
+from reasoningbank.testing import FrozenClock
+
+
+def lived(bank: Bank, clock: FrozenClock) -> list[str]:
+    """Gives the bank some memories with evidence of all kinds, old and new."""
+    ids = [
+        bank.record(title=f"Lesson {number}", content=f"Do thing {number} first.", outcome="success", tags=["t"]).id
+        for number in range(4)
+    ]
+    bank.outcome(ids[0], succeeded=True, session="s1")
+    bank.feedback(ids[0], helpful=True)
+    bank.feedback(ids[1], helpful=False)
+    clock.advance(timedelta(days=40))
+    bank.rollup()
+    bank.search("do thing 2 first", session="s2")
+    bank.feedback(ids[2], helpful=True)
+    bank.update(ids[3], title="Lesson three")
+    return ids
+
+
+@pytest.mark.promise("transfer:identity")
+def test_an_import_of_an_export_is_the_same_bank(
+    open_bank: Callable[..., Bank], clock: FrozenClock, tmp_path: Path
+) -> None:
+    bank = open_bank()
+    ids = lived(bank, clock)
+    assert bank.export(tmp_path / "bank.jsonl") == len(ids)
+    other = open_bank(tenant="umbrella", project="copy")
+    report = other.import_(tmp_path / "bank.jsonl")
+    assert report.imported == tuple(ids)
+    for name in ids:
+        original, copy = bank.get(name), other.get(name)
+        assert (copy.title, copy.content, copy.tags, copy.belief) == (
+            original.title,
+            original.content,
+            original.tags,
+            original.belief,
+        )
+        assert [event.confidence for event in other.history(name)][-1] == original.confidence
+    assert other.stats().weights == bank.stats().weights
+    assert other.check().problems == ()
+    again = other.import_(tmp_path / "bank.jsonl")
+    assert (again.imported, again.conflicts) == ((), ())
+    assert len(again.unchanged) == len(ids)
+
+
+@pytest.mark.promise("transfer:atomic")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "not json",
+        "[]",
+        '{"neither": 1}',
+        '{"memory": {"title": "x"}}',
+        '{"memory": 5}',
+        '{"weights": {"explicit_alpha": "x"}, "at": "2026-01-01T00:00:00+00:00", "signal_id": ""}',
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_imported(bank: Bank, clock: FrozenClock, tmp_path: Path, line: str) -> None:
+    lived(bank, clock)
+    path = tmp_path / "bank.jsonl"
+    bank.export(path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for memory in bank.list():
+        bank.delete(memory.id)
+    path.write_text("\n".join([*lines[:3], line, *lines[3:]]), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="line 4"):
+        bank.import_(path)
+    assert bank.count() == 0
+
+
+@pytest.mark.promise("transfer:claims")
+def test_an_import_believes_the_evidence_and_not_the_claim(bank: Bank, clock: FrozenClock, tmp_path: Path) -> None:
+    memory = bank.record(title="Lesson", content="Content.", outcome="success", confidence=0.6)
+    path = tmp_path / "bank.jsonl"
+    bank.export(path)
+    bank.delete(memory.id)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    forged = json.loads(lines[1])
+    forged["memory"]["belief"]["positive"] = 10**15
+    path.write_text("\n".join([lines[0], json.dumps(forged)]), encoding="utf-8")
+    bank.import_(path)
+    assert bank.get(memory.id).confidence == 0.6
+
+
+@pytest.mark.promise("transfer:backup")
+def test_a_backup_restores_exactly_and_keeps_what_it_replaces(
+    open_bank: Callable[..., Bank], clock: FrozenClock, home: Path
+) -> None:
+    bank = open_bank()
+    ids = lived(bank, clock)
+    before = {name: bank.get(name) for name in ids}
+    copy = bank.backup()
+    assert copy.is_relative_to(home / "backups")
+    bank.delete(ids[0])
+    late = bank.record(title="After the backup", content="Not in it.", outcome="success")
+    bank.restore(copy)
+    assert {memory.id: memory for memory in bank.list()} == before
+    assert bank.search("do thing 1 first").memories
+    bank.feedback(ids[0], helpful=True)
+    assert bank.check().problems == ()
+    assert late.id not in [memory.id for memory in open_bank().list()]
+    assert list((home / "banks").rglob("*.before-restore-*"))
+
+
+@pytest.mark.promise("transfer:backup")
+def test_a_backup_of_another_scope_or_a_damaged_one_is_refused(
+    open_bank: Callable[..., Bank], clock: FrozenClock, tmp_path: Path
+) -> None:
+    bank, other = open_bank(), open_bank(tenant="umbrella")
+    ids = lived(bank, clock)
+    foreign = other.backup(tmp_path / "foreign.db")
+    with pytest.raises(ScopeViolation):
+        bank.restore(foreign)
+    with pytest.raises(StoreUnavailable):
+        bank.restore(tmp_path / "nowhere.db")
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"SQLite format 3\x00" + bytes(5_000))
+    with pytest.raises(StoreCorrupt):
+        bank.restore(damaged)
+    with pytest.raises(StoreUnavailable):
+        bank.backup(foreign)
+    assert bank.count() == len(ids)
+
+
+@pytest.mark.promise("transfer:backup-count")
+def test_only_the_newest_automatic_backups_are_kept(bank: Bank, clock: FrozenClock) -> None:
+    bank.record(title="Lesson", content="Content.", outcome="success")
+    paths = []
+    for _ in range(9):
+        paths.append(bank.backup())
+        clock.advance(timedelta(hours=1))
+    assert [path.exists() for path in paths] == [False] * 2 + [True] * 7

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Resolves the dependencies into requirements/lock.txt (to run) and requirements/dev.txt (to develop as well).
+# Neither names an index address; both hold the hashes of every file of every pinned version. Needs uv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+compile() {
+    "${UV:-uv}" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"
+}
+compile pyproject.toml requirements/build.in --extra remote --extra otel --output-file requirements/lock.txt
+compile pyproject.toml requirements/build.in --extra remote --extra otel --group dev \
+    --constraint requirements/lock.txt --output-file requirements/dev.txt
