@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+pytest.register_assert_rewrite("reasoningbank.testing.conformance")
 
 _QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
@@ -22,9 +26,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="run the durability and model tests many times longer, as `make torture` does",
     )
+    parser.addoption("--promises-to", default="", help="write which promises each test names to this file")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Writes down which promises each collected test names, when it was asked to."""
+    target = session.config.getoption("--promises-to")
+    if target:
+        kept = {
+            item.nodeid: sorted({str(name) for mark in item.iter_markers("promise") for name in mark.args})
+            for item in session.items
+        }
+        Path(target).write_text(json.dumps(kept), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
 def torture(request: pytest.FixtureRequest) -> bool:
     """Whether the long runs were asked for."""
     return bool(request.config.getoption("--torture"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of the published conformance suite, which knows no pytest, with the promises they name."""
+    for item in items:
+        promise = getattr(getattr(item, "function", None), "promise", None)
+        if isinstance(promise, str):
+            item.add_marker(pytest.mark.promise(promise))

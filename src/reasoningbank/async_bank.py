@@ -245,6 +245,10 @@ class AsyncBank:
         """See Bank.import_."""
         return await asyncio.to_thread(self._bank.import_, source, progress=progress)
 
+    async def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """See Bank.reembed."""
+        return await asyncio.to_thread(self._bank.reembed, progress=progress)
+
     async def check(self) -> Health:
         """See Bank.check."""
         return await asyncio.to_thread(self._bank.check)

@@ -1,4 +1,4 @@
-"""The Bank: the one service that every surface calls. It wires the ports to their adapters and the rules to the store."""
+"""The Bank: the one service that every surface calls, and the verbs about single memories."""
 
 from __future__ import annotations
 
@@ -174,7 +174,11 @@ class Bank(Upkeep):
             query: The task or problem in words.
             limit: Most proven memories, 0 to 100.
             min_confidence: Proven means at least this.
-            outcome, tags, category, created_after, created_before: Only memories like this; all tags must be there.
+            outcome: Only this outcome.
+            tags: Only memories that carry all of these.
+            category: Only this category.
+            created_after: Only memories recorded at this time or later.
+            created_before: Only memories recorded before this time.
             unproven: Most memories below ``min_confidence``, in a list of their own (DESIGN D6).
             session: What the delivery counts for; at most one usage signal per memory and session.
 
@@ -191,8 +195,8 @@ class Bank(Upkeep):
                     outcome=None if outcome is None else check_outcome(outcome),
                     tags=clean_tags(tags),
                     category=category,
-                    created_after=_aware(created_after),
-                    created_before=_aware(created_before),
+                    created_after=created_after,
+                    created_before=created_before,
                 ),
                 limit=limit,
                 min_confidence=check_confidence(min_confidence),
@@ -460,9 +464,3 @@ def _found(proven: int, unproven: int) -> str:
         return f"Nothing proven is known for this query; {unproven} unproven to test with care."
     extra = f" and {unproven} unproven" if unproven else ""
     return f"{proven} relevant {'memory' if proven == 1 else 'memories'}{extra}."
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    if moment is not None and moment.tzinfo is None:
-        raise InvalidInput("times must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
-    return moment

@@ -218,6 +218,9 @@ class Transaction(StoreReader, Protocol):
     def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
         """Replaces a memory; with ``indexed`` also what is derived; with ``revision`` the old version is kept."""
 
+    def forget_vectors(self) -> None:
+        """Removes every vector and the bank's model, so that another model's vectors may come."""
+
     def delete(self, memory_id: str) -> None:
         """Erases the memory and all that hangs on it; raises MemoryNotFound."""
 

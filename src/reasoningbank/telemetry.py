@@ -16,7 +16,7 @@ from reasoningbank.errors import BankError
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram
-    from opentelemetry.trace import Span, Tracer
+    from opentelemetry.trace import Span, StatusCode, Tracer
 
 SCOPE = "reasoningbank"
 Operation = Literal[
@@ -67,6 +67,12 @@ def _delivered() -> Counter:
     )
 
 
+def _failed() -> StatusCode:
+    from opentelemetry.trace import StatusCode
+
+    return StatusCode.ERROR
+
+
 def anonymous(name: str) -> str:
     """A short hash that tells scopes apart without naming them."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -103,12 +109,15 @@ def observed(operation: Operation, *, store: str) -> Iterator[Observation]:
         "gen_ai.operation.name": operation,
         "gen_ai.memory.store.id": anonymous(store),
     }
-    with _tracer().start_as_current_span(operation, attributes=attributes, record_exception=False) as span:
+    with _tracer().start_as_current_span(
+        operation, attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as span:
         try:
             yield Observation(span)
         except BankError as error:
             failure = error.code
             span.set_attribute("error.type", failure)
+            span.set_status(_failed())
             raise
         finally:
             labels: dict[str, Attribute] = {"gen_ai.operation.name": operation}

@@ -14,7 +14,8 @@ from typing import Self, TypeVar
 from reasoningbank.domain.answers import Health, ImportReport
 from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.identity import new_session
-from reasoningbank.domain.memory import Memory, Outcome, check_memory_id
+from reasoningbank.domain.memory import STATES, Memory, Outcome, check_memory_id
+from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import (
     BankError,
@@ -212,6 +213,32 @@ class Upkeep:
             conflicts=tuple(sorted(conflicts)),
         )
 
+    def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Makes every vector anew with this bank's embedder, in one step for readers; returns how many memories.
+
+        Args:
+            progress: Called with memories done and memories in all.
+        """
+        from reasoningbank.engine.index import index
+
+        store = self._open_store()
+        everything = Filter(states=STATES)
+        prepared: dict[tuple[str, int], Indexed] = {}
+        memories = store.page(everything, limit=0, offset=0)
+        for start in range(0, len(memories), _IMPORT_BATCH):
+            batch = memories[start : start + _IMPORT_BATCH]
+            for memory, indexed in zip(batch, index(batch, self._embedder), strict=True):
+                prepared[memory.id, memory.version] = indexed
+            if progress:
+                progress(len(prepared), len(memories))
+        with store.transaction() as transaction:
+            transaction.forget_vectors()
+            current = transaction.page(everything, limit=0, offset=0)
+            for memory in current:
+                indexed = prepared.get((memory.id, memory.version)) or index([memory], self._embedder)[0]
+                transaction.update(memory, indexed)
+        return len(current)
+
     def check(self) -> Health:
         """Reads the whole bank, tries the embedder, and lists every defect."""
         store = self._open_store()
@@ -235,7 +262,7 @@ class Upkeep:
         if store.model_id not in {None, self._embedder.model_id}:
             problems.append(
                 f"The bank was built with {store.model_id}; the embedder is {self._embedder.model_id}: "
-                "choose the bank's embedder, or export and import into a new bank."
+                "choose the bank's embedder, or run `rbank doctor --reembed`."
             )
         return Health(facts=facts, problems=tuple(problems))
 

@@ -183,7 +183,7 @@ def test_filters_are_applied_inside_the_query(bank: Bank, clock: FrozenClock) ->
         {"category": "debugging"},
         {"created_after": clock.now() - timedelta(hours=1)},
     ):
-        assert [hit.id for hit in bank.search("retry a network call", limit=5, **wanted).memories] == [rare.id]  # type: ignore[arg-type]
+        assert [hit.id for hit in bank.search("retry a network call", limit=5, **wanted).memories] == [rare.id]
     before = bank.search("retry a network call", limit=100, created_before=clock.now() - timedelta(hours=1))
     assert rare.id not in [hit.id for hit in before.memories]
     assert before.count == 100

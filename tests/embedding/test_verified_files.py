@@ -44,7 +44,7 @@ def test_a_file_that_changed_after_its_check_is_checked_again(tmp_path: Path) ->
 
 
 @pytest.mark.promise("embedding:hash")
-def test_the_check_is_remembered_in_the_cache(tmp_path: Path) -> None:
+def test_a_checked_file_is_not_hashed_again(tmp_path: Path) -> None:
     file, cache = tmp_path / "weights", tmp_path / "cache"
     file.write_bytes(b"good")
     verify_file(file, _hash(b"good"), cache=cache)

@@ -122,8 +122,8 @@ def validate(memory: Memory) -> None:
         if not tag.strip():
             raise InvalidMemory("a tag cannot be empty")
         _check_length("tag", tag, MAX_TAG)
-    for moment in (memory.created_at, memory.updated_at):
-        if moment.tzinfo is None:
+    for moment in (memory.created_at, memory.updated_at, memory.last_used):
+        if moment is not None and moment.tzinfo is None:
             raise InvalidMemory("times must carry a time zone")
 
 

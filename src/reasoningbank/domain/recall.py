@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from reasoningbank.domain.identity import new_id
 from reasoningbank.domain.memory import Memory, Outcome, State
+from reasoningbank.errors import InvalidInput
 
 CONTENT_LEG = "content"
 """The dense leg over title and content."""
@@ -41,6 +42,11 @@ class Filter:
     below_confidence: float | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for moment in (self.created_after, self.created_before):
+            if moment is not None and moment.tzinfo is None:
+                raise InvalidInput("times must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

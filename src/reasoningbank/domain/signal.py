@@ -54,6 +54,8 @@ class Signal:
             raise EmptyProjectId("project ID cannot be empty")
         if self.type not in SIGNAL_TYPES:
             raise InvalidInput(f"signal type must be one of {', '.join(SIGNAL_TYPES)}, not {self.type!r}")
+        if self.at.tzinfo is None:
+            raise InvalidInput("times must carry a time zone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ MAXIMUM_DIMENSION = 3072
 _ATTEMPTS = 3
 _BATCH = 64
 _LONGEST_WAIT = 20.0
+_URL_HINT = "Give the base of an OpenAI-compatible API, for example http://127.0.0.1:8080/v1."
 
 
 class Sleep(Protocol):
@@ -152,6 +153,8 @@ class RemoteEmbedder:
                 response = self._connected().post("embeddings", json=request)
             except httpx2.TransportError as error:
                 reason = f"cannot be reached ({type(error).__name__})"
+            except (httpx2.InvalidURL, UnicodeError) as error:
+                raise ConfigurationError("The remote embedder's URL names no host.", hint=_URL_HINT) from error
             except httpx2.HTTPError as error:
                 raise self._bad(f"failed ({type(error).__name__})") from error
             else:
@@ -208,18 +211,19 @@ class RemoteEmbedder:
 
 
 def _checked(url: str | None) -> str:
-    hint = "Give the base of an OpenAI-compatible API, for example http://127.0.0.1:8080/v1."
     if not url:
-        raise ConfigurationError("The remote embedder has no URL.", hint=hint)
+        raise ConfigurationError("The remote embedder has no URL.", hint=_URL_HINT)
     try:
         parts = urlsplit(url)
-        host = parts.hostname
+        host = parts.hostname if parts.port != 0 else None
     except ValueError as error:
-        raise ConfigurationError("The remote embedder's URL is not one.", hint=hint) from error
+        raise ConfigurationError("The remote embedder's URL is not one.", hint=_URL_HINT) from error
     if parts.scheme not in {"http", "https"} or not host:
-        raise ConfigurationError("The remote embedder's URL is not an http or https address.", hint=hint)
+        raise ConfigurationError("The remote embedder's URL is not an http or https address.", hint=_URL_HINT)
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigurationError("The remote embedder's URL holds more than an address; pass a key as key.", hint=hint)
+        raise ConfigurationError(
+            "The remote embedder's URL holds more than an address; pass a key as key.", hint=_URL_HINT
+        )
     return urlunsplit(parts).rstrip("/")
 
 

@@ -55,7 +55,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         OSError: The place cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for directory in (*reversed(path.parent.parents), path.parent):
+        directory.mkdir(exist_ok=True, mode=0o700)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -5,8 +5,8 @@ Both sides of the index go through here, so a memory and a query agree on what a
 * Compatibility forms are unified (NFKC), case is folded, accents are left to the index (``remove_diacritics 2``), marks
   that no longer belong to a letter (vowel signs of Indic scripts) are dropped rather than allowed to split a word.
 * An identifier gives its parts and itself: ``getUserName`` -> ``get user name getusername``, ``HTTPServer`` ->
-  ``http server httpserver``, ``pg_dump`` -> ``pg dump pgdump``, ``os.path.join`` -> ``os path join ospathjoin``. So the
-  plain words find it, and who writes it exactly finds it first, because the whole is rare.
+  ``http server httpserver``, ``pg_dump`` -> ``pg dump pgdump``, ``os.path.join`` -> ``os path join ospathjoin``,
+  ``self.retry_count`` -> ``self retry count retrycount selfretrycount``. So the plain words find it, and who writes it exactly finds it first, because the whole is rare.
 * Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) and Hangul, whose particles hang on the word, give
   their characters and their overlapping pairs: a query of one character is found as well as a phrase.
 
@@ -36,6 +36,7 @@ _WORDS_WITHOUT_SPACES = (
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['\u2019](?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
 _CHUNK = re.compile(rf"\S{{1,{_PIECE}}}")
 _COMPOUND = re.compile(r"\w+(?:(?:[./\\\-]|::)\w+)*")
+_SEGMENT = re.compile(r"[^./\\\\:]+")
 _PART = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^A-Z]+|[A-Z]+")
 _CAMEL = re.compile(r"[^A-Z][A-Z]|[A-Z]{2}[a-z]")
@@ -102,7 +103,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _spread(token: str, *, pairs_only: bool) -> Iterator[str]:
-    """The words of one compound: its parts, then the whole when there were several."""
+    """The words of one compound: its parts, the whole of every segment that has several, the whole compound."""
     if token.isascii() and token.isalnum() and token.islower():
         yield token[:MAX_WORD]
         return
@@ -112,19 +113,24 @@ def _spread(token: str, *, pairs_only: bool) -> Iterator[str]:
                 if _HAS_SPACELESS.match(run):
                     yield from _characters(run, pairs_only=pairs_only)
                 else:
-                    yield from _identifier([run])
+                    yield from _whole([run])
         return
-    yield from _identifier(_PART.findall(token))
+    segments = [_PART.findall(segment) for segment in _SEGMENT.findall(token)]
+    for parts in segments:
+        words = [hump for part in parts for hump in (_HUMP.findall(part) if _CAMEL.search(part) else (part,))]
+        for word in words:
+            yield from _folded(word)
+        if len(words) > 1:
+            yield from _whole(words)
+    if len(segments) > 1:
+        yield from _whole([part for parts in segments for part in parts])
 
 
-def _identifier(parts: list[str]) -> Iterator[str]:
-    words = [hump for part in parts for hump in (_HUMP.findall(part) if _CAMEL.search(part) else (part,))]
-    for word in words:
-        yield from _folded(word)[:1]
-    if len(words) > 1:
-        whole = "".join(words)
-        if len(whole) <= MAX_WORD:
-            yield from _folded(whole)[:1]
+def _whole(words: list[str]) -> Iterator[str]:
+    """The identifier as one word, unless it is too long to be looked for."""
+    whole = "".join(words)
+    if len(words) == 1 or len(whole) <= MAX_WORD:
+        yield from _folded(whole)
 
 
 def _characters(run: str, *, pairs_only: bool) -> Iterator[str]:
@@ -134,9 +140,9 @@ def _characters(run: str, *, pairs_only: bool) -> Iterator[str]:
         yield first + second
 
 
-def _folded(word: str) -> list[str]:
-    """The word in lower case, as a list of at most one: folding may leave nothing that is a letter or digit."""
+def _folded(word: str) -> tuple[str, ...]:
+    """The word in lower case; nothing when folding leaves no letter or digit."""
     if word.isascii():
-        return [word.lower()[:MAX_WORD]]
+        return (word.lower()[:MAX_WORD],)
     folded = unicodedata.normalize("NFKC", word[:MAX_WORD].casefold())
-    return _PART.findall("".join(each for each in folded if not unicodedata.category(each).startswith("M")))
+    return tuple(_PART.findall("".join(each for each in folded if not unicodedata.category(each).startswith("M")))[:1])

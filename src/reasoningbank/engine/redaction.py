@@ -1,7 +1,8 @@
 """Finds secrets in text and puts typed placeholders in their place.
 
 Three sources are combined: the detectors of ``redact-secret`` (about 130 providers, in Rust), the shapes of
-``secret_formats`` and the names of ``secret_assignments``. Why, with numbers: docs/decisions/0003-secrets-and-tokens.md.
+``secret_formats`` and the names of ``secret_assignments``. The reasons and the numbers are in
+docs/decisions/0003-secrets-and-tokens.md.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from dataclasses import dataclass
 
 from reasoningbank.engine.characters import normalise
 from reasoningbank.engine.secret_assignments import find_assignments, is_reference
-from reasoningbank.engine.secret_formats import Span, find_aws_secrets, find_formats, find_private_keys, find_url_passwords
+from reasoningbank.engine.secret_formats import (
+    Span,
+    find_aws_secrets,
+    find_formats,
+    find_private_keys,
+    find_url_passwords,
+)
 from reasoningbank.errors import BankError, ModelMissing
 
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z][a-z0-9-]{1,63}\]")
@@ -48,9 +55,7 @@ _KINDS = {
     "pypi_api_token": "pypi-token",
     "microsoft_entra_client_secret": "azure-client-secret",
 }
-_BY_CONTEXT = frozenset(
-    {"contextual_secret", "authorization_credential", "connection_string_password", "bearer_token"}
-)
+_BY_CONTEXT = frozenset({"contextual_secret", "authorization_credential", "connection_string_password", "bearer_token"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +148,13 @@ def _detected(text: str) -> Iterator[Span]:
 
 def _is_false_alarm(text: str, start: int, end: int, kind: str) -> bool:
     value = text[start:end]
+    if kind == "private_key":
+        return True
     if kind not in _BY_CONTEXT:
         return text[start - 1 : start] == "/" and _HASH.fullmatch(value) is not None
     if kind == "connection_string_password":
         return False
-    if is_reference(value) or _CODE.match(value) is not None:
-        return True
-    quoted = text[start - 1 : start] in ("\"", "'") and text[end : end + 1] in ("\"", "'")
-    return not quoted and not any(map(str.isdigit, value))
+    return is_reference(value) or _CODE.match(value) is not None or not any(map(str.isdigit, value))
 
 
 def _wrapped(text: str, complete: frozenset[int]) -> Iterator[Span]:

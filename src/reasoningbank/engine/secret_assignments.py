@@ -1,4 +1,4 @@
-"""Secrets that are known by their name: ``password=``, ``"api_key": "..."``, ``--token ...`` in code, env, YAML, JSON, URLs.
+"""Secrets that are known by their name: ``password=``, ``"api_key": "..."``, ``--token ...`` in any kind of text.
 
 The name says that a value follows; whether the value is the secret itself or only a reference to it (a variable, a
 call, a path, a sentence, a placeholder) is decided by ``_is_secret``. In doubt a quoted literal is a secret and a bare
@@ -24,9 +24,10 @@ _KEY_OWNER = re.compile(
     r"(?:api|secret|access|account|auth|encryption|signing|master|private|subscription|service|shared|storage)[ _-]?\Z"
 )
 _API = re.compile(r"api[ _-]?\Z")
+_BARE = r"[^\s\"'`,;&<>(){}\[\]|\\]"
 _VALUE = (
-    r"(?:(?P<quote>\\{0,3}[\"'`])(?P<literal>[^\n]{1,512}?)(?P=quote)"
-    r"|(?P<bare>[^\s\"'`,;&<>(){}\[\]|\\]{1,512})(?P<next>[(\[.{]?))"
+    r"(?:(?P<quote>\\{0,3}[\"'`])(?P<literal>[^\n]{1,4096}?)(?P=quote)"
+    rf"|(?P<bare>{_BARE}{{1,128}})(?P<next>[(\[.{{]?))"
 )
 _ASSIGNED = re.compile(
     r"(?P<number>[_-]?[0-9]{0,2})(?P<close>\\{0,3}[\"'`]?\]?)"
@@ -43,6 +44,7 @@ _ELEMENT = re.compile(r"<[a-z0-9_:-]{0,40}\Z")
 _ELEMENT_VALUE = re.compile(r">(?P<literal>[^<>\n]{1,512})</")
 _NETRC = re.compile(r"login[ \t]{1,4}[^\s]{1,128}\s{1,8}\Z")
 _NETRC_VALUE = re.compile(r"[ \t]{1,4}(?P<bare>[^\s\"']{3,256})")
+_REST = re.compile(f"{_BARE}*")
 _LOOK_BACK = 160
 
 
@@ -69,14 +71,97 @@ _FORMS = (
 )
 
 _NOT_A_SECRET = frozenset(
-    """
-    required optional string integer number boolean object array null none nil true false undefined unset empty missing
-    invalid incorrect wrong correct expired hidden masked removed redacted secret secrets password passwd passphrase token
-    tokens apikey api_key hashed encrypted hash bearer basic default unknown changed unchanged rotated disabled enabled
-    forbidden mandatory private public value values field fields prompt stdin keyring keychain vault environment env
-    placeholder example sample dummy username plaintext plain text varchar return returns argument parameter reset forgot
-    confirm strong weak here there please should cannot before after within without
-    """.split()
+    {
+        "required",
+        "optional",
+        "string",
+        "integer",
+        "number",
+        "boolean",
+        "object",
+        "array",
+        "null",
+        "none",
+        "nil",
+        "true",
+        "false",
+        "undefined",
+        "unset",
+        "empty",
+        "missing",
+        "invalid",
+        "incorrect",
+        "wrong",
+        "correct",
+        "expired",
+        "hidden",
+        "masked",
+        "removed",
+        "redacted",
+        "secret",
+        "secrets",
+        "password",
+        "passwd",
+        "passphrase",
+        "token",
+        "tokens",
+        "apikey",
+        "api_key",
+        "hashed",
+        "encrypted",
+        "hash",
+        "bearer",
+        "basic",
+        "default",
+        "unknown",
+        "changed",
+        "unchanged",
+        "rotated",
+        "disabled",
+        "enabled",
+        "forbidden",
+        "mandatory",
+        "private",
+        "public",
+        "value",
+        "values",
+        "field",
+        "fields",
+        "prompt",
+        "stdin",
+        "keyring",
+        "keychain",
+        "vault",
+        "environment",
+        "env",
+        "placeholder",
+        "example",
+        "sample",
+        "dummy",
+        "username",
+        "plaintext",
+        "plain",
+        "text",
+        "varchar",
+        "return",
+        "returns",
+        "argument",
+        "parameter",
+        "reset",
+        "forgot",
+        "confirm",
+        "strong",
+        "weak",
+        "here",
+        "there",
+        "please",
+        "should",
+        "cannot",
+        "before",
+        "after",
+        "within",
+        "without",
+    }
 )
 _COMMON_PASSWORD = re.compile(
     r"(?:letmein|changeme|qwert|super-?secret|top-?secret|my-?secret|my-?pass|admin|welcome|iloveyou|hunter|trustno|correct-?horse|monkey|dragon|passw0rd|p@ss)"
@@ -113,20 +198,24 @@ def find_assignments(text: str) -> Iterator[Span]:
     for hint in _HINTS:
         position = lowered.find(hint)
         while position >= 0:
+            after = position + len(hint)
             name = _NAME.match(lowered, position)
             if name is not None and name.lastgroup is not None:
-                yield from _values(text, lowered, name, name.lastgroup)
-            position = lowered.find(hint, position + len(hint))
+                span = _secret_of(text, lowered, name, name.lastgroup)
+                if span is not None:
+                    yield span
+                    after = span.end
+            position = lowered.find(hint, after)
 
 
-def _values(text: str, lowered: str, name: re.Match[str], kind: str) -> Iterator[Span]:
+def _secret_of(text: str, lowered: str, name: re.Match[str], kind: str) -> Span | None:
     before = max(0, name.start() - _LOOK_BACK)
     if kind == "key" and _KEY_OWNER.search(lowered, before, name.start()) is None:
-        return
+        return None
     if kind in ("secret", "token") and _API.search(lowered, before, name.start()) is not None:
         kind = "key"
     if kind == "short" and lowered[max(0, name.start() - 1) : name.start()].isalpha():
-        return
+        return None
     after = lowered[name.end() : name.end() + 1]
     for form in _FORMS:
         if form.next and after not in form.next:
@@ -135,8 +224,8 @@ def _values(text: str, lowered: str, name: re.Match[str], kind: str) -> Iterator
             continue
         value = form.value.match(lowered, name.end())
         if value is not None:
-            yield from _span(text, name, value, kind, form.certainty)
-            return
+            return _span(text, name, value, kind, form.certainty)
+    return None
 
 
 def is_reference(value: str) -> bool:
@@ -152,17 +241,20 @@ def is_reference(value: str) -> bool:
     )
 
 
-def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certainty: str) -> Iterator[Span]:
+def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certainty: str) -> Span | None:
     groups = match.groupdict()
     quoted = groups.get("literal") is not None
     start, end = match.span("literal" if quoted else "bare")
     if quoted:
         secret = _is_secret_literal(kind, text[start:end], called=groups.get("separator") == "(")
     else:
-        end = start + len(text[start:end].rstrip(".:!?"))
-        secret = _is_secret_word(text, name, match, kind, text[start:end], certainty)
+        value = text[start:end].rstrip(".:?")
+        secret = _is_secret_word(text, name, match, kind, value, certainty)
+        rest = _REST.match(text, end) if secret else None
+        end = rest.end() if rest is not None and rest.group() else start + len(value)
     if secret and "[REDACTED:" not in text[start:end]:
-        yield Span(start, end, _placeholder_kind(text, name, kind), RANK_ASSIGNMENT)
+        return Span(start, end, _placeholder_kind(text, name, kind), RANK_ASSIGNMENT)
+    return None
 
 
 def _placeholder_kind(text: str, name: re.Match[str], kind: str) -> str:
@@ -189,7 +281,7 @@ def _is_secret_literal(kind: str, value: str, *, called: bool) -> bool:
     if kind == "secret":
         return len(value) >= 4 and not slug and (digits > 0 or len(value) >= 8)
     if kind in ("token", "credential"):
-        return len(value) >= 8 and not slug and digits > 0
+        return len(value) >= 8 and not slug and (digits > 0 or (len(value) >= 24 and letters == len(value)))
     if digits or len(value) > digits + letters:
         return len(value) >= 4 and not (kind == "key" and slug and len(value) < 16)
     titled = value[:1].isupper() and value[1:].islower() and _COMMON_PASSWORD.match(value) is None
@@ -214,7 +306,9 @@ def _is_secret_word(
     if kind == "short":
         return False
     if certainty == "sentence":
-        return mixed and len(value) >= 6 and _looks_chosen(value)
+        ends = text[match.start("bare") + len(value) : match.end("bare") + 2].strip(".,;:!?)")
+        named = kind == "password" and value[0].isalpha() and value.isalnum() and not ends.strip()
+        return mixed and len(value) >= 6 and (named or _looks_chosen(value))
     if _REFERENCE.match(value) or _IDENTIFIER_OF_A_SECRET.match(value):
         return common
     if kind in ("token", "credential"):
@@ -224,7 +318,7 @@ def _is_secret_word(
     if mixed or common:
         return len(value) >= 5
     if digits:
-        return kind == "password" and len(value) >= 5
+        return len(value) >= 5 if kind == "password" else kind == "key" and tight and len(value) >= 8
     if len(value) > letters > 0:
         return kind == "password" and len(value) >= 8 and re.search(r"\w[!@#$%^&*]", value) is not None
     followed = text[match.end("bare") : match.end("bare") + 1]
@@ -241,8 +335,8 @@ def _is_setting(text: str, name: re.Match[str]) -> bool:
 
 
 def _looks_chosen(value: str) -> bool:
-    classes = (str.islower, str.isupper, str.isdigit)
-    return sum(any(map(belongs, value)) for belongs in classes) == len(classes) or any(map("!@#$%^&*".__contains__, value))
+    mixed = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
+    return mixed or any(character in "!@#$%^&*" for character in value)
 
 
 def _digits_and_letters(value: str) -> tuple[int, int]:

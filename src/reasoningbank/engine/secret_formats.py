@@ -59,7 +59,12 @@ _PLACEHOLDER_VALUE = re.compile(r"[<${\[%*]|\.\.\.|x{4}|X{4}")
 
 
 def _has_digit(match: re.Match[str]) -> bool:
-    return any(map(str.isdigit, match.group(match.lastgroup or 0)))
+    return any(map(str.isdigit, match.group("secret")))
+
+
+def _is_opaque(match: re.Match[str]) -> bool:
+    secret = match.group("secret")
+    return any(map(str.isdigit, secret)) or (len(secret) >= 24 and secret.isalpha())
 
 
 def _is_basic_credential(match: re.Match[str]) -> bool:
@@ -99,7 +104,7 @@ FORMATS: tuple[Format, ...] = (
         "glpat-|gloas-|gldt-|glrt-|glcbt-|glptt-|glft-|glimt-|glagent-|glsoat-|glffct-",
         r"gl[a-z]+-[A-Za-z0-9_.-]{16,}(?<![.-])",
     ),
-    _format("slack-token", "xox|xapp-", r"(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{10,}", _has_digit),
+    _format("slack-token", "xox|xapp-", r"(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{10,}"),
     _format(
         "slack-webhook",
         "hooks.slack",
@@ -118,7 +123,6 @@ FORMATS: tuple[Format, ...] = (
         "openai-key",
         "sk-",
         rf"sk-(?:(?:proj|svcacct|admin|service|None)-{_WORD}{{20,}}|[A-Za-z0-9]{{20,}})",
-        _has_digit,
     ),
     _format("openrouter-key", "sk-or-", rf"sk-or-v[0-9]-{_WORD}{{20,}}"),
     _format("google-api-key", "AIza", rf"AIza{_WORD}{{30,}}"),
@@ -161,7 +165,7 @@ FORMATS: tuple[Format, ...] = (
         "bearer-token",
         "Bearer|bearer|BEARER",
         r"[A-Za-z]{6}(?:[ \t]{1,4}|%20|\+)(?P<secret>[A-Za-z0-9_.~+/-]{16,4096}={0,2})",
-        _has_digit,
+        _is_opaque,
         wraps=False,
     ),
     _format(
@@ -212,9 +216,7 @@ _DATABASE_SCHEME = re.compile(
 _DATABASE_PASSWORD = re.compile(
     r"://[^\s:/@\"'`<>]{0,128}:(?![0-9]{1,5}(?:[/?#,\s]|\Z))(?P<secret>[^\s\"'`<>]{1,256})@(?=[A-Za-z0-9_\[$<{.*-])"
 )
-_URL_PASSWORD = re.compile(
-    r"://[^\s:/@?#\"'`<>]{0,128}:(?P<secret>[^\s/?#\"'`<>]{1,256})@(?=[A-Za-z0-9_\[$<{.*-])"
-)
+_URL_PASSWORD = re.compile(r"://[^\s:/@?#\"'`<>]{0,128}:(?P<secret>[^\s/?#\"'`<>]{1,256})@(?=[A-Za-z0-9_\[$<{.*-])")
 _AWS_HINTS = ("AKIA", "ASIA", "aws", "AWS", "Aws", "ecret", "ECRET", "[REDACTED:aws-access-key]")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _AWS_REACH = 160
@@ -224,6 +226,7 @@ _PRIVATE_KEY_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(
 _KEY_GAP = re.compile(r"(?:\\+[nrt]|[\s\"'`+,\\>#*|;()]){1,64}")
 _KEY_HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Comment|Version|Charset|Hash)[ \t]{0,2}:[^\n\\]{0,120}")
 _KEY_WORD = re.compile(r"[A-Za-z0-9/=](?:[A-Za-z0-9/=]|\+(?=[A-Za-z0-9/=+]))*")
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]+")
 _MAX_KEY = 65_536
 
 
@@ -251,8 +254,8 @@ def find_aws_secrets(text: str) -> Iterator[Span]:
         position = text.find(hint)
         while position >= 0:
             for match in _AWS_SECRET.finditer(text, max(position, done), position + _AWS_REACH):
-                secret = match.group()
-                if any(map(str.islower, secret)) and any(map(str.isupper, secret)) and any(map(str.isdigit, secret)):
+                whole = _AWS_SECRET.match(text, match.start()) is not None
+                if whole and all(any(map(test, match.group())) for test in (str.islower, str.isupper, str.isdigit)):
                     yield Span(*match.span(), "aws-secret-key", RANK_FORMAT)
             done = max(done, position + _AWS_REACH - 40)
             position = text.find(hint, position + len(hint))
@@ -292,6 +295,7 @@ def find_private_keys(text: str) -> Iterator[Span]:
         start = _start_of_key_material(text, covered, end.start())
         if start is not None:
             yield Span(start, end.end(), "private-key", RANK_PRIVATE_KEY)
+        covered = end.end()
 
 
 def _end_of_key_material(text: str, position: int, limit: int) -> int | None:
@@ -309,16 +313,17 @@ def _end_of_key_material(text: str, position: int, limit: int) -> int | None:
 
 
 def _start_of_key_material(text: str, floor: int, position: int) -> int | None:
+    """Where the lines of key material begin that end at ``position``; a key whose BEGIN line was cut off."""
     start: int | None = None
-    lines = text[max(floor, position - _MAX_KEY) : position].split("\n")
-    for line in reversed(lines):
-        material = line.strip(" \t\r\"'`+,\\>#*|")
-        if material and not (re.fullmatch(r"[A-Za-z0-9+/=]+", material) and _looks_encoded(material)):
-            break
-        position -= len(line)
+    floor = max(floor, position - _MAX_KEY)
+    while position > floor:
+        line_start = max(floor, text.rfind("\n", floor, position) + 1)
+        material = text[line_start:position].strip(" \t\"'`+,\\>#*|")
         if material:
-            start = position
-        position -= 1
+            if _KEY_LINE.fullmatch(material) is None or not _looks_encoded(material):
+                break
+            start = line_start
+        position = line_start - 1
     return start
 
 

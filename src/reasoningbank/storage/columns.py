@@ -31,6 +31,11 @@ class Columns:
         self._categories: dict[str, int] = {}
 
     @property
+    def living(self) -> int:
+        """How many rows belong to memories that are not deleted."""
+        return int((self._state[: self._count] != GONE).sum())
+
+    @property
     def keys(self) -> NDArray[numpy.int64]:
         """The keys of all rows, ascending."""
         return self._keys[: self._count]
@@ -56,8 +61,8 @@ class Columns:
     def mask(self, condition: Filter, tagged: NDArray[numpy.int64] | None) -> NDArray[numpy.bool_]:
         """Which rows meet the filter; ``tagged`` are the keys that carry its tags, None when it names none."""
         size = self._count
-        states = [STATES.index(state) for state in condition.states]
-        keep: NDArray[numpy.bool_] = numpy.isin(self._state[:size], states)
+        wanted = numpy.array([False, *(state in condition.states for state in STATES)])
+        keep: NDArray[numpy.bool_] = wanted[self._state[:size] - GONE]
         if condition.outcome is not None:
             keep &= self._outcome[:size] == OUTCOMES.index(condition.outcome)
         if condition.category is not None:

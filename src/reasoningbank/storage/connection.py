@@ -1,25 +1,20 @@
-"""Connections to one bank file: how they are opened, what they guarantee, and our names for their errors."""
+"""Connections to one bank file: how they are opened, and what they guarantee."""
 
 from __future__ import annotations
 
 import os
+import stat
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import apsw
 import apsw.sqlite_extra
 
-from reasoningbank.errors import (
-    BankError,
-    InvalidInput,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-)
+from reasoningbank.errors import StoreUnavailable
+from reasoningbank.storage.failures import failure, unavailable
+from reasoningbank.storage.rows import Row, Value
 
 CHECKSUM_VFS = "cksmvfs"
 RESERVED_BYTES = 8
@@ -37,14 +32,33 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
 """
 
-_CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
-_FULL = (apsw.FullError,)
-_BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
-_UNREADABLE = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_SHORT_READ})
-_NO_SPACE = frozenset({apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_WRITE})
-
 _registration = threading.Lock()
 _registered: list[bool] = []
+
+
+class ConnectionSource:
+    """Rows of one connection, with the engine's errors in our words."""
+
+    def __init__(self, path: Path, project: str, connection: apsw.Connection) -> None:
+        self._path = path
+        self.project = project
+        self.connection = connection
+        self.identity = identity_of(path)
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        try:
+            return cast(Sequence[Row], self.connection.execute(sql, tuple(values)).fetchall())
+        except (apsw.Error, OSError, ValueError, OverflowError, TypeError) as error:
+            raise failure(self._path, error, self.connection) from error
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Tells two files of the same path apart: a file that was put in a bank's place is another file."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return (state.st_dev, state.st_ino)
 
 
 def page_checksums() -> bool:
@@ -62,6 +76,11 @@ def page_checksums() -> bool:
         return _registered[0]
 
 
+def checksum_vfs() -> str | None:
+    """The VFS that bank files are read through by default; None for the platform's own."""
+    return CHECKSUM_VFS if page_checksums() else None
+
+
 def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     """Opens a connection with everything the product promises: WAL, FULL, checksums, secure deletion.
 
@@ -69,14 +88,14 @@ def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
         path: The bank file; made when it does not exist, readable by its owner alone.
         vfs: Another SQLite VFS, for tests that cut the power.
     """
-    chosen = vfs or (CHECKSUM_VFS if page_checksums() else "")
-    _create_private(path)
-    connection = apsw.Connection(str(path), vfs=chosen or None)
+    _make_private_file(path)
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
+    connection = apsw.Connection(str(path.parent.resolve() / path.name), flags=flags, vfs=vfs or checksum_vfs())
     try:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         if page_checksums() and path.stat().st_size == 0:
             connection.reserve_bytes("main", RESERVED_BYTES)
-        connection.execute(_PRAGMAS)
+        connection.execute(_PRAGMAS).fetchall()
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     except BaseException:
@@ -85,45 +104,21 @@ def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     return connection
 
 
-def _create_private(path: Path) -> None:
+def _make_private_file(path: Path) -> None:
+    """Makes the file when it is missing; it must be a plain file, and ours are for their owner alone."""
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        if path.is_symlink():
+            raise StoreUnavailable(
+                f"{path} is a symbolic link", hint="Name the file itself: a bank is never opened through a link."
+            )
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise StoreUnavailable(f"{path} is not a file")
+            if os.name == "posix" and state.st_mode & 0o077 and state.st_uid == os.geteuid():
+                os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise unavailable(path, error) from error
-
-
-def unavailable(path: Path, error: OSError) -> StoreError:
-    """The error of a path that the operating system refuses."""
-    if error.errno in {28, 122}:
-        return StoreFull(f"no space is left to write {path}")
-    return StoreUnavailable(f"{path} cannot be used: {error.strerror}")
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turns the engine's errors into ours; everything else passes."""
-    try:
-        yield
-    except BankError:
-        raise
-    except apsw.Error as error:
-        raise _translate(path, error) from error
-    except OSError as error:
-        raise unavailable(path, error) from error
-
-
-def _translate(path: Path, error: apsw.Error) -> BankError:
-    extended = getattr(error, "extendedresult", 0)
-    if isinstance(error, _CORRUPT) or extended in _UNREADABLE:
-        return StoreCorrupt(f"{path.name} does not hold what was written to it: {error}")
-    if isinstance(error, _FULL) or extended in _NO_SPACE:
-        return StoreFull(f"no space is left to write {path}; what was acknowledged is safe")
-    if isinstance(error, _BUSY):
-        return StoreBusy(f"{path.name} is locked by a program that does not use the bank's lock file: {error}")
-    if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)):
-        return StoreUnavailable(f"{path} cannot be written: {error}")
-    if isinstance(error, (apsw.TooBigError, apsw.MismatchError, apsw.RangeError)):
-        return InvalidInput(f"a value does not fit the store: {error}")
-    if isinstance(error, apsw.SQLError) and "no such table" in str(error):
-        return StoreCorrupt(f"{path.name} has lost a table: {error}")
-    return StoreError(f"{path.name}: {type(error).__name__}: {error}")

@@ -8,42 +8,49 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import apsw
+import numpy
+from numpy.typing import NDArray
 
-from reasoningbank.domain.recall import Filter
-from reasoningbank.ports import LexicalMatches, LexicalTerm, Scored
-from reasoningbank.storage.rows import Row, Value, condition_sql
+from reasoningbank.ports import LexicalTerm
+from reasoningbank.storage.rows import Row, Value
 
-POSTINGS_BUDGET = 12_000
+POSTINGS_BUDGET = 8_000
 """Postings read for one query, unless its rarest term alone has more."""
 MAX_TERMS = 64
 
 Run = Callable[[str, Sequence[Value]], Sequence[Row]]
 
 
-class TermCounts:
-    """Document frequencies, remembered until the bank has changed by more than a hundredth."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Every memory that matches a query, best first: BM25 as a positive number, ties by key."""
+
+    keys: NDArray[numpy.int64]
+    scores: NDArray[numpy.float64]
+    terms: tuple[LexicalTerm, ...]
+
+
+class LexicalIndex:
+    """Rankings of one bank; the latest is kept, for one search asks for it with several filters."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._documents = -1
-        self._counts: dict[str, int] = {}
+        self._latest: tuple[tuple[str, int], Ranking] | None = None
 
-    def of(self, run: Run, terms: Sequence[str], documents: int) -> list[int]:
-        """How many documents hold each term."""
+    def ranking(self, connection: apsw.Connection, run: Run, text: str, change: int) -> Ranking:
+        """The ranking of a query in the bank as it is after that change."""
+        name = (text, change)
         with self._lock:
-            if abs(documents - self._documents) * 100 > self._documents or len(self._counts) > 100_000:
-                self._documents, self._counts = documents, {}
-            known = dict(self._counts)
-        for term in terms:
-            if term not in known:
-                rows = run("SELECT doc FROM temp.vocabulary WHERE term = ?", (term,))
-                known[term] = cast(int, rows[0][0]) if rows else 0
+            if self._latest is not None and self._latest[0] == name:
+                return self._latest[1]
+        ranking = _rank(run, stems(connection, text))
         with self._lock:
-            self._counts.update({term: known[term] for term in terms})
-        return [known[term] for term in terms]
+            self._latest = (name, ranking)
+        return ranking
 
 
 def prepare_vocabulary(connection: apsw.Connection) -> None:
@@ -65,24 +72,22 @@ def stems(connection: apsw.Connection, text: str) -> dict[str, str]:
     return found
 
 
-def match(run: Run, counts: TermCounts, words: Mapping[str, str], condition: Filter, limit: int) -> LexicalMatches:
-    """The best memories by BM25 among those that meet the condition; ``words`` maps each term to a word for it."""
-    terms = list(words)
-    documents = cast(int, run("SELECT count(*) FROM memories", ())[0][0])
-    frequencies = counts.of(run, terms, documents)
-    known = tuple(LexicalTerm(text=term, documents=count) for term, count in zip(terms, frequencies, strict=True))
-    chosen = _affordable(known)
-    if not chosen or limit <= 0:
-        return LexicalMatches(terms=known, documents=documents)
-    query = " OR ".join(f'"{words[term.text]}"' for term in chosen)
-    where, values = condition_sql(condition)
-    rows = run(
-        "SELECT m.id, -bm25(memory_text) AS score FROM memory_text JOIN memories AS m ON m.key = memory_text.rowid "
-        f"WHERE memory_text MATCH ? AND {where} ORDER BY score DESC, m.key LIMIT ?",  # noqa: S608 - constant clauses
-        (query, *values, limit),
-    )
-    hits = tuple(Scored(id=cast(str, row[0]), score=cast(float, row[1])) for row in rows)
-    return LexicalMatches(hits=hits, terms=known, documents=documents)
+def _rank(run: Run, words: Mapping[str, str]) -> Ranking:
+    """Ranks by the affordable terms; ``words`` maps each term of the index to a word that gives it."""
+    terms = tuple(LexicalTerm(text=term, documents=_documents(run, term)) for term in words)
+    query = " OR ".join(f'"{words[term.text]}"' for term in _affordable(terms))
+    found: Sequence[Row] = ()
+    if query:
+        found = run("SELECT rowid, -bm25(memory_text) FROM memory_text WHERE memory_text MATCH ?", (query,))
+    keys = numpy.array([row[0] for row in found], dtype=numpy.int64)
+    scores = numpy.array([row[1] for row in found], dtype=numpy.float64)
+    order = numpy.lexsort((keys, -scores))
+    return Ranking(keys=keys[order], scores=scores[order], terms=terms)
+
+
+def _documents(run: Run, term: str) -> int:
+    rows = run("SELECT doc FROM temp.vocabulary WHERE term = ?", (term,))
+    return cast(int, rows[0][0]) if rows else 0
 
 
 def _affordable(terms: Sequence[LexicalTerm]) -> list[LexicalTerm]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from contextlib import closing
+from glob import escape
 from pathlib import Path
-
-import apsw
 
 from reasoningbank.domain.scope import Scope, directory_name
 from reasoningbank.errors import BankError, ScopeViolation, StoreUnavailable
-from reasoningbank.storage import upkeep
-from reasoningbank.storage.connection import CHECKSUM_VFS, open_connection, page_checksums, translated, unavailable
+from reasoningbank.storage import copies
+from reasoningbank.storage.connection import open_connection
+from reasoningbank.storage.failures import translated, unavailable
 from reasoningbank.storage.locking import BankLock
 from reasoningbank.storage.sqlite import SqliteStore
 
@@ -50,7 +48,7 @@ class SqliteStorage:
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """The scopes of one tenant that exist here, by project name; files that cannot be read are left out."""
         if self._single:
-            files = [self._path, *self._path.parent.glob(f"{self._path.stem}--*{self._path.suffix}")]
+            files = [self._path, *self._path.parent.glob(f"{escape(self._path.stem)}--*{escape(self._path.suffix)}")]
         else:
             files = list((self._path / directory_name(tenant)).glob(f"*{SUFFIX}"))
         projects = {owner[1] for file in files if (owner := _owner(file)) and owner[0] == tenant}
@@ -59,32 +57,32 @@ class SqliteStorage:
     def file_of(self, scope: Scope) -> Path:
         """The scope's bank file."""
         place = self._place(scope)
-        owner = _owner(place)
-        if self._single and owner is not None and owner != (scope.tenant, scope.project):
-            return self._sibling(scope)
-        return place
+        if not self._single:
+            return place
+        owner, sibling = _owner(place), self._sibling(scope)
+        mine = owner == (scope.tenant, scope.project) or (owner is None and not sibling.exists())
+        return place if mine else sibling
 
     def restore(self, scope: Scope, source: Path) -> None:
-        """Replaces the scope's bank by a backup of the same scope; the old file is kept beside it.
+        """Replaces the scope's bank by a backup of the same scope; the old one is kept beside it.
+
+        Processes that have the bank open go on with the restored one.
 
         Raises:
             StoreUnavailable: When the backup does not exist.
             StoreCorrupt: When the backup is damaged; the bank stays as it is.
+            StoreTooNew: When a newer version has written the backup.
             ScopeViolation: When the backup is of another scope.
         """
         if not source.is_file():
             raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
-        with translated(source):
-            meta = upkeep.verify(source)
-        if (meta.get("tenant"), meta.get("project")) != (scope.tenant, scope.project):
-            raise ScopeViolation(f"{source.name} is a backup of another tenant or project")
         target = self.file_of(scope)
-        _make_private(target.parent)
+        _make_private(target.parent, ours=not self._single)
         lock = BankLock(target.with_name(target.name + ".lock"))
         try:
-            with translated(target), lock.held():
-                _set_aside(target)
-                _place_copy(source, target)
+            with lock.held():
+                copies.restore(scope, source, target)
+                lock.mark()
         finally:
             lock.close()
 
@@ -108,6 +106,7 @@ def _make_private(directory: Path, *, ours: bool = True) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for parent in made:
             parent.chmod(0o700)
+            copies.sync_directory(parent.parent)
         if ours and directory.stat().st_mode & 0o077:
             directory.chmod(0o700)
     except OSError as error:
@@ -116,64 +115,12 @@ def _make_private(directory: Path, *, ours: bool = True) -> None:
 
 def _owner(file: Path) -> tuple[str, str] | None:
     """Tenant and project of a bank file; None when it is not a readable bank."""
-    if not file.is_file() or not file.stat().st_size:
+    if file.is_symlink() or not file.is_file() or not file.stat().st_size:
         return None
     try:
-        with translated(file):
-            connection = open_connection(file)
-            try:
-                rows = connection.execute("SELECT name, value FROM meta WHERE name IN ('tenant', 'project')").fetchall()
-            finally:
-                connection.close()
+        with translated(file), closing(open_connection(file)) as connection:
+            rows = connection.execute("SELECT name, value FROM meta WHERE name IN ('tenant', 'project')").fetchall()
     except BankError:
         return None
     meta = {str(name): str(value) for name, value in rows}
     return (meta["tenant"], meta["project"]) if {"tenant", "project"} <= meta.keys() else None
-
-
-def _set_aside(target: Path) -> None:
-    """Keeps the replaced bank under another name: complete in one file, or as it lies when it is damaged."""
-    if not target.exists():
-        return
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    kept = target.with_name(f"{target.name}.before-restore-{stamp}")
-    if _emptied_log(target):
-        os.link(target, kept)
-        return
-    for suffix in ("", "-wal"):
-        part = target.with_name(target.name + suffix)
-        if part.exists():
-            part.rename(kept.with_name(kept.name + suffix))
-
-
-def _emptied_log(target: Path) -> bool:
-    """Moves the write-ahead log into the bank file; False when the bank is too damaged for it."""
-    try:
-        with translated(target):
-            connection = open_connection(target)
-            try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            finally:
-                connection.close()
-    except BankError:
-        return False
-    return True
-
-
-def _place_copy(source: Path, target: Path) -> None:
-    """Puts a copy of the backup in the bank's place in one step."""
-    connection = apsw.Connection(
-        str(source), flags=apsw.SQLITE_OPEN_READONLY, vfs=CHECKSUM_VFS if page_checksums() else None
-    )
-    try:
-        upkeep.copy(connection, target)
-    finally:
-        connection.close()
-    for suffix in ("-wal", "-shm"):
-        target.with_name(target.name + suffix).unlink(missing_ok=True)
-    shutil.rmtree(target.with_name(target.name + ".vectors"), ignore_errors=True)
-    restored = open_connection(target)
-    try:
-        restored.pragma("journal_mode", "wal")
-    finally:
-        restored.close()

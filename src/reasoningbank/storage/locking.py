@@ -109,12 +109,26 @@ class BankLock:
         finally:
             self._leave_threads()
 
+    def mark(self) -> None:
+        """Notes in the lock file, which the caller holds, that the bank was made."""
+        descriptor = self._own()
+        if not os.fstat(descriptor).st_size:
+            os.pwrite(descriptor, b"made\n", 0)
+
+    def marked(self) -> bool:
+        """Whether the bank was made before."""
+        return os.fstat(self._own()).st_size > 0
+
     def close(self) -> None:
-        """Closes the lock file."""
-        with self._threads:
+        """Closes the lock file, unless it is held at this moment."""
+        if not self._threads.acquire(blocking=False):
+            return
+        try:
             if self._descriptor is not None and self._process == os.getpid():
                 os.close(self._descriptor)
             self._descriptor = None
+        finally:
+            self._threads.release()
 
     def _join_threads(self, seconds: float) -> None:
         if self._holder == threading.get_ident():
@@ -213,4 +227,4 @@ class _Waiter(threading.Thread):
         """Gives the place in the queue up; False when the lock has come after all and is held."""
         with self._decision:
             self._abandoned = not self._done.is_set()
-            return self._abandoned
+            return self._abandoned or self._error is not None

@@ -12,6 +12,7 @@ from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
 from reasoningbank.errors import MemoryNotFound
 from reasoningbank.ports import Job, Link, RecallEntry, RecallLog, WeightChange
+from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     COLUMN_COUNT,
     MEMORY_COLUMNS,
@@ -142,7 +143,7 @@ class Reads:
             "WHERE m.id = ? ORDER BY r.version",
             (memory_id,),
         )
-        return [memory_from(self._source.project, tuple(json.loads(cast(str, row[0]))), row[1]) for row in rows]
+        return [self._revision(row) for row in rows]
 
     def links(self, memory_id: str) -> Sequence[Link]:
         rows = self._source.run(
@@ -163,16 +164,22 @@ class Reads:
             "SELECT kind, key, due, payload, attempts FROM jobs WHERE due <= ? ORDER BY due, kind, key",
             (to_microseconds(due),),
         )
-        return [
-            Job(
-                kind=cast(str, row[0]),
-                key=cast(str, row[1]),
-                due=from_microseconds(cast(int, row[2])),
-                payload=json.loads(cast(str, row[3])),
-                attempts=cast(int, row[4]),
-            )
-            for row in rows
-        ]
+        with decoding("a job"):
+            return [
+                Job(
+                    kind=cast(str, row[0]),
+                    key=cast(str, row[1]),
+                    due=from_microseconds(cast(int, row[2])),
+                    payload=json.loads(cast(str, row[3])),
+                    attempts=cast(int, row[4]),
+                )
+                for row in rows
+            ]
+
+    def _revision(self, row: Row) -> Memory:
+        with decoding("an earlier version"):
+            values: Row = tuple(json.loads(cast(str, row[0])))
+        return memory_from(self._source.project, values, row[1])
 
     def _recall(self, row: Row) -> RecallLog:
         number, identifier, at, query, session, embedder, tokens = row

@@ -12,7 +12,8 @@ from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.memory import Memory, Outcome, State
 from reasoningbank.domain.recall import Filter, Leg
 from reasoningbank.domain.signal import ProjectWeights, Rater, Signal, SignalType
-from reasoningbank.errors import StoreCorrupt
+from reasoningbank.errors import InvalidInput, StoreCorrupt
+from reasoningbank.storage.failures import decoding
 
 Value = str | int | float | bytes | None
 Row = tuple[Value, ...]
@@ -26,7 +27,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_microseconds(moment: datetime) -> int:
-    """Microseconds since 1970, exactly."""
+    """Microseconds since 1970, exactly.
+
+    Raises:
+        InvalidInput: For a time without a time zone.
+    """
+    if moment.tzinfo is None:
+        raise InvalidInput("times must carry a time zone")
     difference = moment - EPOCH
     return (difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds
 
@@ -78,8 +85,14 @@ def memory_from(project: str, row: Row, stored: Value) -> Memory:
     Raises:
         StoreCorrupt: When the row is not what was written.
     """
+    name = f"memory {str(row[0])[:80]!r}" if row else "a memory"
     if checksum(row) != stored:
-        raise StoreCorrupt(f"memory {str(row[0])[:80]!r} does not hold what was written to it")
+        raise StoreCorrupt(f"{name} does not hold what was written to it")
+    with decoding(name):
+        return _decoded_memory(project, row)
+
+
+def _decoded_memory(project: str, row: Row) -> Memory:
     (
         identifier,
         title,
@@ -126,17 +139,18 @@ def memory_from(project: str, row: Row, stored: Value) -> Memory:
 def signal_from(project: str, row: Row) -> Signal:
     """The signal of a row (id, memory id, type, positive, session, rater, at, weight)."""
     identifier, memory_id, signal_type, positive, session, rater, at, weight = row
-    return Signal(
-        id=cast(str, identifier),
-        memory_id=cast(str, memory_id),
-        project=project,
-        type=cast(SignalType, signal_type),
-        positive=bool(positive),
-        session=cast(str, session),
-        rater=cast(Rater, rater),
-        at=from_microseconds(cast(int, at)),
-        weight=cast(int, weight),
-    )
+    with decoding(f"signal {str(identifier)[:80]!r}"):
+        return Signal(
+            id=cast(str, identifier),
+            memory_id=cast(str, memory_id),
+            project=project,
+            type=cast(SignalType, signal_type),
+            positive=bool(positive),
+            session=cast(str, session),
+            rater=cast(Rater, rater),
+            at=from_microseconds(cast(int, at)),
+            weight=cast(int, weight),
+        )
 
 
 def weights_from(project: str, row: Row) -> ProjectWeights:
@@ -160,7 +174,8 @@ def legs_to_json(legs: Mapping[str, Leg]) -> str:
 
 def legs_from_json(text: str) -> dict[str, Leg]:
     """The inverse of legs_to_json."""
-    return {name: Leg(rank=rank, score=score) for name, (rank, score) in json.loads(text).items()}
+    with decoding("a logged recall"):
+        return {name: Leg(rank=rank, score=score) for name, (rank, score) in json.loads(text).items()}
 
 
 def condition_sql(condition: Filter) -> tuple[str, list[Value]]:

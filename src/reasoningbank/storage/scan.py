@@ -31,8 +31,11 @@ class LegMatrix:
         self._keys = keys.copy()
         self._column = numpy.zeros(len(keys), dtype=numpy.int32)
         self._live = numpy.ones(len(keys), dtype=numpy.bool_)
+        if snapshot is not None:
+            self._live[snapshot.erased] = False
         self._snapshot_keys = keys
         self._tail_rows: dict[int, int] = {}
+        self._latest: tuple[bytes, NDArray[numpy.float32]] | None = None
 
     @property
     def live_rows(self) -> int:
@@ -83,18 +86,27 @@ class LegMatrix:
     def search(
         self, vector: NDArray[numpy.float32], mask: NDArray[numpy.bool_], limit: int
     ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
-        """Keys and inner products of the best live rows whose column is in the mask, best first."""
+        """Keys and inner products of the best live rows whose column is in the mask, best first, then oldest first."""
         count = self._count
-        scores = self._scores(vector, count)
+        scores = self._scores(vector, count).copy()
         keep = self._live[:count] & mask[self._column[:count]] if len(mask) else numpy.zeros(count, dtype=numpy.bool_)
         scores[~keep] = -numpy.inf
         eligible = min(limit, int(keep.sum()))
         if eligible == 0:
             return numpy.empty(0, dtype=numpy.int64), numpy.empty(0, dtype=numpy.float32)
-        best = numpy.argpartition(scores, count - eligible)[count - eligible :]
+        worst = numpy.partition(scores, count - eligible)[count - eligible]
+        best = numpy.flatnonzero(scores >= worst)
         keys = self._keys[best]
-        order = numpy.lexsort((keys, -scores[best]))
+        order = numpy.lexsort((keys, -scores[best]))[:eligible]
         return keys[order], scores[best][order]
+
+    def similarities(self, vector: NDArray[numpy.float32], keys: NDArray[numpy.int64]) -> dict[int, float]:
+        """The inner product with each of these keys that has a current vector."""
+        rows = self._rows(keys)
+        held = rows >= 0
+        held[held] = self._live[rows[held]]
+        scores = self._scores(vector, self._count)[rows[held]]
+        return dict(zip(keys[held].tolist(), scores.tolist(), strict=True))
 
     def vector(self, key: int) -> NDArray[numpy.float32] | None:
         """The current vector of a key, None when it has none in this leg."""
@@ -116,11 +128,28 @@ class LegMatrix:
         return self._keys[rows], matrix
 
     def _scores(self, vector: NDArray[numpy.float32], count: int) -> NDArray[numpy.float32]:
+        """All inner products; those of the latest vector are kept, for one search asks several times."""
+        name = vector.tobytes()
+        if self._latest is not None and self._latest[0] == name and len(self._latest[1]) == count:
+            return self._latest[1]
         base = len(self._snapshot)
         scores = numpy.empty(count, dtype=numpy.float32)
         numpy.dot(self._snapshot, vector, out=scores[:base])
         numpy.dot(self._tail[: count - base], vector, out=scores[base:])
+        self._latest = (name, scores)
         return scores
+
+    def _rows(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+        """The row of each key, -1 for a key that has none."""
+        rows = numpy.full(len(keys), -1, dtype=numpy.int64)
+        if len(self._snapshot_keys):
+            found = numpy.searchsorted(self._snapshot_keys, keys)
+            found[found == len(self._snapshot_keys)] = 0
+            rows = numpy.where(self._snapshot_keys[found] == keys, found, rows)
+        if self._tail_rows:
+            newer = numpy.array([self._tail_rows.get(key, -1) for key in keys.tolist()], dtype=numpy.int64)
+            rows = numpy.where(newer >= 0, newer, rows)
+        return rows
 
     def _row(self, key: int) -> int | None:
         row = self._tail_rows.get(key)

@@ -10,6 +10,10 @@ from collections.abc import Callable
 
 import apsw
 
+from reasoningbank.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
+
+APPLICATION_ID = 0x52424E4B
+"""Marks the file as a bank ("RBNK")."""
 MIGRATIONS: list[Callable[[apsw.Connection], None]] = []
 migration = MIGRATIONS.append
 
@@ -55,9 +59,7 @@ CREATE TABLE memory_tags (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memory_tags_by_key ON memory_tags (key);
 
-CREATE VIRTUAL TABLE memory_text USING fts5 (
-    text, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
-);
+CREATE VIRTUAL TABLE memory_text USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
 
 CREATE TABLE vectors (
@@ -172,12 +174,38 @@ def first_schema(connection: apsw.Connection) -> None:
     """Memories, what is derived from them, their evidence and what was delivered."""
     connection.execute(TABLES)
     connection.execute("INSERT INTO meta VALUES ('bank', ?)", (str(uuid.uuid4()),))
+    if connection.reserve_bytes("main", -1):
+        connection.execute("INSERT INTO meta VALUES ('checksums', 'page')")
+    connection.pragma("application_id", APPLICATION_ID)
 
 
 def schema_version(connection: apsw.Connection) -> int:
     """How many migrations the file has had."""
-    version = connection.pragma("user_version")
-    assert isinstance(version, int)
+    return int(str(connection.pragma("user_version")))
+
+
+def check_readable(connection: apsw.Connection, name: str) -> int:
+    """Refuses a file that this version must not touch; returns how many migrations it has had.
+
+    Raises:
+        StoreTooNew: When a newer version has written it.
+        StoreUnavailable: When it is a database of another program.
+        StoreCorrupt: When its header says that its pages have no checksums, and it was made with them.
+    """
+    version = schema_version(connection)
+    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+        return 0
+    if connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreUnavailable(
+            f"{name} is a database of another program", hint="Name a file that does not exist yet, or a bank's file."
+        )
+    if version > len(MIGRATIONS):
+        raise StoreTooNew(f"{name} has schema {version}; this version knows schemas up to {len(MIGRATIONS)}")
+    if (
+        connection.reserve_bytes("main", -1) == 0
+        and connection.execute("SELECT value FROM meta WHERE name = 'checksums'").get is not None
+    ):
+        raise StoreCorrupt(f"the header of {name} has lost its page checksums")
     return version
 
 

@@ -1,14 +1,16 @@
 """A derived sidecar file: one leg's vectors as a matrix that several processes map into memory (DESIGN D3).
 
 It holds nothing that the bank file does not hold. It is written whole, renamed into place and verified row by row when
-it is mapped; a file that is missing, foreign, torn or changed is built again from the bank.
+it is mapped; a file that is missing, foreign, torn, changed or not the one that the bank names is built again.
 
 Layout: 4,096 bytes of header (JSON, padded), then ``rows`` keys (int64), ``rows`` checks (uint64), and the matrix
 (rows x dimension, float32). The check of a row is the wrapping sum of its bytes as 64-bit words, mixed with its key.
+The header ends with a hash of its own fields; its token is also in the bank, written before the file was.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
@@ -21,13 +23,18 @@ import numpy
 from numpy.typing import NDArray
 
 HEADER_BYTES = 4_096
-FORMAT = 1
+FORMAT = 2
+SUFFIX = ".vectors"
 _MIX = numpy.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a snapshot belongs to, and up to which change of the bank it is complete."""
+    """What a snapshot belongs to, and up to which change of the bank it is complete.
+
+    Attributes:
+        token: The name under which the bank knows exactly this file.
+    """
 
     bank: str
     leg: str
@@ -35,16 +42,22 @@ class Header:
     dimension: int
     rows: int
     change: int
+    token: str
     format: int = FORMAT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A mapped and verified sidecar: ``matrix[i]`` is the vector of the memory of ``keys[i]``, keys ascending."""
+    """A mapped and verified sidecar: ``matrix[i]`` is the vector of the memory of ``keys[i]``, keys ascending.
+
+    Attributes:
+        erased: Rows whose vector was overwritten with zeros because its memory was deleted.
+    """
 
     header: Header
     keys: NDArray[numpy.int64]
     matrix: NDArray[numpy.float32]
+    erased: NDArray[numpy.int64]
 
 
 def row_checks(keys: NDArray[numpy.int64], matrix: NDArray[numpy.float32]) -> NDArray[numpy.uint64]:
@@ -58,12 +71,16 @@ def row_checks(keys: NDArray[numpy.int64], matrix: NDArray[numpy.float32]) -> ND
 
 
 def write_snapshot(path: Path, header: Header, keys: NDArray[numpy.int64], matrix: NDArray[numpy.float32]) -> None:
-    """Writes the file beside its place and renames it into place, readable by its owner alone."""
+    """Writes the file beside its place and renames it into place, readable by its owner alone.
+
+    Files that an interrupted write has left behind are removed; the caller holds the lock of the directory.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    remove_unfinished(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(asdict(header)).encode().ljust(HEADER_BYTES))
+            file.write(_sealed(header))
             file.write(keys.tobytes())
             file.write(row_checks(keys, matrix).tobytes())
             matrix.tofile(file)
@@ -73,22 +90,28 @@ def write_snapshot(path: Path, header: Header, keys: NDArray[numpy.int64], matri
         raise
 
 
-def read_snapshot(path: Path, *, bank: str, leg: str, model_id: str, dimension: int) -> Snapshot | None:
+def remove_unfinished(directory: Path) -> None:
+    """Removes what an interrupted write has left behind."""
+    for left in directory.glob(f"*{SUFFIX}*.new"):
+        left.unlink(missing_ok=True)
+
+
+def read_snapshot(path: Path, *, bank: str, leg: str, model_id: str, dimension: int, token: str) -> Snapshot | None:
     """Maps the file when it is whole and belongs to this bank, leg and model; None when it must be built again."""
+    if not _is_ours(path):
+        return None
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size < HEADER_BYTES:
                 return None
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError:
+    except (OSError, ValueError):
         return None
-    header = _header(mapped[:HEADER_BYTES])
-    expected = (bank, leg, model_id, dimension, FORMAT)
-    if header is None or (header.bank, header.leg, header.model_id, header.dimension, header.format) != expected:
+    header = _header(mapped[:HEADER_BYTES], len(mapped))
+    expected = (bank, leg, model_id, dimension, token)
+    if header is None or (header.bank, header.leg, header.model_id, header.dimension, header.token) != expected:
         return None
     rows = header.rows
-    if rows < 0 or len(mapped) != HEADER_BYTES + rows * (16 + 4 * dimension):
-        return None
     keys = numpy.frombuffer(mapped, dtype=numpy.int64, count=rows, offset=HEADER_BYTES)
     checks = numpy.frombuffer(mapped, dtype=numpy.uint64, count=rows, offset=HEADER_BYTES + 8 * rows)
     matrix = numpy.frombuffer(
@@ -96,39 +119,63 @@ def read_snapshot(path: Path, *, bank: str, leg: str, model_id: str, dimension: 
     ).reshape(rows, dimension)
     if bool((numpy.diff(keys) <= 0).any()) or not bool((row_checks(keys, matrix) == checks).all()):
         return None
-    return Snapshot(header=header, keys=keys, matrix=matrix)
+    blank = numpy.flatnonzero(checks == keys.astype(numpy.uint64) * _MIX)
+    erased = blank[~matrix[blank].any(axis=1)]
+    return Snapshot(header=header, keys=keys, matrix=matrix, erased=erased.astype(numpy.int64))
 
 
 def erase_keys(path: Path, keys: Sequence[int]) -> None:
-    """Overwrites the vectors of these keys with zeros, so that a deleted memory leaves none behind."""
-    if not path.exists():
-        return
+    """Overwrites the vectors of these keys with zeros; a file that is not whole is removed."""
+    size = path.stat().st_size
     with path.open("r+b") as file:
-        header = _header(file.read(HEADER_BYTES))
+        header = _header(file.read(HEADER_BYTES), size)
         if header is None:
+            path.unlink(missing_ok=True)
             return
         held = numpy.frombuffer(file.read(8 * header.rows), dtype=numpy.int64)
         width = 4 * header.dimension
-        changed = False
-        for position in numpy.flatnonzero(numpy.isin(held, numpy.array(keys, dtype=numpy.int64))).tolist():
-            start = HEADER_BYTES + 16 * header.rows + position * width
-            file.seek(start)
-            if not any(file.read(width)):
-                continue
-            changed = True
-            zeros = numpy.zeros((1, header.dimension), dtype=numpy.float32)
-            file.seek(start)
+        zeros = numpy.zeros((1, header.dimension), dtype=numpy.float32)
+        positions = numpy.flatnonzero(numpy.isin(held, numpy.array(keys, dtype=numpy.int64))).tolist()
+        for position in positions:
+            file.seek(HEADER_BYTES + 16 * header.rows + position * width)
             file.write(zeros.tobytes())
             file.seek(HEADER_BYTES + 8 * header.rows + 8 * position)
             file.write(row_checks(held[position : position + 1], zeros).tobytes())
-        if changed:
+        if positions:
             file.flush()
             os.fsync(file.fileno())
 
 
-def _header(raw: bytes) -> Header | None:
+def _is_ours(path: Path) -> bool:
+    """Whether nobody else could have put the file there."""
+    try:
+        directory, file = path.parent.lstat(), path.lstat()
+    except OSError:
+        return False
+    if os.name != "posix":
+        return True
+    private = directory.st_mode & 0o170022 == 0o040000 and file.st_mode & 0o170022 == 0o100000
+    return private and {directory.st_uid, file.st_uid} == {os.geteuid()}
+
+
+def _sealed(header: Header) -> bytes:
+    """The header's bytes, ending with a hash of its fields."""
+    fields = asdict(header)
+    return json.dumps({**fields, "seal": _seal(fields)}).encode().ljust(HEADER_BYTES)
+
+
+def _seal(fields: dict[str, object]) -> str:
+    return hashlib.blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _header(raw: bytes, size: int) -> Header | None:
+    """The header of a file of this size; None when it is damaged, or not the header of such a file."""
     try:
         fields = json.loads(raw.decode("utf-8").strip())
-        return Header(**fields)
-    except (ValueError, TypeError):
+        if fields.pop("seal") != _seal(fields):
+            return None
+        header = Header(**fields)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+    whole = size == HEADER_BYTES + header.rows * (16 + 4 * header.dimension)
+    return header if header.format == FORMAT and whole else None

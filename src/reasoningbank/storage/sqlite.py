@@ -2,84 +2,72 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import apsw
+import numpy
 
 from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.scope import Scope
-from reasoningbank.errors import ModelMismatch, ScopeViolation, StoreClosed, StoreCorrupt, StoreTooNew
+from reasoningbank.errors import StoreClosed, StoreError, StoreTooNew
 from reasoningbank.ports import LexicalMatches, Scored, StoreReport, Transaction, Vector
 from reasoningbank.storage import lexical, upkeep
-from reasoningbank.storage.connection import open_connection, translated
-from reasoningbank.storage.dense import DenseIndex
-from reasoningbank.storage.locking import BankLock
+from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.storage.copies import copy
+from reasoningbank.storage.dense import DenseIndex, erase_vectors, remove_vectors
+from reasoningbank.storage.failures import translated
+from reasoningbank.storage.locking import LOCK_TIMEOUT
+from reasoningbank.storage.opening import BankFile
 from reasoningbank.storage.reads import Reads
 from reasoningbank.storage.rows import Row, Value
-from reasoningbank.storage.schema import MIGRATIONS, migrate, schema_version
-from reasoningbank.storage.writes import Writes
+from reasoningbank.storage.schema import MIGRATIONS
+from reasoningbank.storage.writes import ERASURE, Writes
 
 
-class ConnectionSource:
-    """Rows of one connection, with the engine's errors in our words."""
+class _Generation:
+    """Idle connections to one file, and what was derived from it; another file at the same path is another one."""
 
-    def __init__(self, path: Path, project: str, connection: apsw.Connection) -> None:
-        self._path = path
-        self.project = project
-        self.connection = connection
-        self.identity = identity_of(path)
-
-    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        with translated(self._path):
-            return cast(Sequence[Row], self.connection.execute(sql, tuple(values)).fetchall())
-
-
-def identity_of(path: Path) -> tuple[int, int] | None:
-    """Tells two files of the same path apart: a restored bank is another file."""
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return (state.st_dev, state.st_ino)
+    def __init__(self, identity: tuple[int, int] | None, dense: DenseIndex) -> None:
+        self.identity = identity
+        self.dense = dense
+        self.lexical = lexical.LexicalIndex()
+        self.idle: list[ConnectionSource] = []
 
 
 class SqliteStore(Reads):
     """The Store port over one file. Reads take no lock; a write holds the bank's lock for one transaction."""
 
     def __init__(self, path: Path, scope: Scope, *, vfs: str | None = None) -> None:
-        self._path = path
-        self._scope = scope
-        self._vfs = vfs
         self.project = scope.project
         super().__init__(self)
-        self._lock = BankLock(path.with_name(path.name + ".lock"))
-        self._pool: list[ConnectionSource] = []
+        self._file = BankFile(path, scope, vfs=vfs)
         self._pool_lock = threading.Lock()
         self._closed = False
-        self._counts = lexical.TermCounts()
+        self._log_limit = upkeep.LOG_LIMIT
         try:
-            with translated(path):
-                self._writer = self._prepare()
-                self._identity = self._writer.identity
-                self._dense = self._open_dense()
+            self._writer: ConnectionSource | None = self._file.prepare()
+            self._generation = self._new_generation(self._writer.identity)
+            self._unerased = bool(self._writer.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,)))
+            if self._unerased:
+                self._erase_again()
         except BaseException:
-            self._lock.close()
+            self._file.close()
             raise
 
     @property
     def scope(self) -> Scope:
-        return self._scope
+        return self._file.scope
 
     @property
     def path(self) -> Path:
         """The bank file."""
-        return self._path
+        return self._file.path
 
     @property
     def model_id(self) -> str | None:
@@ -88,204 +76,206 @@ class SqliteStore(Reads):
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """One statement on a pooled connection."""
-        with self._borrowed() as source:
+        with self._borrowed() as (_, source):
             return source.run(sql, values)
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self._transaction()
 
     def nearest(self, leg: str, vector: Vector, condition: Filter, limit: int) -> Sequence[Scored]:
-        with self._snapshot() as source:
-            self._check_space(source, vector)
-            found = self._dense.search(source.run, leg, vector, condition, limit)
+        with self._snapshot() as (generation, source):
+            found = generation.dense.search(source.run, leg, vector, condition, limit)
             names = self._names(source, [key for key, _ in found])
         return [Scored(id=names[key], score=score) for key, score in found]
 
     def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
-        with self._snapshot() as source:
-            self._check_space(source, vector)
-            names = self._keys(source, memory_ids)
-            found = self._dense.similarities(source.run, leg, vector, list(names))
+        names: dict[int, str] = {}
+
+        def keys() -> Sequence[int]:
+            names.update(self._keys(source, memory_ids))
+            return list(names)
+
+        with self._snapshot() as (generation, source):
+            found = generation.dense.similarities(source.run, leg, vector, keys)
         return {names[key]: score for key, score in found.items()}
 
     def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
-        with self._snapshot() as source, translated(self._path):
-            words = lexical.stems(source.connection, text)
-            return lexical.match(source.run, self._counts, words, condition, limit)
+        with self._snapshot() as (generation, source), translated(self.path):
+            selection = generation.dense.selection(source.run, condition)
+            ranking = generation.lexical.ranking(source.connection, source.run, text, selection.change)
+            best = numpy.flatnonzero(selection.holds(ranking.keys))[: max(0, limit)]
+            keys, scores = ranking.keys[best].tolist(), ranking.scores[best].tolist()
+            names = self._names(source, keys)
+        hits = tuple(Scored(id=names[key], score=score) for key, score in zip(keys, scores, strict=True))
+        return LexicalMatches(hits=hits, terms=ranking.terms, documents=selection.documents)
 
     def vector(self, leg: str, memory_id: str) -> Vector | None:
-        with self._snapshot() as source:
-            keys = list(self._keys(source, [memory_id]))
-            return self._dense.vector(source.run, leg, keys[0]) if keys else None
+        with self._snapshot() as (generation, source):
+            return generation.dense.vector(source.run, leg, lambda: next(iter(self._keys(source, [memory_id])), None))
 
     def check(self) -> StoreReport:
-        with self._lock.held(), self._borrowed() as source, translated(self._path):
-            return upkeep.report(self._path, source, Reads(source))
+        with self._file.lock.held(), self._borrowed() as (_, source), translated(self.path):
+            return upkeep.report(self.path, source, Reads(source))
 
     def backup(self, target: Path) -> None:
-        with self._borrowed() as source, translated(target):
-            upkeep.copy(source.connection, target)
+        with self._borrowed() as (_, source):
+            copy(source.connection, target)
 
     def close(self) -> None:
         with self._pool_lock:
             if self._closed:
                 return
             self._closed = True
-            idle, self._pool = self._pool, []
-        with self._lock.held_if_free() as free:
-            if free:
-                with contextlib.suppress(apsw.Error):
-                    self._writer.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            idle, self._generation.idle = self._generation.idle, []
+        with suppress(StoreError), self._file.lock.held_if_free(threads=LOCK_TIMEOUT) as free:
+            if free and self._writer is not None:
+                self._tidy_up(self._writer)
         for source in (*idle, self._writer):
-            source.connection.close()
-        self._dense.close()
-        self._lock.close()
+            if source is not None:
+                source.connection.close()
+        self._file.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:
         self._check_open()
-        with self._lock.held():
+        with self._file.lock.held():
             self._check_open()
             source = self._current_writer()
             source.run("BEGIN IMMEDIATE")
+            writes = Writes(source)
             try:
-                writes = Writes(source)
+                if int(str(source.run("PRAGMA user_version")[0][0])) > len(MIGRATIONS):
+                    raise StoreTooNew(f"a newer version has changed {self.path.name} while this one had it open")
                 yield writes
+                writes.check_whole()
                 source.run("COMMIT")
             except BaseException:
-                if source.connection.in_transaction:
-                    source.run("ROLLBACK")
+                self._roll_back(source)
                 raise
-            if writes.deleted:
-                with translated(self._path):
-                    source.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            finally:
+                writes.end()
+            self._unerased = self._unerased or bool(writes.deleted)
+            self._tidy_up(source)
         if writes.deleted:
-            with self._snapshot() as reader:
-                self._dense.erase(reader.run, writes.deleted)
+            erase_vectors(self._file.sidecars, self._file.sidecar_lock, writes.deleted)
+
+    def _roll_back(self, source: ConnectionSource) -> None:
+        """Leaves no transaction behind; a connection that cannot end one is given up."""
+        try:
+            if source.connection.in_transaction:
+                source.run("ROLLBACK")
+        except StoreError:
+            source.connection.close()
+            self._writer = None
+
+    def _tidy_up(self, source: ConnectionSource) -> None:
+        """What follows a write, under the lock: traces of deleted memories go, and the log does not grow for ever.
+
+        What was committed stays committed when the disk is full or readers are in the way: then the next write, the
+        next opening or the closing does it.
+        """
+        with suppress(apsw.Error):
+            if self._unerased:
+                upkeep.rewrite(source.connection)
+                self._unerased = False
+            elif self._closed:
+                source.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            elif self._file.log_bytes > self._log_limit:
+                emptied = upkeep.empty_log(source.connection)
+                self._log_limit = upkeep.LOG_LIMIT if emptied else 2 * self._file.log_bytes
+
+    def _erase_again(self) -> None:
+        """Finishes what a killed process or a full disk has left undone after a deletion."""
+        with self._file.lock.held_if_free() as free:
+            if free and self._writer is not None:
+                with suppress(StoreError), self._file.sidecar_lock.held_if_free() as alone:
+                    if alone:
+                        remove_vectors(self._file.sidecars)
+                        self._tidy_up(self._writer)
 
     @contextmanager
-    def _borrowed(self) -> Iterator[ConnectionSource]:
+    def _borrowed(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
         """A pooled connection of its own for the time of the block."""
-        with self._pool_lock:
-            self._check_open()
-            self._follow()
-            source = self._pool.pop() if self._pool else None
-        if source is None:
-            with translated(self._path):
-                source = self._connect()
+        generation, source = self._taken()
         try:
-            yield source
+            yield generation, source
         except BaseException:
             source.connection.close()
             raise
         with self._pool_lock:
-            if not self._closed and source.identity == self._identity:
-                self._pool.append(source)
+            if not self._closed and generation is self._generation:
+                generation.idle.append(source)
                 return
         source.connection.close()
 
+    def _taken(self) -> tuple[_Generation, ConnectionSource]:
+        with self._pool_lock:
+            self._check_open()
+            identity = self._file.identity
+            if identity is not None and identity != self._generation.identity:
+                for source in self._generation.idle:
+                    source.connection.close()
+                self._generation = self._new_generation(identity)
+            generation = self._generation
+            if generation.idle:
+                return generation, generation.idle.pop()
+        source = self._file.connect()
+        if source.identity == generation.identity:
+            return generation, source
+        source.connection.close()
+        return self._taken()
+
     @contextmanager
-    def _snapshot(self) -> Iterator[ConnectionSource]:
+    def _snapshot(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
         """A connection inside one short read transaction, so that several reads see one state."""
-        with self._borrowed() as source:
+        with self._borrowed() as (generation, source):
             source.run("BEGIN")
             try:
-                yield source
+                yield generation, source
             finally:
                 if source.connection.in_transaction:
                     source.run("COMMIT")
 
-    def _follow(self) -> None:
-        """Lets go of the file that a restore has replaced."""
-        identity = identity_of(self._path)
-        if identity is None or identity == self._identity:
-            return
-        idle, self._pool = self._pool, []
-        for source in idle:
-            source.connection.close()
-        self._identity = identity
-        self._counts = lexical.TermCounts()
-        self._dense.close()
-        self._dense = self._open_dense()
+    def _new_generation(self, identity: tuple[int, int] | None) -> _Generation:
+        dense = DenseIndex(
+            self._file.sidecars, lock=self._file.sidecar_lock, register=partial(self._register, identity)
+        )
+        return _Generation(identity, dense)
 
     def _current_writer(self) -> ConnectionSource:
-        """The writing connection, opened anew when a restore has replaced the file; called under the lock."""
-        if self._writer.identity != identity_of(self._path):
-            self._writer.connection.close()
-            with translated(self._path):
-                self._writer = self._prepare_locked()
+        """The writing connection, opened anew when another file lies at the path; called under the lock."""
+        writer = self._writer
+        if writer is not None and writer.identity == self._file.identity:
+            return writer
+        if writer is not None:
+            self._writer = None
+            writer.connection.close()
+        self._writer = self._file.prepare_locked()
         return self._writer
 
-    def _open_dense(self) -> DenseIndex:
-        return DenseIndex(self._path.with_name(self._path.name + ".vectors"), bank=self._check_scope())
-
-    def _prepare(self) -> ConnectionSource:
-        """Opens the writer; makes or migrates the file under the lock when that is needed."""
-        fresh = not self._path.exists() or self._path.stat().st_size == 0
-        if not fresh:
-            source = self._connect()
-            if schema_version(source.connection) == len(MIGRATIONS) and self._has_scope(source):
-                return source
-            source.connection.close()
-        with self._lock.held():
-            return self._prepare_locked()
-
-    def _prepare_locked(self) -> ConnectionSource:
-        source = self._connect()
-        version = schema_version(source.connection)
-        if version > len(MIGRATIONS):
-            source.connection.close()
-            raise StoreTooNew(
-                f"{self._path.name} has schema {version}; this version knows schemas up to {len(MIGRATIONS)}"
-            )
-        if 0 < version < len(MIGRATIONS):
-            upkeep.copy(source.connection, self._path.with_name(f"{self._path.name}.before-{version + 1}"))
-        source.connection.pragma("journal_mode", "wal")
-        migrate(source.connection)
-        if not self._has_scope(source):
-            self._write_scope(source)
-        return source
-
-    def _connect(self) -> ConnectionSource:
-        connection = open_connection(self._path, vfs=self._vfs)
-        source = ConnectionSource(self._path, self.project, connection)
-        if schema_version(connection):
-            lexical.prepare_vocabulary(connection)
-        return source
-
-    def _write_scope(self, source: ConnectionSource) -> None:
-        source.run("BEGIN IMMEDIATE")
-        source.run("INSERT INTO meta VALUES ('tenant', ?)", (self._scope.tenant,))
-        source.run("INSERT INTO meta VALUES ('project', ?)", (self._scope.project,))
-        source.run("COMMIT")
-        lexical.prepare_vocabulary(source.connection)
-
-    @staticmethod
-    def _has_scope(source: ConnectionSource) -> bool:
-        return source.run("SELECT count(*) FROM meta WHERE name IN ('tenant', 'project')") == [(2,)]
-
-    def _check_scope(self) -> str:
-        """Refuses a file of another scope; returns the bank's own identifier."""
-        connection = self._connect()
-        try:
-            rows = connection.run("SELECT name, value FROM meta")
-        finally:
-            connection.connection.close()
-        meta = {cast(str, name): cast(str, value) for name, value in rows}
-        if (meta.get("tenant"), meta.get("project")) != (self._scope.tenant, self._scope.project):
-            raise ScopeViolation(f"{self._path.name} belongs to another tenant or project")
-        if "bank" not in meta:
-            raise StoreCorrupt(f"{self._path.name} has lost its identity")
-        return meta["bank"]
+    def _register(self, identity: tuple[int, int] | None, name: str, token: str, change: int) -> bool:
+        """Notes in the bank which sidecar is the current one, unless something was deleted since that change."""
+        with self._file.lock.held_if_free() as free:
+            if not free or self._closed:
+                return False
+            source = self._current_writer()
+            if source.identity != identity:
+                return False
+            source.run("BEGIN IMMEDIATE")
+            try:
+                if source.run("SELECT 1 FROM deletions WHERE change > ?", (change,)):
+                    source.run("ROLLBACK")
+                    return False
+                source.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, token))
+                source.run("COMMIT")
+            except BaseException:
+                self._roll_back(source)
+                raise
+            return True
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("the bank is closed")
-
-    def _check_space(self, source: ConnectionSource, vector: Vector) -> None:
-        rows = source.run("SELECT value FROM meta WHERE name = 'dimension'")
-        if rows and int(cast(str, rows[0][0])) != len(vector):
-            raise ModelMismatch(f"the bank's vectors have {rows[0][0]!r} dimensions, the query's {len(vector)}")
 
     @staticmethod
     def _names(source: ConnectionSource, keys: Sequence[int]) -> Mapping[int, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime
 from typing import cast
@@ -11,24 +12,35 @@ from typing import cast
 import numpy
 
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Recall
+from reasoningbank.domain.recall import DENSE_LEGS, Recall
 from reasoningbank.domain.signal import Signal, SignalAggregate
-from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
+from reasoningbank.errors import (
+    BankError,
+    InvalidInput,
+    MemoryNotFound,
+    ModelMismatch,
+    ScopeViolation,
+    StoreClosed,
+    StoreError,
+)
 from reasoningbank.ports import Indexed, Job, Link, WeightChange
 from reasoningbank.storage.reads import COUNT_COLUMNS, WEIGHT_COLUMNS, Reads, Source
 from reasoningbank.storage.rows import (
     MEMORY_COLUMNS,
     Row,
+    Value,
     checksum,
     legs_to_json,
     memory_row,
     to_microseconds,
 )
 
+ERASURE = "erasure"
+"""Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
 _MEMORY_PLACES = ", ".join("?" * (MEMORY_COLUMNS.count(",") + 5))
 _INSERT = (
     f"INSERT INTO memories ({MEMORY_COLUMNS}, confidence, fingerprint, checksum, change) "  # noqa: S608 - constant
-    f"VALUES ({_MEMORY_PLACES})"
+    f"VALUES ({_MEMORY_PLACES}) RETURNING key"
 )
 _UPDATE = (
     f"UPDATE memories SET ({MEMORY_COLUMNS}, confidence, fingerprint, checksum, change) "  # noqa: S608 - constant
@@ -55,57 +67,87 @@ ON CONFLICT (key) DO UPDATE SET
 """  # noqa: S608 - constant columns
 
 
+class _Ended:
+    """The source of a transaction that is over."""
+
+    def __init__(self, project: str) -> None:
+        self.project = project
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:  # noqa: ARG002 - as the port has it
+        raise StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
+
+
 class Writes(Reads):
-    """The Transaction port over the connection that holds the bank's write lock."""
+    """The Transaction port over the connection that holds the bank's write lock.
+
+    Arguments are checked before the first statement. A write that fails after that, for a reason nobody can foresee,
+    makes the whole transaction fail, also when the caller goes on.
+    """
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._change = 0
+        self._space: dict[str, str] | None = None
+        self._broken: BankError | None = None
         self.deleted: list[int] = []
 
+    def end(self) -> None:
+        """Makes every further call fail: outside its block a write would not be protected by the lock."""
+        self._source = _Ended(self._source.project)
+
+    def check_whole(self) -> None:
+        """Refuses to be committed when a write failed half-way."""
+        if self._broken is not None:
+            raise StoreError(
+                f"a write of this transaction failed half-way, so nothing of it was stored: {self._broken}",
+                hint=self._broken.hint,
+            ) from self._broken
+
     def insert(self, memory: Memory, indexed: Indexed) -> None:
-        if self._source.run("SELECT 1 FROM memories WHERE id = ?", (memory.id,)):
-            raise InvalidInput(f"a memory with the id {memory.id[:80]!r} exists already")
-        self._source.run(_INSERT, self._values(memory))
-        key = cast(int, self._source.run("SELECT last_insert_rowid()")[0][0])
-        self._write_tags(key, memory)
-        self._write_text(key, indexed.text)
-        self._write_vectors(key, indexed)
+        vectors = self._checked(memory, indexed)
+        values = self._values(memory)
+        rows = self._source.run(_INSERT, values)
+        with self._whole():
+            key = cast(int, rows[0][0])
+            self._write_tags(key, memory)
+            self._write_derived(key, indexed, vectors)
 
     def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
         key = self._key(memory.id)
+        vectors = self._checked(memory, indexed)
+        values = self._values(memory)
         if revision:
             old = memory_row(self.get(memory.id))
             self._source.run(
                 "INSERT INTO revisions VALUES (?, ?, ?, ?)",
                 (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
             )
-        self._source.run(_UPDATE, (*self._values(memory), key))
-        self._source.run("DELETE FROM memory_tags WHERE key = ?", (key,))
-        self._write_tags(key, memory)
-        if indexed is not None:
-            self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
-            self._source.run("DELETE FROM vectors WHERE key = ?", (key,))
-            self._write_text(key, indexed.text)
-            self._write_vectors(key, indexed)
+        with self._whole():
+            self._source.run(_UPDATE, (*values, key))
+            self._source.run("DELETE FROM memory_tags WHERE key = ?", (key,))
+            self._write_tags(key, memory)
+            if indexed is not None:
+                self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+                self._source.run("DELETE FROM vectors WHERE key = ?", (key,))
+                self._write_derived(key, indexed, vectors)
 
     def delete(self, memory_id: str) -> None:
         key = self._key(memory_id)
-        self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
-        self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
-        self._source.run("DELETE FROM memories WHERE key = ?", (key,))
-        self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._next_change()))
+        with self._whole():
+            self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+            self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
+            self._source.run("DELETE FROM memories WHERE key = ?", (key,))
+            self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._next_change()))
+            self._source.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", (ERASURE, "pending"))
         self.deleted.append(key)
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         key = self._key(signal.memory_id)
         if signal.weight is None:
             raise InvalidInput("a stored signal carries the weight of its time")
-        if once:
-            place = (key, signal.type, signal.session)
-            if self._source.run("SELECT 1 FROM counted WHERE key = ? AND type = ? AND session = ?", place):
-                return False
-            self._source.run("INSERT INTO counted VALUES (?, ?, ?)", place)
+        place = (key, signal.type, signal.session)
+        if once and self._source.run("SELECT 1 FROM counted WHERE key = ? AND type = ? AND session = ?", place):
+            return False
         self._source.run(
             "INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -119,6 +161,9 @@ class Writes(Reads):
                 signal.weight,
             ),
         )
+        if once:
+            with self._whole():
+                self._source.run("INSERT INTO counted VALUES (?, ?, ?)", place)
         return True
 
     def set_aggregate(self, aggregate: SignalAggregate) -> None:
@@ -152,21 +197,23 @@ class Writes(Reads):
         limit = to_microseconds(cutoff)
         moved = cast(int, self._source.run("SELECT count(*) FROM signals WHERE at < ?", (limit,))[0][0])
         if moved:
-            self._source.run(_ROLL_UP, (limit, to_microseconds(at)))
-            self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
+            with self._whole():
+                self._source.run(_ROLL_UP, (limit, to_microseconds(at)))
+                self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
         return moved
 
     def log_recall(self, recall: Recall) -> None:
-        self._source.run(
-            "INSERT INTO recalls (id, at, query, session, embedder, tokens) VALUES (?, ?, ?, ?, ?, ?)",
+        keys = [self._key(hit.id) for hit in recall.delivered]
+        rows = self._source.run(
+            "INSERT INTO recalls (id, at, query, session, embedder, tokens) VALUES (?, ?, ?, ?, ?, ?) RETURNING number",
             (recall.id, to_microseconds(recall.at), recall.query, recall.session, recall.embedder, recall.tokens),
         )
-        number = cast(int, self._source.run("SELECT last_insert_rowid()")[0][0])
-        for position, hit in enumerate(recall.delivered, start=1):
-            self._source.run(
-                "INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)",
-                (number, position, self._key(hit.id), int(hit.unproven), hit.relevance, legs_to_json(hit.legs)),
-            )
+        with self._whole():
+            for position, (key, hit) in enumerate(zip(keys, recall.delivered, strict=True), start=1):
+                self._source.run(
+                    "INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)",
+                    (rows[0][0], position, key, int(hit.unproven), hit.relevance, legs_to_json(hit.legs)),
+                )
 
     def link(self, link: Link) -> None:
         self._source.run("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", (link.source, link.target, link.kind))
@@ -201,19 +248,39 @@ class Writes(Reads):
             self._change = cast(int, rows[0][0])
         return self._change
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Statements of one write after its first: all of them happen, or the transaction fails."""
+        try:
+            yield
+        except BankError as error:
+            self._broken = error
+            raise
+
+    def _checked(self, memory: Memory, indexed: Indexed | None) -> dict[str, bytes]:
+        """The bytes of each vector, once everything about the memory can be stored."""
+        if memory.project != self._source.project:
+            raise ScopeViolation(f"a memory of project {memory.project[:80]!r} does not belong into this bank")
+        if indexed is None:
+            return {}
+        vectors: dict[str, bytes] = {}
+        for leg, vector in indexed.vectors.items():
+            if leg not in DENSE_LEGS:
+                raise InvalidInput(f"there is no dense leg {leg!r}; the legs are {', '.join(DENSE_LEGS)}")
+            row = numpy.ascontiguousarray(vector, dtype=numpy.float32)
+            if row.ndim != 1 or not len(row) or not bool(numpy.isfinite(row).all()):
+                raise InvalidInput("a vector is one row of finite numbers")
+            self._check_space(indexed.model_id, len(row))
+            vectors[leg] = row.tobytes()
+        return vectors
+
     def _write_tags(self, key: int, memory: Memory) -> None:
         for tag in dict.fromkeys(memory.tags):
             self._source.run("INSERT INTO memory_tags VALUES (?, ?)", (tag, key))
 
-    def _write_text(self, key: int, text: str) -> None:
-        self._source.run("INSERT INTO memory_text (rowid, text) VALUES (?, ?)", (key, text))
-
-    def _write_vectors(self, key: int, indexed: Indexed) -> None:
-        for leg, vector in indexed.vectors.items():
-            self._check_space(indexed.model_id, len(vector))
-            if not bool(numpy.isfinite(vector).all()):
-                raise InvalidInput("a vector holds a value that is not a finite number")
-            raw = numpy.ascontiguousarray(vector, dtype=numpy.float32).tobytes()
+    def _write_derived(self, key: int, indexed: Indexed, vectors: Mapping[str, bytes]) -> None:
+        self._source.run("INSERT INTO memory_text (rowid, text) VALUES (?, ?)", (key, indexed.text))
+        for leg, raw in vectors.items():
             self._source.run(
                 "INSERT INTO vectors VALUES (?, ?, ?, ?, ?)",
                 (key, leg, self._next_change(), raw, checksum((key, raw))),
@@ -221,13 +288,17 @@ class Writes(Reads):
 
     def _check_space(self, model_id: str, dimension: int) -> None:
         """Refuses vectors of another model or dimension than the bank's (DESIGN D11)."""
-        names: Sequence[Row] = self._source.run("SELECT name, value FROM meta WHERE name IN ('model_id', 'dimension')")
-        stored = {cast(str, name): cast(str, value) for name, value in names}
-        if not stored:
-            self._source.run("INSERT INTO meta VALUES ('model_id', ?)", (model_id,))
-            self._source.run("INSERT INTO meta VALUES ('dimension', ?)", (str(dimension),))
-        elif stored != {"model_id": model_id, "dimension": str(dimension)}:
+        if self._space is None:
+            names = self._source.run("SELECT name, value FROM meta WHERE name IN ('model_id', 'dimension')")
+            self._space = {cast(str, name): cast(str, value) for name, value in names}
+        wanted = {"model_id": model_id, "dimension": str(dimension)}
+        if self._space == wanted:
+            return
+        if self._space and self._source.run("SELECT 1 FROM vectors LIMIT 1"):
             raise ModelMismatch(
-                f"the bank's vectors come from {stored['model_id']} ({stored['dimension']} dimensions), "
+                f"the bank's vectors come from {self._space['model_id']} ({self._space['dimension']} dimensions), "
                 f"not from {model_id} ({dimension})"
             )
+        for name, value in wanted.items():
+            self._source.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        self._space = wanted

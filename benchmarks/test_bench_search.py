@@ -1,0 +1,116 @@
+"""Search without embedding, against a bare scan of the same matrix, and hybrid search on real sentences."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy
+import pytest
+from numpy.typing import NDArray
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import corpus
+from conftest import SIZES, filled
+from ratios import compare
+from reasoningbank.domain.recall import Filter
+from reasoningbank.engine.recall import Question, recall
+from reasoningbank.ports import Store
+
+QUERIES = corpus.vectors(400, 99)
+TEXTS = corpus.questions(400)
+ROUNDS = 60
+HYBRID_LIMITS = {1_000: 15.0, 10_000: 15.0, 100_000: 50.0}
+
+
+class GivenVectors:
+    """An embedder that answers with vectors made before, so that only the search is measured."""
+
+    name = "given"
+    model_id = corpus.MODEL
+    dimension = corpus.DIMENSION
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        """The next vectors."""
+        self._number += len(texts)
+        return QUERIES[[number % len(QUERIES) for number in range(self._number - len(texts), self._number)]]
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        """The next vectors."""
+        return self.embed_queries(texts)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_dense_search_against_a_bare_scan(benchmark: BenchmarkFixture, stores: dict[int, Store], size: int) -> None:
+    matrix = corpus.vectors(size, 5)
+
+    def scan(number: int) -> object:
+        scores = matrix @ QUERIES[number]
+        best = numpy.argpartition(scores, size - 10)[size - 10 :]
+        return best[numpy.argsort(-scores[best])]
+
+    def dense(number: int) -> object:
+        return stores[size].nearest("content", QUERIES[number], Filter(), 10)
+
+    figures = compare(dense, scan, rounds=ROUNDS)
+    filtered = compare(
+        lambda number: stores[size].nearest(
+            "content", QUERIES[number + 100], Filter(outcome="failure", min_confidence=0.7), 10
+        ),
+        scan,
+        rounds=ROUNDS,
+    )
+    benchmark.extra_info.update(size=size, dense=str(figures), filtered=str(filtered))
+    print(f"\ndense {size}: {figures}; filtered: {filtered}")
+    benchmark.pedantic(dense, args=(200,), rounds=20)
+    if size == SIZES[-1]:
+        assert figures.ratio <= 2.0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_hybrid_search_on_real_sentences(benchmark: BenchmarkFixture, stores: dict[int, Store], size: int) -> None:
+    embedder, chance = GivenVectors(), random.Random(5)
+    numbers = iter(range(10_000))
+
+    def hybrid() -> object:
+        question = Question(
+            text=TEXTS[next(numbers) % len(TEXTS)], condition=Filter(), limit=10, min_confidence=0.7, unproven=1
+        )
+        return recall(stores[size], embedder, question, chance)
+
+    benchmark.pedantic(hybrid, rounds=80, warmup_rounds=5)
+    median = benchmark.stats.stats.median * 1_000
+    benchmark.extra_info.update(size=size, limit=HYBRID_LIMITS[size])
+    print(f"\nhybrid {size}: p50 {median:.1f} ms (limit {HYBRID_LIMITS[size]:.0f} ms)")
+    assert median <= HYBRID_LIMITS[size]
+
+
+def test_memory_at_a_hundred_thousand(tmp_path: Path) -> None:
+    """Resident memory of a process that searches 100,000 memories with descriptions."""
+    filled(tmp_path, SIZES[-1]).close()
+    program = f"""
+import resource, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from pathlib import Path
+import random
+from test_bench_search import GivenVectors, TEXTS
+from reasoningbank.domain.recall import Filter
+from reasoningbank.domain.scope import Scope
+from reasoningbank.engine.recall import Question, recall
+from reasoningbank.storage import open_storage
+store = open_storage(None, home=Path(sys.argv[1])).open(Scope(tenant="bench", project="memories-{SIZES[-1]}"))
+for text in TEXTS[:20]:
+    question = Question(text=text, condition=Filter(), limit=10, min_confidence=0.7, unproven=1)
+    recall(store, GivenVectors(), question, random.Random(1))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    megabytes = float(done.stdout)
+    print(f"\nresident memory at {SIZES[-1]}: {megabytes:.0f} MB (limit 400 MB)")
+    assert megabytes < 400

@@ -1,0 +1,163 @@
+"""Backups: complete copies of a bank file, and a bank's content replaced by that of a backup."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from reasoningbank.domain.scope import Scope
+from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreUnavailable
+from reasoningbank.storage.connection import BUSY_MILLISECONDS, checksum_vfs, open_connection
+from reasoningbank.storage.failures import translated
+from reasoningbank.storage.schema import check_readable, migrate
+
+
+def copy(connection: apsw.Connection, target: Path) -> None:
+    """Writes a consistent copy through SQLite's backup interface, forces it to the disk and renames it into place.
+
+    Raises:
+        StoreUnavailable: When the target's directory does not exist or cannot be written, or is the bank itself.
+    """
+    if not target.parent.is_dir():
+        raise StoreUnavailable(f"the directory {target.parent} does not exist", hint="Create it, then back up again.")
+    if target.exists() and target.samefile(connection.filename):
+        raise StoreUnavailable(f"{target} is the bank itself", hint="Name another file for the backup.")
+    with _beside(target, "partial") as partial:
+        with closing(apsw.Connection(str(partial), vfs=connection.open_vfs)) as copied:
+            _pour(connection, copied)
+            copied.pragma("journal_mode", "delete")
+        partial.replace(target)
+    sync_directory(target.parent)
+
+
+def restore(scope: Scope, source: Path, target: Path) -> None:
+    """Gives the bank at the target the content of a backup; called under the bank's lock.
+
+    The content is replaced in one transaction, so that every process that has the bank open goes on with the restored
+    one. A bank that is too damaged for that is renamed aside and replaced by a new file.
+
+    Raises:
+        StoreCorrupt: When the backup is damaged; the bank stays as it is.
+        StoreTooNew: When a newer version has written the backup.
+        ScopeViolation: When it is a backup of another scope.
+    """
+    with translated(source):
+        _verify(scope, source)
+    kept = _kept_name(target)
+    with translated(target), _beside(target, "restoring") as prepared:
+        with closing(_reading(source)) as backup, closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as copied:
+            _pour(backup, copied)
+            copied.pragma("journal_mode", "delete")
+        if target.exists() and target.stat().st_size and _is_whole(target):
+            _pour_over(prepared, target, kept)
+        else:
+            _replace(prepared, target, kept)
+    shutil.rmtree(target.with_name(target.name + ".vectors"), ignore_errors=True)
+
+
+def sync_directory(directory: Path) -> None:
+    """Forces a directory's entries to the disk, so that a new or renamed file survives a power cut."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _beside(target: Path, purpose: str) -> Iterator[Path]:
+    """A new, private file beside the target, which is gone after the block unless it was renamed."""
+    path = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.{purpose}")
+    with translated(target):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            yield path
+        finally:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _reading(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksum_vfs())
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+    return connection
+
+
+def _verify(scope: Scope, source: Path) -> None:
+    with closing(_reading(source)) as backup:
+        check_readable(backup, source.name)
+        state = [row[0] for row in backup.execute("PRAGMA integrity_check")]
+        if state != ["ok"]:
+            raise StoreCorrupt(f"{source.name} is damaged: {state[0]}")
+        rows = backup.execute("SELECT name, value FROM meta").fetchall()
+    meta = {str(name): str(value) for name, value in rows}
+    if (meta.get("tenant"), meta.get("project")) != (scope.tenant, scope.project):
+        raise ScopeViolation(f"{source.name} is a backup of another tenant or project")
+
+
+def _pour(source: apsw.Connection, target: apsw.Connection) -> None:
+    """Copies all pages as one transaction of the target."""
+    with target.backup("main", source, "main") as backup:
+        while not backup.done:
+            backup.step()
+
+
+def _is_whole(target: Path) -> bool:
+    try:
+        with translated(target), closing(_reading(target)) as bank:
+            return [row[0] for row in bank.execute("PRAGMA integrity_check")] == ["ok"]
+    except (StoreCorrupt, StoreUnavailable):
+        return False
+
+
+def _kept_name(target: Path) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    return target.with_name(f"{target.name}.before-restore-{stamp}")
+
+
+def _pour_over(prepared: Path, target: Path, kept: Path) -> None:
+    """Keeps a copy of the living bank, then replaces its content in one transaction."""
+    with closing(open_connection(target)) as bank:
+        copy(bank, kept)
+        change = cast(int, bank.execute("SELECT value FROM counters WHERE name = 'change'").get)
+        _renew(prepared, change)
+        with closing(_reading(prepared)) as content:
+            _pour(content, bank)
+        bank.pragma("journal_mode", "wal")
+        bank.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+
+def _replace(prepared: Path, target: Path, kept: Path) -> None:
+    """Puts a new file in the place of one that is missing or too damaged, which is kept as it lies."""
+    _renew(prepared, 0)
+    if target.exists() and target.stat().st_size:
+        log = target.with_name(target.name + "-wal")
+        if log.exists():
+            log.rename(kept.with_name(kept.name + "-wal"))
+        os.link(target, kept)
+    for suffix in ("-wal", "-shm"):
+        target.with_name(target.name + suffix).unlink(missing_ok=True)
+    prepared.replace(target)
+    sync_directory(target.parent)
+    with closing(open_connection(target)) as bank:
+        bank.pragma("journal_mode", "wal")
+
+
+def _renew(prepared: Path, change: int) -> None:
+    """Makes the restored content a bank of its own, so that nothing derived from the old one is taken for its own."""
+    with closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as content:
+        migrate(content)
+        with content:
+            content.execute("UPDATE meta SET value = ? WHERE name = 'bank'", (str(uuid.uuid4()),))
+            content.execute("DELETE FROM meta WHERE name LIKE 'sidecar %'")
+            content.execute("UPDATE counters SET value = max(value, ?) + 1 WHERE name = 'change'", (change,))

@@ -1,0 +1,29 @@
+"""The command line: ``rbank``, also installed as ``reasoningbank``.
+
+A command's module is imported when the command runs and nothing heavy before that, so that ``rbank --help`` costs
+little more than Python and click (DESIGN D12).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs one command and ends the process with its exit status.
+
+    Args:
+        arguments: Instead of the process's own.
+    """
+    try:
+        from reasoningbank.surfaces.cli.group import rbank
+
+        rbank.main(args=None if arguments is None else list(arguments), prog_name="rbank")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

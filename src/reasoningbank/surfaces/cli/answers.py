@@ -1,0 +1,115 @@
+"""The fields of the answers that only the command line gives; the others are in ``surfaces/answers.py``."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from reasoningbank.domain.answers import Event, Health, ImportReport
+from reasoningbank.domain.memory import Memory
+from reasoningbank.surfaces.answers import MemoryAnswer
+
+
+class ListAnswer(TypedDict):
+    """Memories in the order they were recorded, and how many are listed."""
+
+    memories: list[MemoryAnswer]
+    count: int
+
+
+class EventAnswer(TypedDict):
+    """One thing that happened, and the confidence that followed."""
+
+    at: str
+    kind: str
+    detail: str
+    confidence: float
+    session: str
+
+
+class HistoryAnswer(TypedDict):
+    """A memory's life; confidence = alpha / (alpha + beta), both starting at alpha0 and beta0."""
+
+    memory_id: str
+    title: str
+    confidence: float
+    alpha0: float
+    beta0: float
+    alpha: float
+    beta: float
+    events: list[EventAnswer]
+
+
+class ExportAnswer(TypedDict):
+    """Where the export lies and how many memories it holds."""
+
+    path: str
+    memories: int
+
+
+class ImportAnswer(TypedDict):
+    """How many memories were stored, how many were there already, and which were there with another text."""
+
+    imported: int
+    unchanged: int
+    conflicts: list[str]
+
+
+class BackupAnswer(TypedDict):
+    """Where the copy lies and its size."""
+
+    path: str
+    bytes: int
+
+
+class RestoreAnswer(TypedDict):
+    """Which copy replaced the bank and how many memories it holds now."""
+
+    restored: bool
+    path: str
+    memories: int
+
+
+class DoctorAnswer(TypedDict):
+    """What a check of everything found."""
+
+    healthy: bool
+    facts: dict[str, str]
+    problems: list[str]
+
+
+def event_answer(event: Event) -> EventAnswer:
+    """The fields of one event."""
+    return EventAnswer(
+        at=event.at.isoformat(),
+        kind=event.kind,
+        detail=event.detail,
+        confidence=round(event.confidence, 6),
+        session=event.session,
+    )
+
+
+def history_answer(memory: Memory, events: tuple[Event, ...]) -> HistoryAnswer:
+    """The fields of a memory's life."""
+    belief = memory.belief
+    return HistoryAnswer(
+        memory_id=memory.id,
+        title=memory.title,
+        confidence=round(belief.score, 6),
+        alpha0=round(2 * belief.initial, 6),
+        beta0=round(2 * (1 - belief.initial), 6),
+        alpha=round(belief.alpha, 6),
+        beta=round(belief.beta, 6),
+        events=[event_answer(event) for event in events],
+    )
+
+
+def import_answer(report: ImportReport) -> ImportAnswer:
+    """The fields of an import."""
+    return ImportAnswer(
+        imported=len(report.imported), unchanged=len(report.unchanged), conflicts=list(report.conflicts)
+    )
+
+
+def doctor_answer(health: Health) -> DoctorAnswer:
+    """The fields of a check."""
+    return DoctorAnswer(healthy=health.healthy, facts=dict(health.facts), problems=list(health.problems))

@@ -1,0 +1,24 @@
+"""``rbank backup``."""
+
+from __future__ import annotations
+
+import click
+
+from reasoningbank.surfaces.cli.call import Call, bank_command
+from reasoningbank.surfaces.cli.group import COMMANDS
+from reasoningbank.surfaces.cli.output import print_json, print_text
+
+
+@bank_command("backup", COMMANDS["backup"])
+@click.argument("file", required=False)
+def command(call: Call, *, file: str | None) -> None:
+    """Copies the bank to FILE, by default below the data directory, while others read and write."""
+    from reasoningbank.surfaces.cli.answers import BackupAnswer
+
+    with call.open_bank() as bank:
+        path = bank.backup(file)
+    answer = BackupAnswer(path=str(path), bytes=path.stat().st_size)
+    if call.as_json:
+        print_json({**answer})
+    else:
+        print_text(answer["path"])

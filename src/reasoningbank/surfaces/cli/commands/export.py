@@ -1,0 +1,23 @@
+"""``rbank export``."""
+
+from __future__ import annotations
+
+import click
+
+from reasoningbank.surfaces.cli.call import Call, bank_command
+from reasoningbank.surfaces.cli.group import COMMANDS
+from reasoningbank.surfaces.cli.output import print_json, print_text
+
+
+@bank_command("export", COMMANDS["export"])
+@click.argument("file")
+def command(call: Call, *, file: str) -> None:
+    """Writes FILE anew, secrets removed; ``rbank import`` reads it."""
+    from reasoningbank.surfaces.cli.answers import ExportAnswer
+
+    with call.open_bank() as bank:
+        answer = ExportAnswer(memories=bank.export(file), path=file)
+    if call.as_json:
+        print_json({**answer})
+    else:
+        print_text(f"{answer['memories']} memories in {answer['path']}")

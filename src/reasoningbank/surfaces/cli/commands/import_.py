@@ -1,0 +1,27 @@
+"""``rbank import``."""
+
+from __future__ import annotations
+
+import click
+
+from reasoningbank.surfaces.cli.call import Call, bank_command
+from reasoningbank.surfaces.cli.group import COMMANDS
+from reasoningbank.surfaces.cli.output import print_json, print_note, print_text, progress
+
+
+@bank_command("import", COMMANDS["import"])
+@click.argument("file")
+def command(call: Call, *, file: str) -> None:
+    """Adds the memories of FILE: all of them or, when a line is unusable, none."""
+    from reasoningbank.surfaces.cli.answers import import_answer
+
+    with call.open_bank() as bank, progress("importing") as bar:
+        answer = import_answer(bank.import_(file, progress=bar.step))
+    for memory_id in answer["conflicts"]:
+        print_note(f"warning: {memory_id} is here with another text; it was left as it is")
+    if call.as_json:
+        print_json({**answer})
+    else:
+        print_text(
+            f"{answer['imported']} imported, {answer['unchanged']} here already, {len(answer['conflicts'])} in conflict"
+        )

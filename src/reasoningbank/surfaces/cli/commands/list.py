@@ -1,0 +1,57 @@
+"""``rbank list``."""
+
+from __future__ import annotations
+
+import click
+
+from reasoningbank.surfaces.cli.call import Call, bank_command
+from reasoningbank.surfaces.cli.group import COMMANDS
+from reasoningbank.surfaces.cli.output import print_json, print_text
+
+
+@bank_command("list", COMMANDS["list"])
+@click.option("--limit", default=0, show_default=True, metavar="N", type=int, help="Most memories; 0 lists all.")
+@click.option("--offset", default=0, show_default=True, metavar="N", type=int, help="How many to leave out first.")
+@click.option("--outcome", default=None, metavar="success|failure", help="Only strategies or only anti-patterns.")
+@click.option("--tag", "tags", multiple=True, metavar="X", help="Only with this tag; several: all of them.")
+@click.option("--category", default=None, metavar="WORD", help="Only this kind of knowledge.")
+@click.option("--min-confidence", default=None, metavar="C", type=float, help="Only at least this confidence.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(["candidate", "active", "archived", "quarantined"]),
+    help="Only this state; may be given several times. Default: all.",
+)
+def command(
+    call: Call,
+    *,
+    limit: int,
+    offset: int,
+    outcome: str | None,
+    tags: tuple[str, ...],
+    category: str | None,
+    min_confidence: float | None,
+    states: tuple[str, ...],
+) -> None:
+    """Prints memories, oldest first."""
+    from reasoningbank.domain.memory import STATES
+    from reasoningbank.surfaces.answers import memory_answer
+    from reasoningbank.surfaces.cli.answers import ListAnswer
+    from reasoningbank.surfaces.cli.readable import list_text
+
+    with call.open_bank() as bank:
+        memories = bank.list(
+            limit=limit,
+            offset=offset,
+            outcome=outcome,
+            tags=tags,
+            category=category,
+            states=[state for state in STATES if not states or state in states],
+            min_confidence=min_confidence,
+        )
+    answer = ListAnswer(memories=[memory_answer(memory) for memory in memories], count=len(memories))
+    if call.as_json:
+        print_json({**answer})
+    else:
+        print_text(list_text(answer["memories"]))

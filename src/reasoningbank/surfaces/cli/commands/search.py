@@ -1,0 +1,58 @@
+"""``rbank search``."""
+
+from __future__ import annotations
+
+import click
+
+from reasoningbank.surfaces.cli.call import Call, bank_command
+from reasoningbank.surfaces.cli.group import COMMANDS
+from reasoningbank.surfaces.cli.output import print_json, print_note, print_text
+
+
+@bank_command("search", COMMANDS["search"])
+@click.argument("query")
+@click.option("--limit", default=5, show_default=True, metavar="N", type=int, help="Most proven memories.")
+@click.option(
+    "--min-confidence", default=0.7, show_default=True, metavar="C", type=float, help="Proven means at least this."
+)
+@click.option("--outcome", default=None, metavar="success|failure", help="Only strategies or only anti-patterns.")
+@click.option("--tag", "tags", multiple=True, metavar="X", help="Only with this tag; several: all of them.")
+@click.option("--category", default=None, metavar="WORD", help="Only this kind of knowledge.")
+@click.option(
+    "--unproven", default=1, show_default=True, metavar="N", type=int, help="Most memories below --min-confidence."
+)
+@click.option("--session", default=None, metavar="S", help="What the delivery counts for; default: a new one.")
+def command(
+    call: Call,
+    *,
+    query: str,
+    limit: int,
+    min_confidence: float,
+    outcome: str | None,
+    tags: tuple[str, ...],
+    category: str | None,
+    unproven: int,
+    session: str | None,
+) -> None:
+    """Finds memories and prints them, best first."""
+    from reasoningbank.surfaces.answers import search_answer
+    from reasoningbank.surfaces.cli.readable import search_text
+
+    with call.open_bank() as bank:
+        recall = bank.search(
+            query,
+            limit=limit,
+            min_confidence=min_confidence,
+            outcome=outcome,
+            tags=tags,
+            category=category,
+            unproven=unproven,
+            session=session,
+        )
+    answer = search_answer(recall)
+    for warning in answer["warnings"]:
+        print_note(f"warning: {warning}")
+    if call.as_json:
+        print_json({**answer})
+    else:
+        print_text(search_text(answer))

@@ -1,0 +1,32 @@
+"""``rbank serve``."""
+
+from __future__ import annotations
+
+import click
+
+from reasoningbank.surfaces.cli.call import Call, bank_command
+from reasoningbank.surfaces.cli.group import COMMANDS
+
+
+@bank_command("serve", COMMANDS["serve"])
+@click.option("--http", "address", default=None, metavar="HOST:PORT", help="Streamable HTTP at /mcp instead of stdio.")
+def command(call: Call, *, address: str | None) -> None:
+    """Answers MCP clients until they go away; the tenant is fixed for the server's life."""
+    from reasoningbank.settings import load_settings
+    from reasoningbank.surfaces.mcp import serve_http, serve_stdio
+
+    place = None if address is None else host_and_port(address)
+    tenant = call.owner(load_settings())
+    if place is None:
+        serve_stdio(url=call.url, tenant=tenant, project=call.project)
+    else:
+        serve_http(url=call.url, tenant=tenant, project=call.project, host=place[0], port=place[1])
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Splits ``127.0.0.1:8000``, ``[::1]:8000`` or ``:8000``, whose host is the loopback."""
+    host, colon, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65_535 or any(c.isspace() for c in host):
+        raise click.UsageError(f"{address!r} is not HOST:PORT; for example 127.0.0.1:8765.")
+    return host, int(port)

@@ -1,0 +1,136 @@
+"""The group of commands: which there are, what they share, and how an error leaves the process."""
+
+from __future__ import annotations
+
+import importlib
+import keyword
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from reasoningbank import __version__
+from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.surfaces.cli.call import Call, scope_options
+from reasoningbank.surfaces.cli.output import print_error
+
+COMMANDS: dict[str, str] = {
+    "record": "Store a strategy that worked or an anti-pattern to avoid.",
+    "search": "Find what is relevant to a task; nothing when nothing is.",
+    "feedback": "Rate a memory as helpful or unhelpful.",
+    "outcome": "Report how a task ended that used a memory.",
+    "get": "Show one memory, whole.",
+    "list": "List memories in the order they were recorded.",
+    "update": "Change a memory; what is not named stays.",
+    "delete": "Erase a memory, its evidence and its earlier versions.",
+    "history": "Show everything that happened to a memory.",
+    "stats": "Count memories, show learned weights and what searches cost.",
+    "export": "Write all memories with their evidence as JSON lines.",
+    "import": "Add the memories of an export.",
+    "backup": "Write a complete, consistent copy of the bank.",
+    "restore": "Replace the bank by a backup of it.",
+    "doctor": "Check everything and list every defect.",
+    "serve": "Run the MCP server on stdio or HTTP.",
+    "demo": "Run the main job on a real recorded session.",
+}
+"""Every command and its one-line help, so that ``--help`` imports none of them.
+
+Each lives in commands/NAME.py, import in commands/import_.py.
+"""
+
+EXIT_CODES = """\b
+Exit status:
+  0    done
+  1    failed in another way; doctor: found a problem; demo: a step failed
+  2    an argument or a setting is not usable
+  3    no such memory
+  4    refused: no tenant, or another tenant's bank
+  5    the store failed: full, busy, damaged, too new, not reachable
+  6    the embedding model failed
+  130  interrupted
+  141  the reader of the output went away
+"""
+
+_USAGE = InvalidInput.exit_code
+_ABORTED = 1
+_INTERRUPTED = 130
+_PIPE_CLOSED = 141
+
+
+class Group(click.Group):
+    """A group that imports a command's module when it is needed and turns every BankError into a message."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All names, in the order of a memory's life."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """The command of a name; its module is imported here."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"reasoningbank.surfaces.cli.commands.{name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """Lists the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: ARG002 - always the mode that ends the process
+        **extra: Any,
+    ) -> NoReturn:
+        """Runs a command and ends the process; a BankError or a wrong argument leaves as a message and a hint."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        as_json = "--json" in arguments
+        try:
+            status = super().main(arguments, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.UsageError as error:
+            where = error.ctx.command_path if error.ctx else "rbank"
+            print_error("usage", error.format_message(), f"Run `{where} --help`.", as_json=as_json)
+            sys.exit(_USAGE)
+        except click.ClickException as error:
+            print_error("usage", error.format_message(), "Run `rbank --help`.", as_json=as_json)
+            sys.exit(error.exit_code)
+        except click.Abort as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                sys.exit(_INTERRUPTED)
+            print_error("aborted", "Nothing was changed.", "Answer y, or pass --yes.", as_json=as_json)
+            sys.exit(_ABORTED)
+        except BankError as error:
+            print_error(error.code, str(error), error.hint, as_json=as_json)
+            sys.exit(error.exit_code)
+        sys.exit(status if isinstance(status, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; a reader that goes away ends it without a word."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(_PIPE_CLOSED)
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+)
+@scope_options
+@click.version_option(__version__, message="reasoningbank %(version)s")
+@click.pass_context
+def rbank(context: click.Context, url: str | None, tenant: str | None, project: str | None) -> None:
+    """Memory for agents: strategies from what worked, lessons from what failed, believed as far as evidence goes.
+
+    Data goes to stdout, everything else to stderr. Every command takes --json.
+    """
+    context.obj = Call(url=url, tenant=tenant, project=project)

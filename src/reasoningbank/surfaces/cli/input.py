@@ -1,0 +1,35 @@
+"""What a command reads from its user: a text from stdin, and a yes."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from reasoningbank.errors import InvalidInput
+
+_STDIN = "-"
+
+
+def text_or_stdin(text: str) -> str:
+    """The text, or all of stdin for ``-``.
+
+    Raises:
+        InvalidInput: When stdin is not UTF-8.
+    """
+    if text != _STDIN:
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("stdin is not UTF-8 text", hint="Convert it to UTF-8 first.") from error
+
+
+def confirmed(question: str) -> None:
+    """Asks on a terminal; goes on without a word when stdin is none, so that programs are not stopped.
+
+    Raises:
+        click.Abort: When the answer is no.
+    """
+    if sys.stdin.isatty():
+        click.confirm(question, abort=True, err=True)

@@ -1,0 +1,80 @@
+"""How answers leave: data to stdout, everything else to stderr, whatever the terminal's encoding can show."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TextIO
+
+import click
+
+
+def print_json(answer: Mapping[str, object], *, error: bool = False) -> None:
+    """Prints one JSON object; characters that the stream cannot hold are escaped as JSON has it."""
+    stream = sys.stderr if error else sys.stdout
+    text = json.dumps(answer, ensure_ascii=False, indent=2)
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(answer, indent=2)
+    click.echo(text, file=stream)
+
+
+def print_text(text: str) -> None:
+    """Prints readable text to stdout."""
+    click.echo(_printable(text, sys.stdout))
+
+
+def print_note(text: str) -> None:
+    """Prints a warning or a hint to stderr."""
+    click.echo(_printable(text, sys.stderr), err=True)
+
+
+def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
+    """Prints what happened and what to do next to stderr, as JSON when the answer would have been JSON."""
+    if as_json:
+        print_json({"error": code, "message": message, "hint": hint}, error=True)
+        return
+    print_note(f"error: {message}")
+    print_note(f"hint: {hint}")
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Progress]:
+    """A progress bar on stderr while the block runs; nothing when stderr is no terminal."""
+    bar = Progress(label)
+    try:
+        yield bar
+    finally:
+        bar.finish()
+
+
+class Progress:
+    """A progress bar that appears with the first step and only on a terminal."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._shown = sys.stderr.isatty()
+        self._drawn = False
+
+    def step(self, done: int, total: int) -> None:
+        """Draws the bar at ``done`` of ``total``."""
+        if not self._shown or total <= 0:
+            return
+        filled = 30 * done // total
+        self._drawn = True
+        sys.stderr.write(f"\r{self._label} [{'#' * filled}{'-' * (30 - filled)}] {done}/{total}")
+        sys.stderr.flush()
+
+    def finish(self) -> None:
+        """Ends the line of the bar."""
+        if self._drawn:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+
+def _printable(text: str, stream: TextIO) -> str:
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

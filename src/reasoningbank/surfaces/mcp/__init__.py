@@ -1,0 +1,76 @@
+"""Memory over the Model Context Protocol: the tools of the core profile on stdio and streamable HTTP.
+
+Importing this package costs nothing; the protocol SDK is imported when a server starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reasoningbank.settings import Settings
+
+__all__ = ["serve_http", "serve_stdio"]
+
+
+def serve_stdio(
+    *,
+    url: str | None = None,
+    tenant: str | None = None,
+    project: str | None = None,
+    settings: Settings | None = None,
+) -> None:
+    """Serves one client over standard input and output until it is gone.
+
+    Args:
+        url: Where banks live; None for the configured place.
+        tenant: The owner of everything the client sees; None for the configured tenant, else the local user.
+        project: The project of calls that name none; None for the configured one, else the working directory's.
+        settings: Instead of the environment and the settings file.
+
+    Raises:
+        ConfigurationError: When a setting is not usable.
+    """
+    from reasoningbank.settings import load_settings
+    from reasoningbank.surfaces.mcp.stdio import run
+
+    run(settings or load_settings(), url=url, tenant=tenant, project=project)
+
+
+def serve_http(
+    *,
+    url: str | None = None,
+    tenant: str | None = None,
+    project: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    allowed_hosts: Sequence[str] = (),
+    settings: Settings | None = None,
+) -> None:
+    """Serves clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
+
+    Args:
+        url: Where banks live; None for the configured place.
+        tenant: Whom the generated token stands for; None for the configured tenant, else the local user.
+        project: The project of calls that name none; None for the configured one, else the working directory's.
+        host: The address to listen on.
+        port: The port; 0 for any free one.
+        allowed_hosts: Further values of the Host header to accept, as ``name`` or ``name:port``.
+        settings: Instead of the environment and the settings file.
+
+    Raises:
+        ConfigurationError: When a setting, the address or a token file is not usable.
+    """
+    from reasoningbank.settings import load_settings
+    from reasoningbank.surfaces.mcp.http import run
+
+    run(
+        settings or load_settings(),
+        url=url,
+        tenant=tenant,
+        project=project,
+        host=host,
+        port=port,
+        allowed_hosts=tuple(allowed_hosts),
+    )

@@ -1,0 +1,159 @@
+"""The open banks of a server: one per tenant and project, opened at the first call, a bounded number kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import EmptyProjectId, StoreClosed
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.ports import Embedder
+    from reasoningbank.settings import Settings
+
+KEPT = 16
+"""How many banks stay open when nobody uses them."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    bank: Bank
+    users: int = 0
+
+
+class Banks:
+    """Opens banks when they are first needed and shares one embedder among them. Thread-safe.
+
+    Args:
+        settings: Where banks live and which embedder they use.
+        url: Instead of the configured place.
+        project: The project of calls that name none; None derives it from the configuration or the working directory.
+        embedder: Instead of the configured one, for tests.
+        kept: How many unused banks stay open.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        url: str | None = None,
+        project: str | None = None,
+        embedder: Embedder | None = None,
+        kept: int = KEPT,
+    ) -> None:
+        self._settings = settings
+        self._url = url
+        self._project = settings.project if project is None else project
+        self._embedder = embedder
+        self._most = kept
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._closed = False
+
+    def project(self, named: str | None) -> str:
+        """The project of a call: the one it names, the server's, or that of the working directory (DESIGN D9).
+
+        Raises:
+            EmptyProjectId: When none is named and the server was not started inside a project.
+        """
+        if named is not None:
+            if not named.strip():
+                raise EmptyProjectId("project id cannot be empty", hint="Name the project, or leave project_id out.")
+            return named
+        with self._lock:
+            known = self._project
+        if known.strip():
+            return known
+        from reasoningbank.settings import project_of
+
+        here = Path.cwd().resolve()
+        if here in {Path(here.anchor), Path.home().resolve()}:
+            raise EmptyProjectId(
+                "no project: the server was not started inside one",
+                hint="Pass project_id, or start the server with --project or in a project's directory.",
+            )
+        derived = project_of(here)
+        with self._lock:
+            self._project = derived
+        return derived
+
+    def any_project(self, tenant: str) -> str:
+        """A project of the tenant to start looking for a memory from: the server's own, else one that exists.
+
+        Raises:
+            EmptyProjectId: When there is neither.
+        """
+        try:
+            return self.project(None)
+        except EmptyProjectId:
+            from reasoningbank.storage import open_storage
+
+            url = self._url if self._url is not None else self._settings.url or None
+            for scope in open_storage(url, home=self._settings.home).scopes(tenant):
+                return scope.project
+            raise
+
+    @contextmanager
+    def use(self, tenant: str, project: str) -> Iterator[Bank]:
+        """The bank of a tenant's project; it stays open at least until the block ends.
+
+        Raises:
+            StoreClosed: When the server is stopping.
+            BankError: When the bank cannot be opened.
+        """
+        key = (tenant, project)
+        kept = self._taken(key)
+        if kept is None:
+            with self._opening:
+                kept = self._taken(key) or self._opened(key)
+        try:
+            yield kept.bank
+        finally:
+            for bank in self._returned(kept):
+                bank.close()
+
+    def close(self) -> None:
+        """Closes every bank that nobody uses, the others when their call ends."""
+        with self._lock:
+            self._closed = True
+            surplus = self._surplus()
+        for bank in surplus:
+            bank.close()
+
+    def _taken(self, key: tuple[str, str]) -> _Kept | None:
+        with self._lock:
+            if self._closed:
+                raise StoreClosed("the server is stopping", hint="Start it again.")
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+                kept.users += 1
+            return kept
+
+    def _opened(self, key: tuple[str, str]) -> _Kept:
+        from reasoningbank.bank import Bank
+
+        tenant, project = key
+        bank = Bank.open(self._url, tenant=tenant, project=project, embedder=self._embedder, settings=self._settings)
+        self._embedder = bank.embedder
+        with self._lock:
+            kept = self._kept[key] = _Kept(bank, users=1)
+        return kept
+
+    def _returned(self, kept: _Kept) -> list[Bank]:
+        with self._lock:
+            kept.users -= 1
+            return self._surplus()
+
+    def _surplus(self) -> list[Bank]:
+        """Takes out the banks that need not stay open, longest unused first."""
+        idle = [key for key, kept in self._kept.items() if not kept.users]
+        most = 0 if self._closed else self._most
+        return [self._kept.pop(key).bank for key in idle[: max(0, len(self._kept) - most)]]

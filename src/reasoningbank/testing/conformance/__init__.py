@@ -1,0 +1,33 @@
+"""The conformance suite: what every store must do, as tests that the author of a store subclasses.
+
+    class TestMyStore(StoreConformance):
+        def storage(self) -> Storage:
+            return MyStorage(somewhere_new())
+
+        def reopened(self, storage: Storage) -> Storage:
+            return MyStorage(the_same_place_as(storage))
+
+Any runner that calls methods named ``test_*`` will do; nothing here imports one. Each test carries the id of the
+promise it keeps as its attribute ``promise``. Words in the suite are their own stems, so that stores may stem or not.
+"""
+
+from reasoningbank.testing.conformance.evidence import EvidenceConformance
+from reasoningbank.testing.conformance.filters import FilterConformance
+from reasoningbank.testing.conformance.memories import MemoryConformance
+from reasoningbank.testing.conformance.scopes import ADVERSARIAL_NAMES, ScopeConformance
+from reasoningbank.testing.conformance.search import SearchConformance
+from reasoningbank.testing.conformance.transactions import TransactionConformance
+
+
+class StoreConformance(
+    MemoryConformance,
+    FilterConformance,
+    SearchConformance,
+    EvidenceConformance,
+    TransactionConformance,
+    ScopeConformance,
+):
+    """All of it."""
+
+
+__all__ = ["ADVERSARIAL_NAMES", "StoreConformance"]

@@ -1,0 +1,272 @@
+"""Evidence and what was delivered: signals, counts, weights, recalls, links and jobs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from reasoningbank.domain.recall import Hit, Leg, Recall
+from reasoningbank.domain.signal import SIGNAL_TYPES, ProjectWeights, SignalAggregate, replay
+from reasoningbank.errors import InvalidInput
+from reasoningbank.ports import Job, Link, WeightChange
+from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
+
+CUTOFF = START - timedelta(days=30)
+
+
+class EvidenceConformance(Conformance):
+    """What a store owes to evidence."""
+
+    @promise("storage:signals")
+    def test_signals_come_back_oldest_first_and_strictly_newer_than_asked(self) -> None:
+        """Every field, whatever the order of storing."""
+        stored = [
+            signal("m1", "outcome", positive=False, session="", day=2, weight=0),
+            signal("m1", "explicit", session="sé ssion", day=-3, weight=411_764_706, rater="human"),
+            signal("m1", "usage", day=0, weight=2**61),
+            signal("m2", "usage", day=1),
+        ]
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                assert [transaction.add_signal(each) for each in stored] == [True] * 4
+            assert list(store.signals("m1")) == [stored[1], stored[2], stored[0]]
+            assert list(store.signals("m1", since=START)) == [stored[0]]
+            assert list(store.signals("m1", since=START - timedelta(microseconds=1))) == [stored[2], stored[0]]
+            assert list(store.signals("m2")) == [stored[3]]
+
+    @promise("storage:signals")
+    def test_a_signal_without_weight_or_with_a_used_id_is_refused(self) -> None:
+        """Evidence carries the weight of its time; the same piece of evidence is not stored twice."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            first = signal("m1")
+            with store.transaction() as transaction:
+                transaction.add_signal(first)
+                with refuses(InvalidInput):
+                    transaction.add_signal(signal("m1", weight=None))
+                with refuses(InvalidInput):
+                    transaction.add_signal(replace(first, positive=False))
+                with refuses(InvalidInput):
+                    transaction.add_signal(replace(first, memory_id="m2", session="s9"), once=True)
+                assert transaction.add_signal(signal("m2", session="s9"), once=True)
+            assert list(store.signals("m1")) == [first]
+
+    @promise("storage:once")
+    def test_evidence_counts_once_per_memory_type_and_session(self) -> None:
+        """Also after it was rolled up; other sessions, types and memories count for themselves."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                assert transaction.add_signal(signal("m1", day=-40), once=True)
+                assert not transaction.add_signal(signal("m1"), once=True)
+                assert not transaction.add_signal(signal("m1", positive=False), once=True)
+                assert transaction.add_signal(signal("m1", session="s2"), once=True)
+                assert transaction.add_signal(signal("m1", session="S1"), once=True)
+                assert transaction.add_signal(signal("m1", "outcome"), once=True)
+                assert transaction.add_signal(signal("m2"), once=True)
+                assert transaction.add_signal(signal("m1"))
+            with store.transaction() as transaction:
+                assert transaction.roll_up(CUTOFF, START) == 1
+                assert not transaction.add_signal(signal("m1"), once=True)
+            assert len(store.signals("m1")) == 4
+
+    @promise("storage:roll-up")
+    def test_a_roll_up_moves_what_is_older_and_conserves_all_evidence(self) -> None:
+        """To the billionth; what lies at the cutoff or after stays; a second one adds to the first."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                for number in range(60):
+                    transaction.add_signal(
+                        signal(
+                            "m1" if number % 5 else "m2",
+                            SIGNAL_TYPES[number % 3],
+                            positive=number % 4 != 0,
+                            session=f"s{number}",
+                            day=-59.0 + number,
+                            weight=100_000_000 + number * 7_654_321,
+                        )
+                    )
+                transaction.add_signal(replace(signal("m1"), at=CUTOFF))
+
+            def evidence() -> list[tuple[int, int]]:
+                beliefs = [replay(0.8, store.aggregate(m), store.signals(m), store.weights()) for m in ("m1", "m2")]
+                return [(belief.positive, belief.negative) for belief in beliefs]
+
+            before = evidence()
+            with store.transaction() as transaction:
+                assert transaction.roll_up(CUTOFF, START) == 29
+            assert evidence() == before
+            assert all(each.at >= CUTOFF for each in store.signals("m1"))
+            first = store.aggregate("m1")
+            assert first.last_rollup == START
+            assert sum(first.count(kind, positive=side) for kind in SIGNAL_TYPES for side in (True, False)) == 23
+            with store.transaction() as transaction:
+                assert transaction.roll_up(CUTOFF, START + timedelta(days=1)) == 0
+                assert transaction.roll_up(START + timedelta(days=9), START + timedelta(days=9)) == 32
+            assert evidence() == before
+            assert list(store.signals("m1")) == []
+            assert store.aggregate("m1").last_rollup == START + timedelta(days=9)
+
+    @promise("storage:aggregates")
+    def test_counts_are_zero_until_something_was_rolled_up_or_brought_along(self) -> None:
+        """An import sets them as a whole, with the evidence they carry and their time."""
+        brought = SignalAggregate(
+            memory_id="m1",
+            project=SCOPE.project,
+            explicit_positive=1,
+            explicit_negative=2,
+            usage_positive=3,
+            usage_negative=4,
+            outcome_positive=5,
+            outcome_negative=6,
+            positive=7_000_000_001,
+            negative=8,
+            last_rollup=START,
+        )
+        with self.fresh() as store:
+            fill(store, [lesson("m1")])
+            empty = SignalAggregate(memory_id="m1", project=SCOPE.project, positive=0, negative=0)
+            assert store.aggregate("m1") == empty
+            with store.transaction() as transaction:
+                for missing in ("positive", "negative", "last_rollup"):
+                    with refuses(InvalidInput):
+                        transaction.set_aggregate(replace(brought, **{missing: None}))  # type: ignore[arg-type]
+                assert transaction.aggregate("m1") == empty
+                transaction.set_aggregate(brought)
+                transaction.set_aggregate(replace(brought, usage_positive=30))
+            assert store.aggregate("m1") == replace(brought, usage_positive=30)
+            with store.transaction() as transaction:
+                transaction.add_signal(signal("m1", day=-40, weight=5))
+                transaction.roll_up(CUTOFF, START + timedelta(days=1))
+            assert store.aggregate("m1") == replace(
+                brought, usage_positive=31, positive=7_000_000_006, last_rollup=START + timedelta(days=1)
+            )
+
+    @promise("storage:check")
+    def test_a_check_reports_a_belief_that_does_not_follow_from_its_evidence(self) -> None:
+        """And nothing when everything is in order."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            rating = signal("m1", weight=7, day=-40)
+            with store.transaction() as transaction:
+                transaction.add_signal(rating)
+                believed = lesson("m1").belief.with_evidence(positive=True, weight=7)
+                transaction.update(replace(lesson("m1"), belief=believed))
+            assert store.check().problems == ()
+            with store.transaction() as transaction:
+                transaction.roll_up(CUTOFF, START)
+            assert store.check().problems == ()
+            with store.transaction() as transaction:
+                transaction.add_signal(signal("m2"))
+            report = store.check()
+            assert len(report.problems) == 1
+            assert "m2" in report.problems[0]
+            assert report.engine
+            assert report.location
+            assert all(size >= 0 for size in report.sizes.values())
+
+    @promise("storage:weights")
+    def test_weights_start_at_the_priors_and_keep_their_history(self) -> None:
+        """Every change with its time and the rating that caused it."""
+        with self.fresh() as store:
+            assert store.weights() == ProjectWeights(project=SCOPE.project)
+            assert list(store.weight_history()) == []
+            changes = [
+                WeightChange(
+                    at=START + timedelta(seconds=number),
+                    weights=ProjectWeights(project=SCOPE.project, usage_alpha=6.0 + number, outcome_beta=5.1),
+                    signal_id=f"signal {number}",
+                )
+                for number in (2, 1, 3)
+            ]
+            with store.transaction() as transaction:
+                for change in changes:
+                    transaction.set_weights(change)
+                    assert transaction.weights() == change.weights
+            assert store.weights() == changes[-1].weights
+            assert list(store.weight_history()) == changes
+
+    @promise("storage:recalls")
+    def test_what_was_delivered_is_read_back_newest_first(self) -> None:
+        """Items in order with rank, relevance and every leg; proven before unproven."""
+        with self.fresh() as store:
+            fill(store, [lesson(f"m{number}") for number in range(3)])
+            hits = [
+                Hit(
+                    memory=lesson(f"m{number}"),
+                    relevance=1.0 / (number + 3),
+                    legs={"content": Leg(rank=number + 1, score=0.1 * number), "lexical": Leg(rank=9, score=12.75)},
+                    unproven=number == 2,
+                )
+                for number in range(3)
+            ]
+            full = Recall(
+                memories=(hits[1], hits[0]),
+                unproven=(hits[2],),
+                query="wie geht\u2019s \U0001f50d",
+                session="s1",
+                embedder="conformance",
+                tokens=99,
+                at=START,
+            )
+            empty = Recall(query="nothing", at=START - timedelta(days=1))
+            with store.transaction() as transaction:
+                transaction.log_recall(full)
+                transaction.log_recall(empty)
+                with refuses(InvalidInput):
+                    transaction.log_recall(full)
+            assert [log.id for log in store.recalls(limit=0)] == [empty.id, full.id]
+            assert [log.id for log in store.recalls(limit=1)] == [empty.id]
+            log = store.recalls(limit=5)[1]
+            assert (log.query, log.session, log.embedder, log.tokens) == (full.query, "s1", "conformance", 99)
+            assert log.at == START
+            assert [(e.memory_id, e.rank, e.unproven) for e in log.entries] == [
+                ("m1", 1, False),
+                ("m0", 2, False),
+                ("m2", 3, True),
+            ]
+            assert [entry.relevance for entry in log.entries] == [0.25, 1.0 / 3, 0.2]
+            assert [dict(entry.legs) for entry in log.entries] == [dict(hit.legs) for hit in full.delivered]
+
+    @promise("storage:links")
+    def test_a_relation_is_stored_once_and_seen_from_both_ends(self) -> None:
+        """Direction and kind make it another relation."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2"), lesson("m3")])
+            links = [
+                Link(source="m1", target="m2", kind="merged"),
+                Link(source="m1", target="m2", kind="supports"),
+                Link(source="m2", target="m1", kind="merged"),
+            ]
+            with store.transaction() as transaction:
+                for link in (*links, links[0]):
+                    transaction.link(link)
+            assert list(store.links("m1")) == links
+            assert list(store.links("m2")) == links
+            assert list(store.links("m3")) == []
+
+    @promise("storage:jobs")
+    def test_jobs_wait_once_are_due_in_order_and_end(self) -> None:
+        """A second job of the same kind and key is not stored; a finished one may come again."""
+        jobs = [
+            Job(kind="distil", key="b", due=START, payload={"path": "ä/b", "n": "1"}, attempts=2),
+            Job(kind="distil", key="a", due=START + timedelta(microseconds=1)),
+            Job(kind="decay", key="b", due=START - timedelta(days=1)),
+        ]
+        with self.fresh() as store:
+            with store.transaction() as transaction:
+                assert [transaction.enqueue(job) for job in jobs] == [True] * 3
+                assert not transaction.enqueue(replace(jobs[0], due=START - timedelta(days=9), payload={}))
+            assert list(store.jobs(due=START)) == [jobs[2], jobs[0]]
+            assert list(store.jobs(due=START + timedelta(days=1))) == [jobs[2], jobs[0], jobs[1]]
+            assert list(store.jobs(due=START - timedelta(days=2))) == []
+            with store.transaction() as transaction:
+                transaction.finish(jobs[0])
+                transaction.finish(jobs[0])
+                transaction.finish(Job(kind="never", key="heard", due=START))
+            assert list(store.jobs(due=START)) == [jobs[2]]
+            with store.transaction() as transaction:
+                assert transaction.enqueue(jobs[0])
+            assert list(store.jobs(due=START)) == [jobs[2], jobs[0]]

@@ -1,0 +1,243 @@
+"""Memories: what was stored comes back, in order, changed when it was changed, gone when it was deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import CONTENT_LEG, Filter, Hit, Leg, Recall
+from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
+from reasoningbank.ports import Indexed, Link
+from reasoningbank.testing.conformance.base import (
+    EAST,
+    EVERYTHING,
+    NORTH,
+    SCOPE,
+    START,
+    Conformance,
+    fill,
+    indexed,
+    lesson,
+    promise,
+    refuses,
+    signal,
+    vector,
+)
+
+FULL = Memory(
+    id="Caller-Chosen ID/42:ü",
+    project=SCOPE.project,
+    title="Naïve 東京 \U0001f9e0 'quoted' \"double\" %_\\",
+    description="when\tit\napplies\u00a0— even with \x00 inside",
+    content="First line\n\n  indented\r\nlast; DROP TABLE memories;--",
+    outcome="failure",
+    tags=("Zebra", "apple", "Łódź", "a b", "%", "'"),
+    category="Debugging & tests",
+    state="candidate",
+    belief=Belief(prior=1_200_000_001, positive=123_456_789_012, negative=1),
+    usage_count=7,
+    tokens=321,
+    provenance={"surface": "mcp", "session": "s-1", "": "empty", "schlüssel": "wert \U0001f511"},
+    consolidation_id="another id",
+    created_at=datetime(1999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    updated_at=datetime(2026, 3, 29, 1, 30, 0, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))),
+    last_used=datetime(2200, 2, 28, 0, 0, 0, 10, tzinfo=timezone(timedelta(hours=-11))),
+    version=3,
+)
+
+
+class MemoryConformance(Conformance):
+    """What a store owes to each single memory."""
+
+    @promise("storage:round-trip")
+    def test_every_field_comes_back_as_it_was_stored(self) -> None:
+        """Unicode, tags in order, provenance, exact evidence, and times to the microsecond."""
+        with self.fresh() as store:
+            fill(store, [FULL, lesson("plain")])
+            for found in (
+                store.get(FULL.id),
+                store.page(EVERYTHING, limit=1, offset=0)[0],
+                store.many([FULL.id])[FULL.id],
+            ):
+                assert found == FULL
+                assert tuple(found.tags) == FULL.tags
+                assert dict(found.provenance) == dict(FULL.provenance)
+                assert found.confidence == FULL.confidence
+                assert found.updated_at.tzinfo is not None
+            assert store.get("plain") == lesson("plain")
+            assert store.get("plain").last_used is None
+            assert store.get("plain").consolidation_id is None
+
+    @promise("storage:round-trip")
+    def test_times_of_all_ages_are_exact(self) -> None:
+        """Before 1970, far ahead, and every microsecond in between."""
+        moments = [
+            datetime(1, 1, 2, tzinfo=UTC),
+            datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+            datetime(9999, 12, 30, 23, 59, 59, 999_999, tzinfo=UTC),
+            *(START + timedelta(microseconds=step) for step in (1, 2, 3, 333_333)),
+        ]
+        with self.fresh() as store:
+            fill(store, [lesson(f"m{n}", created_at=at, updated_at=at, last_used=at) for n, at in enumerate(moments)])
+            for number, at in enumerate(moments):
+                found = store.get(f"m{number}")
+                assert (found.created_at, found.updated_at, found.last_used) == (at, at, at)
+
+    @promise("storage:paging")
+    def test_pages_follow_the_order_of_storing(self) -> None:
+        """Not of ids or times; limit 0 means all, an offset beyond the end gives nothing."""
+        names = [f"m{number}" for number in (3, 1, 4, 15, 9, 2, 6)]
+        with self.fresh() as store:
+            assert list(store.page(EVERYTHING, limit=0, offset=0)) == []
+            fill(store, [lesson(name) for name in names])
+
+            def page(limit: int, offset: int) -> list[str]:
+                return [memory.id for memory in store.page(EVERYTHING, limit=limit, offset=offset)]
+
+            assert page(0, 0) == names
+            assert page(0, 2) == names[2:]
+            assert page(100, 0) == names
+            assert page(3, 0) + page(3, 3) + page(3, 6) == names
+            assert page(3, 7) == page(0, 7) == page(3, 1_000) == []
+            with store.transaction() as transaction:
+                transaction.update(replace(store.get("m4"), title="Edited"))
+                transaction.delete("m1")
+                transaction.insert(lesson("m1"), indexed())
+            assert page(0, 0) == ["m3", "m4", "m15", "m9", "m2", "m6", "m1"]
+
+    @promise("storage:paging")
+    def test_counts_and_lookups(self) -> None:
+        """Counting, ids of the same text oldest first, and many at once without those that do not exist."""
+        twin = {"title": "Same", "description": "text", "content": "here"}
+        with self.fresh() as store:
+            assert store.count(EVERYTHING) == 0
+            fill(store, [lesson("m9", **twin), lesson("m1"), lesson("m2", **{**twin, "title": "SAME!"})])
+            assert store.count(EVERYTHING) == 3
+            assert list(store.same_text(store.get("m9").fingerprint)) == ["m9", "m2"]
+            assert list(store.same_text(b"\x00" * 16)) == []
+            assert set(store.many(["m1", "nobody", "m9", "m1"])) == {"m1", "m9"}
+            assert dict(store.many([])) == {}
+            with store.transaction() as transaction:
+                transaction.update(replace(store.get("m9"), content="Elsewhere"))
+            assert list(store.same_text(store.get("m2").fingerprint)) == ["m2"]
+
+    @promise("storage:not-found")
+    def test_an_unknown_memory_is_an_error_of_its_own(self) -> None:
+        """On every verb that needs one; reads of what hangs on it are empty."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1")])
+            with refuses(MemoryNotFound):
+                store.get("m2")
+            with store.transaction() as transaction:
+                for call in (
+                    lambda: transaction.get("m2"),
+                    lambda: transaction.update(lesson("m2")),
+                    lambda: transaction.update(lesson("m2"), indexed(), revision=True),
+                    lambda: transaction.delete("m2"),
+                    lambda: transaction.add_signal(signal("m2")),
+                    lambda: transaction.add_signal(signal("m2"), once=True),
+                    lambda: transaction.set_aggregate(
+                        replace(transaction.aggregate("m2"), positive=0, negative=0, last_rollup=START)
+                    ),
+                    lambda: transaction.log_recall(_delivered(lesson("m2"))),
+                ):
+                    with refuses(MemoryNotFound):
+                        call()
+            assert store.count(EVERYTHING) == 1
+            assert not store.signals("m2")
+            assert not store.revisions("m2")
+            assert not store.links("m2")
+            assert store.vector(CONTENT_LEG, "m2") is None
+            assert store.recalls(limit=0) == []
+
+    @promise("storage:update")
+    def test_an_update_replaces_the_memory_and_only_what_it_names(self) -> None:
+        """Without derived parts, text and vectors stay; with them, the old ones are gone; versions are kept on wish."""
+        with self.fresh() as store:
+            fill(store, [(lesson("m1", tags=("old",)), indexed("kiwi", vector(*EAST), vector(*EAST)))])
+            first = store.get("m1")
+            second = replace(first, title="Second", tags=("new",), version=2, usage_count=5)
+            third = replace(second, content="Third", version=3, state="archived")
+            with store.transaction() as transaction:
+                transaction.update(second, revision=True)
+            assert store.get("m1") == second
+            assert store.count(Filter(tags=("old",))) == 0
+            assert store.count(Filter(tags=("new",))) == 1
+            assert [hit.id for hit in store.matching("kiwi", EVERYTHING, 5).hits] == ["m1"]
+            with store.transaction() as transaction:
+                transaction.update(third, indexed("lamp", vector(*NORTH)), revision=True)
+                transaction.update(replace(third, usage_count=6))
+            assert store.get("m1") == replace(third, usage_count=6)
+            assert list(store.revisions("m1")) == [first, second]
+            assert [hit.id for hit in store.matching("lamp", EVERYTHING, 5).hits] == ["m1"]
+            assert store.matching("kiwi", EVERYTHING, 5).hits == ()
+            assert store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)[0].score == 1.0
+            assert store.vector("description", "m1") is None
+
+    @promise("storage:erase")
+    def test_a_deleted_memory_leaves_nothing_behind(self) -> None:
+        """Text, vectors, tags, signals, counts, links, deliveries and versions go; a new one of its id starts anew."""
+        with self.fresh() as store:
+            fill(store, [(lesson(name, tags=("t",)), indexed("kiwi", vector(*EAST))) for name in ("m1", "m2")])
+            with store.transaction() as transaction:
+                transaction.update(replace(store.get("m1"), version=2), revision=True)
+                transaction.add_signal(signal("m1", day=-40), once=True)
+                transaction.add_signal(signal("m1", session="s2"), once=True)
+                transaction.roll_up(START - timedelta(days=30), START)
+                transaction.link(Link(source="m1", target="m2", kind="merged"))
+                transaction.link(Link(source="m2", target="m1", kind="source"))
+                transaction.log_recall(_delivered(store.get("m2"), store.get("m1")))
+            with store.transaction() as transaction:
+                transaction.delete("m1")
+            for reborn in (False, True):
+                if reborn:
+                    fill(store, [(lesson("m1", title="Reborn"), indexed("lamp", vector(*NORTH)))])
+                assert [hit.id for hit in store.matching("kiwi", EVERYTHING, 9).hits] == ["m2"]
+                assert [memory.id for memory in store.page(Filter(tags=("t",)), limit=0, offset=0)] == ["m2"]
+                assert list(store.signals("m1")) == []
+                assert store.aggregate("m1").last_rollup is None
+                assert list(store.revisions("m1")) == []
+                assert list(store.links("m1")) == list(store.links("m2")) == []
+                assert [entry.memory_id for entry in store.recalls(limit=1)[0].entries] == ["m2"]
+                assert [entry.rank for entry in store.recalls(limit=1)[0].entries] == [1]
+            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m2", "m1"]
+            with store.transaction() as transaction:
+                assert transaction.add_signal(signal("m1"), once=True)
+
+    @promise("storage:refused-write")
+    def test_a_refused_write_changes_nothing_even_when_its_error_is_caught(self) -> None:
+        """Each method checks before it writes: the rest of the transaction is committed without a trace of it."""
+        other_model = Indexed(text="kiwi", model_id="another/4", vectors={CONTENT_LEG: vector(*EAST)})
+        attempts: tuple[tuple[type[BankError], Memory, Indexed], ...] = (
+            (InvalidInput, lesson("m1"), indexed()),
+            (InvalidInput, lesson("m2"), indexed("kiwi", vector(float("nan"), 0, 0, 0))),
+            (InvalidInput, lesson("m2"), indexed("kiwi", vector(0, float("inf"), 0, 0))),
+            (InvalidInput, lesson("m2"), indexed("kiwi", vector(*EAST), vector(0, 0, -float("inf"), 0))),
+            (ModelMismatch, lesson("m2"), indexed("kiwi", vector(1, 0, 0))),
+            (ModelMismatch, lesson("m2"), indexed("kiwi", vector(*EAST), vector(1, 0, 0, 0, 0))),
+            (ModelMismatch, lesson("m2"), other_model),
+            (InvalidInput, lesson("m2", title="lone surrogate \ud800"), indexed()),
+            (InvalidInput, lesson("m2", tags=("\udfff",)), indexed()),
+            (ScopeViolation, lesson("m2", project="elsewhere"), indexed()),
+        )
+        with self.fresh() as store:
+            fill(store, [lesson("m1")])
+            for error, memory, derived in attempts:
+                with store.transaction() as transaction:
+                    with refuses(error):
+                        transaction.insert(memory, derived)
+                    if memory.id == "m2":
+                        with refuses(error):
+                            transaction.update(replace(memory, id="m1", version=2), derived, revision=True)
+                assert list(store.page(EVERYTHING, limit=0, offset=0)) == [lesson("m1")]
+                assert list(store.revisions("m1")) == []
+                assert store.matching("kiwi", EVERYTHING, 5).hits == ()
+                assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 5)] == ["m1"]
+            assert not store.check().problems
+
+
+def _delivered(*memories: Memory) -> Recall:
+    hits = tuple(Hit(memory=each, relevance=0.5, legs={"content": Leg(rank=1, score=0.5)}) for each in memories)
+    return Recall(memories=hits, query="q", session="s", embedder="conformance", tokens=3, at=START)

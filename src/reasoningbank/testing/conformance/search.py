@@ -1,0 +1,219 @@
+"""Search: the dense legs are exact, the lexical leg finds what matches, and both see every change at once."""
+
+from __future__ import annotations
+
+import numpy
+from numpy.typing import NDArray
+
+from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from reasoningbank.errors import InvalidInput, ModelMismatch
+from reasoningbank.ports import Indexed, Store
+from reasoningbank.testing.conformance.base import (
+    EAST,
+    EVERYTHING,
+    MODEL,
+    NORTH,
+    UP,
+    WEST,
+    Conformance,
+    fill,
+    indexed,
+    lesson,
+    promise,
+    refuses,
+    vector,
+)
+
+CLOSE = 1e-5
+"""How far a score in single precision may be from the exact one."""
+
+
+class SearchConformance(Conformance):
+    """What a store owes to a search."""
+
+    @promise("storage:dense-exact")
+    def test_the_nearest_are_those_of_a_full_comparison(self) -> None:
+        """In both legs, for any limit, before and after changes and deletions."""
+        numbers = numpy.random.default_rng(7)
+        vectors = {leg: _unit_rows(numbers, 200) for leg in (CONTENT_LEG, DESCRIPTION_LEG)}
+        queries = _unit_rows(numbers, 6)
+        with self.fresh() as store:
+            with store.transaction() as transaction:
+                for row in range(200):
+                    derived = {CONTENT_LEG: vectors[CONTENT_LEG][row]}
+                    if row % 3:
+                        derived[DESCRIPTION_LEG] = vectors[DESCRIPTION_LEG][row]
+                    transaction.insert(lesson(f"m{row}"), Indexed(text="", model_id="random/16", vectors=derived))
+            everybody = set(range(200))
+            _compare(store, CONTENT_LEG, vectors[CONTENT_LEG], everybody, queries)
+            _compare(store, DESCRIPTION_LEG, vectors[DESCRIPTION_LEG], {n for n in everybody if n % 3}, queries)
+            replaced = _unit_rows(numbers, 200)
+            with store.transaction() as transaction:
+                for row in range(0, 200, 7):
+                    derived = {CONTENT_LEG: replaced[row], DESCRIPTION_LEG: replaced[row]}
+                    transaction.update(lesson(f"m{row}"), Indexed(text="", model_id="random/16", vectors=derived))
+                    vectors[CONTENT_LEG][row] = vectors[DESCRIPTION_LEG][row] = replaced[row]
+                for row in range(0, 200, 11):
+                    transaction.delete(f"m{row}")
+            left = {row for row in everybody if row % 11}
+            _compare(store, CONTENT_LEG, vectors[CONTENT_LEG], left, queries)
+            _compare(
+                store, DESCRIPTION_LEG, vectors[DESCRIPTION_LEG], {n for n in left if n % 3 or n % 7 == 0}, queries
+            )
+
+    @promise("storage:ties")
+    def test_equal_scores_are_ordered_by_age_at_every_limit(self) -> None:
+        """The oldest first, also where the limit cuts through them."""
+        with self.fresh() as store:
+            fill(store, [(lesson(f"m{number}"), indexed("kiwi", vector(*EAST))) for number in range(40)])
+            fill(store, [(lesson("better"), indexed("kiwi kiwi", vector(0.5, 0.5, 0.5, 0.5)))])
+            aim = vector(0.5, 0.5, 0.5, 0.5)
+            order = ["better", *(f"m{number}" for number in range(40))]
+            for limit in (1, 2, 5, 39, 40, 41, 100):
+                assert [hit.id for hit in store.nearest(CONTENT_LEG, aim, EVERYTHING, limit)] == order[:limit], limit
+                assert [hit.id for hit in store.matching("kiwi", EVERYTHING, limit).hits] == order[:limit], limit
+
+    @promise("storage:similarities")
+    def test_similarities_are_inner_products_of_what_is_stored(self) -> None:
+        """For the memories asked for that have a vector in the leg; the vector itself comes back to the bit."""
+        with self.fresh() as store:
+            fill(
+                store,
+                [
+                    (lesson("m1"), indexed("", vector(*EAST))),
+                    (lesson("m2"), indexed("", vector(*WEST), vector(*UP))),
+                    (lesson("m3"), indexed("", vector(0.6, 0.8, 0, 0))),
+                ],
+            )
+            found = store.similarities(CONTENT_LEG, vector(*EAST), ["m3", "m2", "m1", "nobody", "m1"])
+            assert set(found) == {"m1", "m2", "m3"}
+            assert found["m1"] == 1.0
+            assert found["m2"] == -1.0
+            assert abs(found["m3"] - 0.6) < CLOSE
+            assert dict(store.similarities(DESCRIPTION_LEG, vector(*UP), ["m1", "m2", "m3"])) == {"m2": 1.0}
+            assert dict(store.similarities(CONTENT_LEG, vector(*UP), [])) == {}
+            kept = store.vector(CONTENT_LEG, "m3")
+            assert kept is not None
+            assert kept.dtype == numpy.float32
+            assert kept.tolist() == vector(0.6, 0.8, 0, 0).tolist()
+            assert store.vector(DESCRIPTION_LEG, "m3") is None
+
+    @promise("storage:lexical")
+    def test_only_what_matches_is_found_and_every_term_is_counted(self) -> None:
+        """Rare words count more, scores are positive and descend, unknown words match nothing."""
+        texts = {"m1": "kiwi lamp", "m2": "kiwi kiwi kiwi", "m3": "kiwi zebra", "m4": "brick", "m5": "", "m6": "brick"}
+        with self.fresh() as store:
+            assert store.matching("kiwi", EVERYTHING, 5).hits == ()
+            fill(store, [(lesson(name), indexed(text)) for name, text in texts.items()])
+            found = store.matching("zebra kiwi quartz", EVERYTHING, 10)
+            assert [hit.id for hit in found.hits] == ["m3", "m2", "m1"]
+            assert [(term.text, term.documents) for term in found.terms] == [("zebra", 1), ("kiwi", 3), ("quartz", 0)]
+            assert found.documents == 6
+            scores = [hit.score for hit in found.hits]
+            assert scores == sorted(scores, reverse=True)
+            assert all(score > 0.0 for score in scores)
+            assert store.matching("quartz", EVERYTHING, 10).hits == ()
+            assert store.matching("", EVERYTHING, 10).terms == ()
+            assert [hit.id for hit in store.matching("brick zebra", Filter(tags=("none",)), 10).hits] == []
+
+    @promise("storage:lexical")
+    def test_a_query_is_words_and_nothing_else(self) -> None:
+        """Operators, quotes, wildcards and parentheses of any query language are harmless."""
+        hostile = (
+            '"',
+            "kiwi OR",
+            "NEAR(kiwi lamp)",
+            "kiw*",
+            "^kiwi",
+            "text:kiwi",
+            "-kiwi",
+            "a AND (",
+            "';--",
+            "{kiwi}",
+            "\x00",
+        )
+        with self.fresh() as store:
+            fill(store, [(lesson("m1"), indexed("kiwi lamp")), (lesson("m2"), indexed("brick"))])
+            for query in hostile:
+                for hit in store.matching(query, EVERYTHING, 10).hits:
+                    assert hit.id == "m1", query
+            assert store.check().problems == ()
+
+    @promise("storage:lexical-current")
+    def test_a_word_that_was_searched_before_it_was_stored_is_found_afterwards(self) -> None:
+        """Nothing that a search remembers makes a later one wrong: after an insert, an update and a delete."""
+        with self.fresh() as store:
+            fill(store, [(lesson(f"m{number}"), indexed("kiwi")) for number in range(250)])
+            assert store.matching("lamp zebra", EVERYTHING, 5).hits == ()
+            fill(store, [(lesson("new"), indexed("lamp"))])
+            assert [hit.id for hit in store.matching("lamp", EVERYTHING, 5).hits] == ["new"]
+            with store.transaction() as transaction:
+                transaction.update(lesson("m7"), indexed("zebra lamp"))
+            assert [hit.id for hit in store.matching("zebra", EVERYTHING, 5).hits] == ["m7"]
+            assert store.matching("lamp", EVERYTHING, 5).terms[0].documents == 2
+            with store.transaction() as transaction:
+                transaction.delete("m7")
+            assert store.matching("zebra", EVERYTHING, 5).terms[0].documents == 0
+            assert store.matching("kiwi", EVERYTHING, 0).terms[0].documents == 249
+
+    @promise("storage:model")
+    def test_vectors_of_different_models_never_meet(self) -> None:
+        """The first vectors fix model and dimension; others are refused, in writes and in queries."""
+        with self.fresh() as store:
+            assert _model_of(store) is None
+            assert list(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 5)) == []
+            try:
+                with store.transaction() as transaction:
+                    transaction.insert(
+                        lesson("m0"), Indexed(text="", model_id="x/3", vectors={CONTENT_LEG: vector(1, 0, 0)})
+                    )
+                    raise KeyError("the first vectors do not come to be")
+            except KeyError:
+                assert _model_of(store) is None
+            fill(store, [lesson("m1")])
+            assert _model_of(store) == MODEL
+            with refuses(ModelMismatch), store.transaction() as transaction:
+                transaction.insert(lesson("m2"), Indexed(text="", model_id="x/4", vectors={CONTENT_LEG: vector(*EAST)}))
+            with refuses(ModelMismatch), store.transaction() as transaction:
+                transaction.insert(lesson("m2"), indexed("", vector(1, 0, 0)))
+            with refuses(ModelMismatch):
+                store.nearest(CONTENT_LEG, vector(1, 0, 0), EVERYTHING, 5)
+            with refuses(ModelMismatch):
+                store.similarities(CONTENT_LEG, vector(1, 0, 0, 0, 0), ["m1"])
+            assert store.count(EVERYTHING) == 1
+
+    @promise("storage:finite")
+    def test_a_query_that_is_not_made_of_numbers_is_refused(self) -> None:
+        """NaN and infinity would make every comparison meaningless."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1")])
+            for wrong in (float("nan"), float("inf"), -float("inf")):
+                with refuses(InvalidInput):
+                    store.nearest(CONTENT_LEG, vector(wrong, 0, 0, 0), EVERYTHING, 5)
+                with refuses(InvalidInput):
+                    store.similarities(CONTENT_LEG, vector(0, wrong, 0, 0), ["m1"])
+            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)] == ["m1"]
+            assert list(store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 0)) == []
+
+
+def _model_of(store: Store) -> str | None:
+    return store.model_id
+
+
+def _unit_rows(numbers: numpy.random.Generator, count: int) -> NDArray[numpy.float32]:
+    rows = numbers.standard_normal((count, 16))
+    unit: NDArray[numpy.float32] = (rows / numpy.linalg.norm(rows, axis=1, keepdims=True)).astype(numpy.float32)
+    return unit
+
+
+def _compare(
+    store: Store, leg: str, vectors: NDArray[numpy.float32], rows: set[int], queries: NDArray[numpy.float32]
+) -> None:
+    """Compares ids and scores with a full comparison in double precision."""
+    for query in queries:
+        exact = vectors.astype(numpy.float64) @ query.astype(numpy.float64)
+        order = sorted(rows, key=lambda row: -exact[row])
+        for limit in (1, 10, len(rows), 1_000):
+            found = store.nearest(leg, query, EVERYTHING, limit)
+            assert [hit.id for hit in found] == [f"m{row}" for row in order[:limit]]
+            assert all(abs(hit.score - exact[int(hit.id[1:])]) < CLOSE for hit in found)

@@ -1,0 +1,188 @@
+"""Transactions: all or nothing, seen by nobody before the end, and none lost among threads."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from reasoningbank.domain.recall import CONTENT_LEG, Recall
+from reasoningbank.domain.signal import ProjectWeights
+from reasoningbank.errors import StoreClosed
+from reasoningbank.ports import Job, Link, Store, Transaction, WeightChange
+from reasoningbank.testing.conformance.base import (
+    EAST,
+    EVERYTHING,
+    SCOPE,
+    START,
+    Conformance,
+    fill,
+    indexed,
+    lesson,
+    promise,
+    refuses,
+    signal,
+    vector,
+)
+
+
+class TransactionConformance(Conformance):
+    """What a store owes to a transaction."""
+
+    @promise("storage:atomic")
+    def test_an_exception_leaves_no_trace_of_any_write(self) -> None:
+        """Whatever its kind and wherever it comes, and the store works on."""
+        with self.fresh() as store:
+            fill(store, [(lesson("m1"), indexed("kiwi")), (lesson("m2"), indexed("kiwi"))])
+            before = _everything(store)
+            for error in (ValueError("stop"), KeyboardInterrupt()):
+                try:
+                    with store.transaction() as transaction:
+                        _write_everything(transaction)
+                        raise error
+                except type(error):
+                    assert _everything(store) == before
+            with store.transaction() as transaction:
+                _write_everything(transaction)
+            assert _everything(store) != before
+
+    @promise("storage:isolation")
+    def test_a_transaction_sees_its_own_writes_and_nobody_else_does(self) -> None:
+        """Until it ends; then everybody does, in the same process and through another handle."""
+        storage = self.storage()
+        writer, reader = storage.open(SCOPE), storage.open(SCOPE)
+        try:
+            fill(writer, [(lesson("m1"), indexed("kiwi")), (lesson("m2"), indexed("kiwi"))])
+            before = _everything(reader)
+            with writer.transaction() as transaction:
+                _write_everything(transaction)
+                assert transaction.get("m3").id == "m3"
+                assert transaction.get("m1").title == "Changed"
+                assert transaction.count(EVERYTHING) == 2
+                assert [memory.id for memory in transaction.page(EVERYTHING, limit=0, offset=0)] == ["m1", "m3"]
+                assert len(transaction.signals("m1")) == 1
+                assert transaction.aggregate("m1").usage_positive == 1
+                assert transaction.weights().usage_alpha == 6.0
+                assert len(transaction.revisions("m1")) == 1
+                assert len(transaction.links("m1")) == 1
+                assert list(transaction.same_text(lesson("m3").fingerprint)) == ["m3"]
+                assert _everything(reader) == before
+                assert _everything(writer) == before
+            assert _everything(reader) == _everything(writer) != before
+            assert [hit.id for hit in reader.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m1", "m3"]
+        finally:
+            reader.close()
+            writer.close()
+
+    @promise("storage:transaction-ends")
+    def test_a_transaction_cannot_be_used_after_its_end(self) -> None:
+        """A write that belongs to no transaction would be neither atomic nor locked."""
+        with self.fresh() as store:
+            with store.transaction() as transaction:
+                pass
+            with refuses(StoreClosed):
+                transaction.insert(lesson("m1"), indexed())
+            with refuses(StoreClosed):
+                transaction.count(EVERYTHING)
+            assert store.count(EVERYTHING) == 0
+
+    @promise("storage:threads")
+    def test_no_write_of_eight_threads_is_lost(self) -> None:
+        """Each thread stores, counts up and reads; all 200 memories and 200 steps of the shared count are there."""
+        failures: list[BaseException] = []
+        with self.fresh() as store:
+            fill(store, [lesson("shared")])
+
+            def work(worker: int) -> None:
+                try:
+                    for number in range(25):
+                        with store.transaction() as transaction:
+                            transaction.insert(lesson(f"w{worker}-{number}"), indexed("kiwi"))
+                            shared = transaction.get("shared")
+                            transaction.update(replace(shared, usage_count=shared.usage_count + 1))
+                        assert store.get(f"w{worker}-{number}").id == f"w{worker}-{number}"
+                        known = store.count(EVERYTHING)
+                        assert len(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 3)) >= min(3, known)
+                except BaseException as error:  # noqa: BLE001 - handed to the test's own thread
+                    failures.append(error)
+
+            threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert failures == []
+            assert store.get("shared").usage_count == 200
+            assert store.count(EVERYTHING) == 201
+            assert len(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 999)) == 201
+            assert len(store.matching("kiwi", EVERYTHING, 999).hits) == 200
+
+    @promise("storage:closed")
+    def test_a_closed_store_says_so_and_closing_twice_is_fine(self) -> None:
+        """Every method raises StoreClosed; other stores of the same scope go on."""
+        storage = self.storage()
+        store, other = storage.open(SCOPE), storage.open(SCOPE)
+        fill(store, [lesson("m1")])
+        store.close()
+        store.close()
+        unreachable = Path("never-written")
+        for call in (
+            lambda: store.get("m1"),
+            lambda: store.page(EVERYTHING, limit=1, offset=0),
+            lambda: store.count(EVERYTHING),
+            lambda: store.signals("m1"),
+            lambda: store.weights(),
+            lambda: store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 1),
+            lambda: store.similarities(CONTENT_LEG, vector(*EAST), ["m1"]),
+            lambda: store.matching("kiwi", EVERYTHING, 1),
+            lambda: store.vector(CONTENT_LEG, "m1"),
+            lambda: store.jobs(due=START),
+            lambda: store.recalls(limit=1),
+            lambda: store.check(),
+            lambda: store.backup(unreachable),
+            lambda: store.transaction().__enter__(),
+            lambda: store.model_id,
+        ):
+            with refuses(StoreClosed):
+                call()
+        assert store.scope == SCOPE
+        assert not unreachable.exists()
+        assert other.get("m1") == lesson("m1")
+        other.close()
+
+
+def _write_everything(transaction: Transaction) -> None:
+    """One write of every kind on a store that holds m1 and m2."""
+    transaction.insert(lesson("m3"), indexed("lamp"))
+    transaction.update(replace(transaction.get("m1"), title="Changed", version=2), indexed("zebra"), revision=True)
+    transaction.add_signal(signal("m1", day=-40), once=True)
+    transaction.roll_up(START - timedelta(days=30), START)
+    transaction.add_signal(signal("m1", session="s2"))
+    transaction.set_aggregate(
+        replace(transaction.aggregate("m3"), usage_negative=1, positive=0, negative=5, last_rollup=START)
+    )
+    transaction.set_weights(
+        WeightChange(at=START, weights=ProjectWeights(project=SCOPE.project, usage_alpha=6.0), signal_id="s")
+    )
+    transaction.log_recall(Recall(query="kiwi", at=START))
+    transaction.link(Link(source="m1", target="m3", kind="merged"))
+    transaction.enqueue(Job(kind="distil", key="k", due=START))
+    transaction.delete("m2")
+
+
+def _everything(store: Store) -> tuple[object, ...]:
+    """All that can be read."""
+    memories = list(store.page(EVERYTHING, limit=0, offset=0))
+    ids = ["m1", "m2", "m3"]
+    return (
+        memories,
+        [(list(store.signals(m)), store.aggregate(m), list(store.revisions(m)), list(store.links(m))) for m in ids],
+        [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)],
+        [[hit.id for hit in store.matching(word, EVERYTHING, 99).hits] for word in ("kiwi", "lamp", "zebra")],
+        store.weights(),
+        list(store.weight_history()),
+        list(store.recalls(limit=0)),
+        list(store.jobs(due=START)),
+        store.model_id,
+    )

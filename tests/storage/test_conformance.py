@@ -1,0 +1,65 @@
+"""Every store of ours passes the suite that we publish for authors of others."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.ports import Storage
+from reasoningbank.storage import open_storage
+from reasoningbank.storage.memory import shared_storage
+from reasoningbank.testing.conformance import StoreConformance
+
+_numbers = itertools.count()
+
+
+class TestDirectory(StoreConformance):
+    """One SQLite file per project below a directory: the embedded default."""
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path: Path) -> None:
+        """Gives every test a directory of its own."""
+        self.root = tmp_path
+        self.homes: dict[int, Path] = {}
+
+    def storage(self) -> Storage:
+        """The default storage of a new home directory."""
+        return self.opened(self.root / f"home-{next(_numbers)}")
+
+    def reopened(self, storage: Storage) -> Storage:
+        """The default storage of the same home directory."""
+        return self.opened(self.homes[id(storage)])
+
+    def opened(self, home: Path) -> Storage:
+        """The storage of a home."""
+        storage = open_storage(None, home=home)
+        self.homes[id(storage)] = home
+        return storage
+
+
+class TestSingleFile(TestDirectory):
+    """A SQLite file that the user named; further scopes get files beside it."""
+
+    def opened(self, home: Path) -> Storage:
+        """The storage of ``sqlite:///HOME/bank.db``."""
+        storage = open_storage(f"sqlite://{home}/bank.db", home=self.root)
+        self.homes[id(storage)] = home
+        return storage
+
+
+class TestMemory(StoreConformance):
+    """The reference store."""
+
+    durable = False
+
+    def storage(self) -> Storage:
+        """A place of this process by a new name."""
+        return shared_storage(f"conformance-{next(_numbers)}")
+
+
+@pytest.mark.promise("storage:memory-shared")
+def test_one_name_is_one_place_in_the_whole_process() -> None:
+    assert open_storage("memory://one", home=Path("unused")) is shared_storage("one")
+    assert shared_storage("one") is not shared_storage("two")

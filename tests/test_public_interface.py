@@ -1,0 +1,65 @@
+"""The public surface: what is exported, how the code is laid out, and what importing it costs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reasoningbank
+from reasoningbank import errors
+
+SOURCE = Path(reasoningbank.__file__).parent
+MAX_LINES = 500
+
+
+@pytest.mark.promise("interface:exports")
+def test_every_export_is_sorted_importable_and_described() -> None:
+    names = [name for name in reasoningbank.__all__ if name != "__version__"]
+    for name in names:
+        value = getattr(reasoningbank, name)
+        if callable(value):
+            assert inspect.getdoc(value), name
+    assert set(names) == set(reasoningbank._PLACES)
+    assert len(set(reasoningbank.__all__)) == len(reasoningbank.__all__)
+    with pytest.raises(AttributeError):
+        _ = reasoningbank.nothing
+
+
+@pytest.mark.promise("interface:light")
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    heavy = {"numpy", "apsw", "onnxruntime", "tokenizers", "mcp", "click", "opentelemetry", "tiktoken", "redact_secret"}
+    program = "import sys, reasoningbank; print(sorted(set(sys.modules) & set(sys.argv[1:])))"
+    done = subprocess.run([sys.executable, "-c", program, *heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.promise("interface:errors")
+def test_every_error_stands_in_the_drawn_tree_and_has_a_hint() -> None:
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.BankError)]
+    assert len(kinds) > 20
+    drawing = errors.__doc__ or ""
+    for kind in kinds:
+        assert kind.__name__ in drawing
+        assert kind("something happened").hint
+        assert kind.code
+        assert kind.exit_code > 0
+    codes = [kind.code for kind in kinds]
+    assert len(set(codes)) == len(codes)
+
+
+@pytest.mark.promise("interface:files")
+def test_no_source_file_is_long_or_named_by_what_it_is_not() -> None:
+    files = sorted(SOURCE.rglob("*.py"))
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert not {path.name: length for path, length in lengths.items() if length > MAX_LINES}
+    assert sorted(lengths.values())[len(lengths) // 2] <= 200
+    assert not {path.stem for path in files} & {"utils", "helpers", "manager", "misc", "common"}
+
+
+@pytest.mark.promise("interface:typed")
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (SOURCE / "py.typed").is_file()

@@ -1,0 +1,85 @@
+"""Settings: where they come from, in which order, and what happens to unknown ones."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reasoningbank.errors import ConfigurationError
+from reasoningbank.settings import Settings, load_settings, local_tenant, normal_remote, project_of
+
+
+@pytest.mark.promise("settings:precedence")
+def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text(
+        'tenant = "from-file"\nembedder_timeout = 5.5\nbackups = 3\n', encoding="utf-8"
+    )
+    settings = load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_TENANT": "from-environment"})
+    assert (settings.tenant, settings.embedder_timeout, settings.backups) == ("from-environment", 5.5, 3)
+    assert (settings.home, settings.embedder) == (tmp_path, "local")
+
+
+@pytest.mark.promise("settings:unknown")
+def test_an_unknown_or_unusable_setting_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_TENNANT": "x"})
+    assert "REASONINGBANK_TENANT" in caught.value.hint
+    with pytest.raises(ConfigurationError):
+        load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_BACKUPS": "many"})
+    for text in ("nonsense = 1", "backups = [1]", "tenant = 5", "not toml at all"):
+        (tmp_path / "settings.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigurationError):
+            load_settings({"REASONINGBANK_HOME": str(tmp_path)})
+
+
+@pytest.mark.promise("settings:secret")
+def test_a_key_is_never_shown() -> None:
+    assert "hush" not in repr(Settings(home=Path(), embedder_key="hush"))
+
+
+@pytest.mark.promise("settings:project")
+@pytest.mark.parametrize(
+    "remote",
+    [
+        "https://github.com/acme/shop.git",
+        "https://user:token@github.com/acme/shop",
+        "git@github.com:acme/shop.git",
+        "ssh://git@github.com:22/acme/shop.git/",
+        "https://GitHub.com/acme/shop/",
+    ],
+)
+def test_all_spellings_of_a_remote_are_one_project(remote: str) -> None:
+    assert normal_remote(remote) == "github.com/acme/shop"
+
+
+@pytest.mark.promise("settings:project")
+def test_a_project_is_its_remote_and_the_path_inside_else_its_real_path(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert project_of(plain) == str(plain.resolve())
+    clones = []
+    for name in ("one", "two"):
+        clone = tmp_path / name
+        (clone / "packages" / "api").mkdir(parents=True)
+        for command in (["init", "-q"], ["remote", "add", "origin", "git@github.com:acme/shop.git"]):
+            subprocess.run(["git", "-C", str(clone), *command], check=True, capture_output=True)
+        clones.append(clone)
+    assert project_of(clones[0]) == project_of(clones[1]) == "github.com/acme/shop"
+    assert project_of(clones[0] / "packages" / "api") == "github.com/acme/shop/packages/api"
+    (tmp_path / "link").symlink_to(clones[0])
+    assert project_of(tmp_path / "link") == "github.com/acme/shop"
+
+
+@pytest.mark.promise("settings:project")
+@given(st.text(max_size=60))
+def test_any_remote_has_a_name(remote: str) -> None:
+    assert normal_remote(remote)
+
+
+@pytest.mark.promise("settings:tenant")
+def test_the_local_user_is_the_tenant_of_a_command() -> None:
+    assert local_tenant().strip()
