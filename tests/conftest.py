@@ -49,6 +49,6 @@ def torture(request: pytest.FixtureRequest) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests of the published conformance suite, which knows no pytest, with the promises they name."""
     for item in items:
-        promise = getattr(getattr(item, "function", None), "promise", None)
-        if isinstance(promise, str):
-            item.add_marker(pytest.mark.promise(promise))
+        promises = getattr(getattr(item, "function", None), "promises", None)
+        if isinstance(promises, tuple):
+            item.add_marker(pytest.mark.promise(*promises))

@@ -113,7 +113,7 @@ class Upkeep:
         """
         store = self._open_store()
         if target is not None:
-            path = Path(target).expanduser().absolute()
+            path = usable_path(target)
             if path.exists():
                 raise StoreUnavailable(f"{path} exists already", hint="Name a file that does not exist.")
             store.backup(path)
@@ -138,14 +138,14 @@ class Upkeep:
             ScopeViolation: When it is a backup of another tenant or project.
         """
         self._open_store()
-        self._storage.restore(self._scope, Path(source).expanduser().absolute())
+        self._storage.restore(self._scope, usable_path(source))
 
     def export(self, target: str | Path) -> int:
         """Writes all memories with their evidence as JSON lines, secrets removed; returns how many memories."""
         from reasoningbank.engine.transfer import write_export
 
         store = self._open_store()
-        path = Path(target).expanduser().absolute()
+        path = usable_path(target)
         partial = path.with_name(path.name + ".partial")
         try:
             partial.touch(mode=0o600)
@@ -172,7 +172,7 @@ class Upkeep:
 
         store = self._open_store()
         try:
-            with Path(source).expanduser().open(encoding="utf-8") as file:
+            with usable_path(source).open(encoding="utf-8") as file:
                 records, weights = parse(iter(file), self._scope.project)
         except OSError as error:
             raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
@@ -401,6 +401,16 @@ def session_name(session: str | None) -> str:
     if len(session) > MAX_SESSION:
         raise InvalidInput(f"a session's name has at most {MAX_SESSION} characters, not {len(session)}")
     return redact(clean_line(session)).text
+
+
+def usable_path(path: str | Path) -> Path:
+    """The absolute path; raises StoreUnavailable when the operating system cannot even look there."""
+    try:
+        absolute = Path(path).expanduser().absolute()
+        absolute.exists()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StoreUnavailable(f"{str(path)[:200]!r} is no usable path: {error}", hint="Name another file.") from error
+    return absolute
 
 
 def checked_limit(limit: int) -> int:

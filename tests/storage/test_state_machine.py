@@ -136,7 +136,7 @@ class Lockstep(RuleBasedStateMachine):
             except BankError as error:
                 outcome = type(error)
             outcomes.append(outcome)
-        assert outcomes[0] == outcomes[1]
+        assert outcomes[0] == outcomes[1], f"expected {outcomes[0]}, SQLite: {outcomes[1]}"
 
     def known(self) -> list[str]:
         """Ids of the memories that exist."""
@@ -168,11 +168,17 @@ class Lockstep(RuleBasedStateMachine):
 
     @rule(memory=memories(), derived=derived, model=st.sampled_from(("lattice/4", "other/4")), width=st.integers(3, 5))
     def offer_other_vectors(self, memory: Memory, derived: Indexed, model: str, width: int) -> None:
-        if self.model.model_id is not None and (model, width) != ("lattice/4", 4):
-            vectors = dict.fromkeys(DENSE_LEGS, vector(*[1.0] * width))
-            self.write(
-                lambda transaction: transaction.insert(memory, replace(derived, model_id=model, vectors=vectors))
-            )
+        if self.model.model_id is None or (model, width) == ("lattice/4", 4):
+            return
+        offered = replace(derived, model_id=model, vectors=dict.fromkeys(DENSE_LEGS, vector(*[1.0] * width)))
+        if memory.id in self.known():
+            self.write(lambda transaction: transaction.update(memory, offered))
+        else:
+            self.write(lambda transaction: transaction.insert(memory, offered))
+
+    @rule()
+    def forget_vectors(self) -> None:
+        self.write(lambda transaction: transaction.forget_vectors())
 
     # Evidence
 

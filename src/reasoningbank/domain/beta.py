@@ -59,7 +59,7 @@ def beta_quantile(probability: float, alpha: float, beta: float) -> float:
     if beta <= 0.0:
         return 1.0
     low, high = 0.0, 1.0
-    for _ in range(60):
+    for _ in range(48):
         middle = (low + high) / 2.0
         if beta_cumulative(middle, alpha, beta) < probability:
             low = middle

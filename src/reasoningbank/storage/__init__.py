@@ -24,7 +24,12 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
         from reasoningbank.storage.location import SqliteStorage
 
         return SqliteStorage(home / "banks")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{url!r} is no URL: {error}", hint="Use sqlite:///PATH, memory:// or no URL for the embedded default."
+        ) from error
     if parts.scheme == "sqlite" and not parts.netloc and parts.path not in {"", "/"}:
         from reasoningbank.storage.location import SqliteStorage
 

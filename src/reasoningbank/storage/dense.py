@@ -30,6 +30,10 @@ NAMED_VECTORS_SQL = (
     "SELECT key, vector, checksum FROM vectors "
     "WHERE leg = ? AND change <= ? AND key IN (SELECT value FROM json_each(?)) ORDER BY key"
 )
+WITHOUT_VECTOR_SQL = (
+    "SELECT m.key FROM memories AS m WHERE m.change > ? "
+    "AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.key = m.key AND v.leg = ?)"
+)
 STATE_SQL = "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta"
 SIDECAR_NAME = "sidecar {}"
 """Under this name the bank's ``meta`` table holds the token of a leg's current sidecar."""
@@ -175,6 +179,8 @@ class DenseIndex:
             matrix, since = self._loaded(read, leg, state)
             gone = []
         matrix.forget(gone)
+        if since >= 0:
+            matrix.forget([cast(int, row[0]) for row in read(WITHOUT_VECTOR_SQL, (since, leg))])
         self._append(matrix, read(VECTORS_SQL, (leg, since)), dimension)
         if matrix.tail_rows > max(SNAPSHOT_MIN_ROWS, matrix.snapshot_rows // 4):
             matrix = self._written(leg, matrix, state)

@@ -53,6 +53,10 @@ class MemoryTransaction(MemoryReads):
         if indexed is not None:
             self._index(memory.id, indexed)
 
+    def forget_vectors(self) -> None:
+        contents = self.contents
+        contents.vectors, contents.model = {}, None
+
     def delete(self, memory_id: str) -> None:
         contents = self.contents
         contents.memory(memory_id)

@@ -80,8 +80,7 @@ class _Ended:
 class Writes(Reads):
     """The Transaction port over the connection that holds the bank's write lock.
 
-    Arguments are checked before the first statement. A write that fails after that, for a reason nobody can foresee,
-    makes the whole transaction fail, also when the caller goes on.
+    A write that is refused changes nothing, also when the caller catches the error and goes on.
     """
 
     def __init__(self, source: Source) -> None:
@@ -104,32 +103,36 @@ class Writes(Reads):
             ) from self._broken
 
     def insert(self, memory: Memory, indexed: Indexed) -> None:
-        vectors = self._checked(memory, indexed)
-        values = self._values(memory)
-        rows = self._source.run(_INSERT, values)
         with self._whole():
-            key = cast(int, rows[0][0])
+            vectors = self._checked(memory, indexed)
+            key = cast(int, self._source.run(_INSERT, self._values(memory))[0][0])
             self._write_tags(key, memory)
             self._write_derived(key, indexed, vectors)
 
     def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
-        key = self._key(memory.id)
-        vectors = self._checked(memory, indexed)
-        values = self._values(memory)
-        if revision:
-            old = memory_row(self.get(memory.id))
-            self._source.run(
-                "INSERT INTO revisions VALUES (?, ?, ?, ?)",
-                (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
-            )
         with self._whole():
-            self._source.run(_UPDATE, (*values, key))
+            key = self._key(memory.id)
+            vectors = self._checked(memory, indexed)
+            if revision:
+                old = memory_row(self.get(memory.id))
+                self._source.run(
+                    "INSERT INTO revisions VALUES (?, ?, ?, ?)",
+                    (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
+                )
+            self._source.run(_UPDATE, (*self._values(memory), key))
             self._source.run("DELETE FROM memory_tags WHERE key = ?", (key,))
             self._write_tags(key, memory)
             if indexed is not None:
                 self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
                 self._source.run("DELETE FROM vectors WHERE key = ?", (key,))
                 self._write_derived(key, indexed, vectors)
+
+    def forget_vectors(self) -> None:
+        with self._whole():
+            self._source.run("DELETE FROM vectors")
+            self._source.run("DELETE FROM meta WHERE name IN ('model_id', 'dimension')")
+            self._next_change()
+        self._space = None
 
     def delete(self, memory_id: str) -> None:
         key = self._key(memory_id)
@@ -142,28 +145,28 @@ class Writes(Reads):
         self.deleted.append(key)
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
-        key = self._key(signal.memory_id)
         if signal.weight is None:
             raise InvalidInput("a stored signal carries the weight of its time")
-        place = (key, signal.type, signal.session)
-        if once and self._source.run("SELECT 1 FROM counted WHERE key = ? AND type = ? AND session = ?", place):
-            return False
-        self._source.run(
-            "INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                signal.id,
-                key,
-                signal.type,
-                int(signal.positive),
-                signal.session,
-                signal.rater,
-                to_microseconds(signal.at),
-                signal.weight,
-            ),
-        )
-        if once:
-            with self._whole():
+        with self._whole():
+            key = self._key(signal.memory_id)
+            if once:
+                place = (key, signal.type, signal.session)
+                if self._source.run("SELECT 1 FROM counted WHERE key = ? AND type = ? AND session = ?", place):
+                    return False
                 self._source.run("INSERT INTO counted VALUES (?, ?, ?)", place)
+            self._source.run(
+                "INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    signal.id,
+                    key,
+                    signal.type,
+                    int(signal.positive),
+                    signal.session,
+                    signal.rater,
+                    to_microseconds(signal.at),
+                    signal.weight,
+                ),
+            )
         return True
 
     def set_aggregate(self, aggregate: SignalAggregate) -> None:
@@ -203,16 +206,17 @@ class Writes(Reads):
         return moved
 
     def log_recall(self, recall: Recall) -> None:
-        keys = [self._key(hit.id) for hit in recall.delivered]
-        rows = self._source.run(
-            "INSERT INTO recalls (id, at, query, session, embedder, tokens) VALUES (?, ?, ?, ?, ?, ?) RETURNING number",
-            (recall.id, to_microseconds(recall.at), recall.query, recall.session, recall.embedder, recall.tokens),
-        )
         with self._whole():
-            for position, (key, hit) in enumerate(zip(keys, recall.delivered, strict=True), start=1):
+            rows = self._source.run(
+                "INSERT INTO recalls (id, at, query, session, embedder, tokens) "
+                "VALUES (?, ?, ?, ?, ?, ?) RETURNING number",
+                (recall.id, to_microseconds(recall.at), recall.query, recall.session, recall.embedder, recall.tokens),
+            )
+            for position, hit in enumerate(recall.delivered, start=1):
+                place = (rows[0][0], position, self._key(hit.id))
                 self._source.run(
                     "INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)",
-                    (rows[0][0], position, key, int(hit.unproven), hit.relevance, legs_to_json(hit.legs)),
+                    (*place, int(hit.unproven), hit.relevance, legs_to_json(hit.legs)),
                 )
 
     def link(self, link: Link) -> None:
@@ -250,12 +254,20 @@ class Writes(Reads):
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Statements of one write after its first: all of them happen, or the transaction fails."""
+        """The statements of one write: all of them happen or none; when even that fails, the transaction does."""
+        self._source.run("SAVEPOINT one_write")
         try:
             yield
-        except BankError as error:
-            self._broken = error
+        except BaseException as error:
+            self._change, self._space = 0, None
+            try:
+                self._source.run("ROLLBACK TO one_write")
+            except BankError as second:
+                self._broken = error if isinstance(error, BankError) else second
             raise
+        finally:
+            if self._broken is None:
+                self._source.run("RELEASE one_write")
 
     def _checked(self, memory: Memory, indexed: Indexed | None) -> dict[str, bytes]:
         """The bytes of each vector, once everything about the memory can be stored."""

@@ -60,7 +60,7 @@ class Call:
 def scope_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Adds ``--url``, ``--tenant`` and ``--project``."""
     options = (
-        click.option("--url", metavar="URL", help="Where banks live: a directory or one .db file."),
+        click.option("--url", metavar="URL", help="sqlite:///PATH of a directory or a .db file."),
         click.option("--tenant", metavar="T", help="Owner of the bank. Default: REASONINGBANK_TENANT, else the user."),
         click.option("--project", metavar="P", help="Project. Default: git remote and path, else the directory."),
     )

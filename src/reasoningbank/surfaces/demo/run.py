@@ -71,13 +71,13 @@ async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], sa
     started = time.monotonic()
     _tell_session(session, say)
     async with served(home) as tools:
-        names = await tools.names()
-        say(f"\nStarted the MCP server as a child process: {tools.server}, {len(names)} tools.")
+        server, names = tools.server, await tools.names()
+        say(f"\nStarted the MCP server as a child process: {server}, {len(names)} tools.")
         recorded = await _record(tools, lessons, say)
         say(f"\n2. A new task, in other words: {TASK!r}")
         search = cast(SearchAnswer, await tools.call("memory_search", {"query": TASK, "session_id": "monday"}))
         _tell_hits(search, say)
-        unrelated = cast(SearchAnswer, await tools.call("memory_search", {"query": UNRELATED, "unproven": 0}))
+        unrelated = cast(SearchAnswer, await tools.call("memory_search", {"query": UNRELATED}))
         say(f"\n3. An unrelated query: {UNRELATED!r}\n   {unrelated['message']}")
         checks = _search_checks(recorded, search, unrelated)
         found = [*search["memories"], *search["unproven"]]
@@ -101,7 +101,7 @@ async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], sa
     checks += _evidence_checks(feedback, outcomes, histories)
     return DemoAnswer(
         home=str(home),
-        server=tools.server,
+        server=server,
         tools=names,
         task=session.task,
         session_steps=len(session.steps),

@@ -5,7 +5,10 @@ Importing this package costs nothing; the protocol SDK is imported when a server
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,9 +36,15 @@ def serve_stdio(
         ConfigurationError: When a setting is not usable.
     """
     from reasoningbank.settings import load_settings
-    from reasoningbank.surfaces.mcp.stdio import run
+    from reasoningbank.surfaces.mcp.descriptors import private_descriptors
 
-    run(settings or load_settings(), url=url, tenant=tenant, project=project)
+    parent = os.getppid()
+    settings = settings or load_settings()
+    with private_descriptors() as (source, sink):
+        with _collecting_nothing():
+            from reasoningbank.surfaces.mcp.stdio import run
+
+        run(settings, source, sink, parent=parent, url=url, tenant=tenant, project=project)
 
 
 def serve_http(
@@ -74,3 +83,17 @@ def serve_http(
         port=port,
         allowed_hosts=tuple(allowed_hosts),
     )
+
+
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """Holds the garbage collector back: importing the SDK makes only objects that stay, and a client is waiting."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

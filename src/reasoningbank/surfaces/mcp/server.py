@@ -13,8 +13,9 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 import reasoningbank
+from reasoningbank.surfaces.mcp.calls import Caller
 from reasoningbank.surfaces.mcp.schemas import INSTRUCTIONS, TOOLS, ToolSpec
-from reasoningbank.surfaces.mcp.tools import Caller, Tools
+from reasoningbank.surfaces.mcp.tools import Tools
 
 Context: TypeAlias = ServerRequestContext[None, object]
 """What a handler is told about a request."""
@@ -41,23 +42,17 @@ def build_server(
     async def on_initialized(context: Context, _: types.NotificationParams | None) -> None:
         arrived(context)
 
-    async def list_tools(
-        context: Context, _: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         arrived(context)
         return types.ListToolsResult(tools=[listed(tool) for tool in TOOLS.values()])
 
-    async def call_tool(
-        context: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in TOOLS:
             raise MCPError(
                 code=types.INVALID_PARAMS,
                 message=f"Unknown tool {ascii(params.name)[:80]}; there are {', '.join(TOOLS)}",
             )
-        answer = await to_thread.run_sync(
-            tools.call, params.name, params.arguments, caller(context), limiter=places[0]
-        )
+        answer = await to_thread.run_sync(tools.call, params.name, params.arguments, caller(context), limiter=places[0])
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)],
             structured_content=dict(answer.fields),

@@ -15,10 +15,11 @@ import anyio
 from reasoningbank.domain.identity import new_session
 from reasoningbank.settings import local_tenant
 from reasoningbank.surfaces.mcp.banks import Banks
+from reasoningbank.surfaces.mcp.calls import Caller
 from reasoningbank.surfaces.mcp.server import Context, build_server
-from reasoningbank.surfaces.mcp.tools import Caller, Tools
+from reasoningbank.surfaces.mcp.tools import Tools
 from reasoningbank.surfaces.mcp.warming import WarmUp
-from reasoningbank.surfaces.mcp.wire import open_channel, private_descriptors
+from reasoningbank.surfaces.mcp.wire import open_channel
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -32,29 +33,37 @@ LEAVE_SECONDS = 1.5
 _log = logging.getLogger(__name__)
 
 
-def run(settings: Settings, *, url: str | None, tenant: str | None, project: str | None) -> None:
+def run(
+    settings: Settings,
+    source: int,
+    sink: int,
+    *,
+    parent: int,
+    url: str | None,
+    tenant: str | None,
+    project: str | None,
+) -> None:
     """Serves until the input ends, the parent is gone, or SIGTERM or SIGINT arrives.
 
     Args:
         settings: The configuration.
+        source: The descriptor to read from.
+        sink: The descriptor to write to.
+        parent: The process whose end is the server's end.
         url: Instead of the configured place of the banks.
         tenant: Instead of the configured tenant or the local user.
         project: Instead of the configured project or the working directory's.
     """
-    parent = os.getppid()
-    caller = Caller(
-        tenant=tenant if tenant is not None else settings.tenant or local_tenant(), session=new_session()
-    )
-    with private_descriptors() as (source, sink):
-        tools = Tools(Banks(settings, url=url, project=project))
-        warm_up = WarmUp(tools)
+    caller = Caller(tenant=tenant if tenant is not None else settings.tenant or local_tenant(), session=new_session())
+    tools = Tools(Banks(settings, url=url, project=project))
+    warm_up = WarmUp(tools)
 
-        def who(_: Context) -> Caller:
-            return caller
+    def who(_: Context) -> Caller:
+        return caller
 
-        server = build_server(tools, who, on_arrival=warm_up.start)
-        threading.Thread(target=_watch, args=(parent,), name="reasoningbank-parent", daemon=True).start()
-        anyio.run(_serve, server, source, sink)
+    server = build_server(tools, who, on_arrival=warm_up.start)
+    threading.Thread(target=_watch, args=(parent,), name="reasoningbank-parent", daemon=True).start()
+    anyio.run(_serve, server, source, sink)
     if warm_up.busy:
         sys.stderr.flush()
         os._exit(0)

@@ -6,7 +6,8 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reasoningbank.surfaces.mcp.tools import Caller, Tools
+    from reasoningbank.surfaces.mcp.calls import Caller
+    from reasoningbank.surfaces.mcp.tools import Tools
 
 
 class WarmUp:

@@ -1,8 +1,6 @@
-"""Standard input and output as a message channel that nothing else in the process can reach or block.
+"""Two descriptors as a message channel that never holds the process up.
 
-Lines are read and written by daemon threads on private descriptors: the process can leave at any time, also while a
-read waits. Meanwhile descriptor 1 leads to standard error and descriptor 0 to nothing, so that a stray print, of ours
-or of a library, never reaches the client.
+Lines are read and written by daemon threads: the process can leave at any time, also while a read waits.
 """
 
 from __future__ import annotations
@@ -11,11 +9,10 @@ import asyncio
 import json
 import os
 import queue
-import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -40,28 +37,6 @@ class Channel:
 
     incoming: MemoryObjectReceiveStream[SessionMessage | Exception]
     outgoing: MemoryObjectSendStream[SessionMessage]
-
-
-@contextmanager
-def private_descriptors() -> Iterator[tuple[int, int]]:
-    """Takes standard input and output for the protocol alone; gives them back at the end."""
-    source, sink = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    try:
-        elsewhere = os.dup(2)
-    except OSError:
-        elsewhere = os.open(os.devnull, os.O_WRONLY)
-    sys.stdout.flush()
-    os.dup2(nothing, 0)
-    os.dup2(elsewhere, 1)
-    os.close(nothing)
-    os.close(elsewhere)
-    try:
-        yield source, sink
-    finally:
-        sys.stdout.flush()
-        os.dup2(source, 0)
-        os.dup2(sink, 1)
 
 
 @asynccontextmanager
@@ -160,7 +135,9 @@ class _OpenCalls:
         match message:
             case types.JSONRPCRequest():
                 self._ids.add(message.id)
-            case types.JSONRPCNotification(method="notifications/cancelled", params={"requestId": str() | int() as id_}):
+            case types.JSONRPCNotification(
+                method="notifications/cancelled", params={"requestId": str() | int() as id_}
+            ):
                 self._ids.discard(id_)
             case _:
                 pass

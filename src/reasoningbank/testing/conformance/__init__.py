@@ -7,8 +7,8 @@
         def reopened(self, storage: Storage) -> Storage:
             return MyStorage(the_same_place_as(storage))
 
-Any runner that calls methods named ``test_*`` will do; nothing here imports one. Each test carries the id of the
-promise it keeps as its attribute ``promise``. Words in the suite are their own stems, so that stores may stem or not.
+Any runner that calls methods named ``test_*`` will do; nothing here imports one. Each test carries the ids of
+the promises it keeps as its attribute ``promises``. Words in the suite are their own stems: stores may stem or not.
 """
 
 from reasoningbank.testing.conformance.evidence import EvidenceConformance

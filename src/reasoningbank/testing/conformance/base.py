@@ -28,11 +28,11 @@ EAST, NORTH, UP, WEST = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (-1, 0, 0, 0)
 _Test = TypeVar("_Test", bound=Callable[..., None])
 
 
-def promise(identifier: str) -> Callable[[_Test], _Test]:
-    """Names the promise that a test of the suite keeps, as its attribute ``promise``."""
+def promise(*identifiers: str) -> Callable[[_Test], _Test]:
+    """Names the promises that a test of the suite keeps, as its attribute ``promises``."""
 
     def named(test: _Test) -> _Test:
-        test.promise = identifier  # type: ignore[attr-defined]  # an attribute of the function, for test runners
+        test.promises = identifiers  # type: ignore[attr-defined]  # an attribute of the function, for test runners
         return test
 
     return named

@@ -71,7 +71,7 @@ class EvidenceConformance(Conformance):
                 assert not transaction.add_signal(signal("m1"), once=True)
             assert len(store.signals("m1")) == 4
 
-    @promise("storage:roll-up")
+    @promise("storage:roll-up", "contextd:40")
     def test_a_roll_up_moves_what_is_older_and_conserves_all_evidence(self) -> None:
         """To the billionth; what lies at the cutoff or after stays; a second one adds to the first."""
         with self.fresh() as store:

@@ -119,7 +119,7 @@ class FilterConformance(Conformance):
             assert [hit.id for hit in store.matching("kiwi", condition, 3).hits] == ["w0", "w1", "w2"]
             assert [memory.id for memory in store.page(condition, limit=3, offset=0)] == ["w0", "w1", "w2"]
 
-    @promise("storage:archived-hidden")
+    @promise("storage:archived-hidden", "contextd:23")
     def test_archived_and_quarantined_memories_are_not_found_by_default(self) -> None:
         """However well they match, also when they were archived after they were stored."""
         with self.fresh() as store:

@@ -51,7 +51,7 @@ FULL = Memory(
 class MemoryConformance(Conformance):
     """What a store owes to each single memory."""
 
-    @promise("storage:round-trip")
+    @promise("storage:round-trip", "contextd:18", "contextd:19", "contextd:26")
     def test_every_field_comes_back_as_it_was_stored(self) -> None:
         """Unicode, tags in order, provenance, exact evidence, and times to the microsecond."""
         with self.fresh() as store:
@@ -85,7 +85,7 @@ class MemoryConformance(Conformance):
                 found = store.get(f"m{number}")
                 assert (found.created_at, found.updated_at, found.last_used) == (at, at, at)
 
-    @promise("storage:paging")
+    @promise("storage:paging", "contextd:21")
     def test_pages_follow_the_order_of_storing(self) -> None:
         """Not of ids or times; limit 0 means all, an offset beyond the end gives nothing."""
         names = [f"m{number}" for number in (3, 1, 4, 15, 9, 2, 6)]

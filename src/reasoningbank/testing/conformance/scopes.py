@@ -7,8 +7,9 @@ from datetime import timedelta
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG
 from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreUnavailable
-from reasoningbank.ports import Storage, Store
+from reasoningbank.ports import Storage, Store, WeightChange
 from reasoningbank.testing.conformance.base import (
     EAST,
     EVERYTHING,
@@ -72,7 +73,7 @@ ADVERSARIAL_NAMES = (
 class ScopeConformance(Conformance):
     """What a store owes to its scope and its place."""
 
-    @promise("isolation:storage")
+    @promise("isolation:storage", "contextd:20")
     def test_no_name_reaches_into_another_scope(self) -> None:
         """Prefixes, case, look-alikes, wildcards, quotes, separators and thousand characters, as project and tenant."""
         names = [name for name in ADVERSARIAL_NAMES if name.strip()]
@@ -174,14 +175,19 @@ class ScopeConformance(Conformance):
             assert _titles(storage, SCOPE) == ["mine"]
             assert _titles(storage, other) == ["theirs"]
 
-    @promise("storage:durable")
+    @promise("storage:durable", "contextd:39")
     def test_what_was_written_is_there_when_the_place_is_opened_again(self) -> None:
         """Everything, through a new storage object; a scope that was restored without being open as well."""
         storage = self.storage()
         store = storage.open(SCOPE)
         fill(store, [(lesson("m1"), indexed("kiwi")), (lesson("m2"), indexed("lamp"))])
         with store.transaction() as transaction:
-            transaction.add_signal(signal("m1"), once=True)
+            transaction.add_signal(signal("m1", day=-40), once=True)
+            transaction.roll_up(START - timedelta(days=30), START)
+            transaction.add_signal(signal("m1", session="s2"), once=True)
+            transaction.set_weights(
+                WeightChange(at=START, weights=ProjectWeights(project=SCOPE.project, usage_beta=6.0), signal_id="s")
+            )
             transaction.delete("m2")
         before = _state(store)
         with self.directory() as directory:
@@ -222,6 +228,7 @@ def _state(store: Store) -> tuple[object, ...]:
     memories = list(store.page(EVERYTHING, limit=0, offset=0))
     return (
         memories,
+        list(store.weight_history()),
         [(list(store.signals(memory.id)), store.aggregate(memory.id)) for memory in memories],
         [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)],
         [[hit.id for hit in store.matching(word, EVERYTHING, 99).hits] for word in ("kiwi", "lamp", "zebra")],

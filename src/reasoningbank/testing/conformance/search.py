@@ -182,6 +182,30 @@ class SearchConformance(Conformance):
                 store.similarities(CONTENT_LEG, vector(1, 0, 0, 0, 0), ["m1"])
             assert store.count(EVERYTHING) == 1
 
+    @promise("storage:re-embed")
+    def test_a_bank_that_forgets_its_vectors_takes_those_of_another_model(self) -> None:
+        """Of another dimension too; until they come, nothing is near; the old ones are never met again."""
+        with self.fresh() as store:
+            fill(store, [(lesson(f"m{n}"), indexed("kiwi", vector(*EAST), vector(*UP))) for n in range(3)])
+            assert len(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == 3
+            with store.transaction() as transaction:
+                transaction.forget_vectors()
+                for number in range(2):
+                    again = Indexed(text="kiwi", model_id="wide/6", vectors={CONTENT_LEG: vector(0, 0, 0, 0, 0, 1)})
+                    transaction.update(lesson(f"m{number}"), again)
+            assert _model_of(store) == "wide/6"
+            aim = vector(0, 0, 0, 0, 0, 1)
+            assert [hit.id for hit in store.nearest(CONTENT_LEG, aim, EVERYTHING, 9)] == ["m0", "m1"]
+            assert list(store.nearest(DESCRIPTION_LEG, aim, EVERYTHING, 9)) == []
+            assert store.vector(CONTENT_LEG, "m2") is None
+            assert len(store.matching("kiwi", EVERYTHING, 9).hits) == 3
+            with refuses(ModelMismatch):
+                store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)
+            with store.transaction() as transaction:
+                transaction.forget_vectors()
+            assert _model_of(store) is None
+            assert list(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
+
     @promise("storage:finite")
     def test_a_query_that_is_not_made_of_numbers_is_refused(self) -> None:
         """NaN and infinity would make every comparison meaningless."""

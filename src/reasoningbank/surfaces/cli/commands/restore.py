@@ -15,12 +15,13 @@ from reasoningbank.surfaces.cli.output import print_json, print_text
 def command(call: Call, *, file: str, yes: bool) -> None:
     """Puts the backup FILE in the bank's place; what the bank held until now is kept beside it."""
     from reasoningbank.surfaces.cli.answers import RestoreAnswer
-    from reasoningbank.surfaces.cli.input import confirmed
+    from reasoningbank.surfaces.cli.input import checked_path, confirmed
 
+    path = checked_path(file)
     if not yes:
         confirmed(f"Replace the bank by {file}?")
     with call.open_bank() as bank:
-        bank.restore(file)
+        bank.restore(path)
     with call.open_bank() as bank:
         answer = RestoreAnswer(restored=True, path=file, memories=bank.count())
     if call.as_json:

@@ -1,0 +1,116 @@
+"""How long a client waits for ``initialize``: our stdio server against a bare server of the same protocol SDK.
+
+Both are started alternately on the same machine; the difference of the medians is what our own code costs. Run it with
+``python benchmarks/bench_initialize.py [runs]``; it ends with status 1 when the difference is above the limit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+LIMIT_MILLISECONDS = 100.0
+"""What our code may add to the SDK's own time."""
+RUNS = 10
+
+BARE = """
+import anyio
+import mcp.types as types
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+
+
+async def list_tools(context, params):
+    return types.ListToolsResult(tools=[types.Tool(name="echo", input_schema={"type": "object"})])
+
+
+async def call_tool(context, params):
+    return types.CallToolResult(content=[types.TextContent(type="text", text="echo")])
+
+
+async def main():
+    server = Server("bare", on_list_tools=list_tools, on_call_tool=call_tool)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+anyio.run(main)
+"""
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Seconds from starting the process to its answer, one value for each run."""
+
+    ours: tuple[float, ...]
+    bare: tuple[float, ...]
+
+    @property
+    def added(self) -> float:
+        """Difference of the medians in milliseconds."""
+        return (statistics.median(self.ours) - statistics.median(self.bare)) * 1_000
+
+    @property
+    def ratio(self) -> float:
+        """Ratio of the medians."""
+        return statistics.median(self.ours) / statistics.median(self.bare)
+
+
+def compare(runs: int = RUNS) -> Comparison:
+    """Starts both servers alternately; the first pair, which fills the file cache, is not counted."""
+    ours: list[float] = []
+    bare: list[float] = []
+    with tempfile.TemporaryDirectory() as home:
+        for _ in range(runs + 1):
+            bare.append(seconds_to_answer(["-c", BARE], Path(home)))
+            ours.append(seconds_to_answer(["-m", "reasoningbank.surfaces.mcp"], Path(home)))
+    return Comparison(tuple(ours[1:]), tuple(bare[1:]))
+
+
+def seconds_to_answer(arguments: list[str], home: Path) -> float:
+    """Seconds from starting Python with these arguments to the answer to ``initialize``."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
+    environment |= {"REASONINGBANK_HOME": str(home)}
+    started = time.perf_counter()
+    with subprocess.Popen(
+        [sys.executable, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        elapsed = time.perf_counter() - started
+        process.stdin.close()
+        process.wait(timeout=30)
+    if "serverInfo" not in json.loads(answer)["result"]:
+        raise SystemExit(f"no answer to initialize: {answer[:200]!r}")
+    return elapsed
+
+
+def main() -> int:
+    """Prints the medians, their ratio and their difference."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    comparison = compare(runs)
+    for name, values in (("bare SDK", comparison.bare), ("reasoningbank", comparison.ours)):
+        spread = f"{min(values) * 1_000:.0f} to {max(values) * 1_000:.0f}"
+        print(f"{name:14} median {statistics.median(values) * 1_000:7.0f} ms   ({spread}, {runs} runs)")
+    print(f"ratio {comparison.ratio:.3f}   added {comparison.added:+.0f} ms   limit {LIMIT_MILLISECONDS:+.0f} ms")
+    return 0 if comparison.added <= LIMIT_MILLISECONDS else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""Standard input and output for the protocol alone.
+
+Meanwhile descriptor 1 leads to standard error and descriptor 0 to nothing, so that a stray print, of ours, of a library
+or of a child process, never reaches the client.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def private_descriptors() -> Iterator[tuple[int, int]]:
+    """Takes standard input and output for the protocol alone; gives them back at the end."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    try:
+        elsewhere = os.dup(2)
+    except OSError:
+        elsewhere = os.open(os.devnull, os.O_WRONLY)
+    sys.stdout.flush()
+    os.dup2(nothing, 0)
+    os.dup2(elsewhere, 1)
+    os.close(nothing)
+    os.close(elsewhere)
+    try:
+        yield source, sink
+    finally:
+        sys.stdout.flush()
+        os.dup2(source, 0)
+        os.dup2(sink, 1)

@@ -1,0 +1,156 @@
+"""What each tool does: checked arguments in, one verb of the bank, an answer out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from reasoningbank.domain.belief import MIN_CONFIDENCE
+from reasoningbank.errors import MemoryNotFound, NegativeLimit
+from reasoningbank.surfaces.answers import (
+    DeleteAnswer,
+    feedback_answer,
+    outcome_answer,
+    record_answer,
+    stats_answer,
+)
+from reasoningbank.surfaces.mcp.arguments import Arguments
+from reasoningbank.surfaces.mcp.calls import Answer, Caller
+from reasoningbank.surfaces.mcp.rendering import memory_text, search_text
+from reasoningbank.surfaces.mcp.schemas import DELETE, FEEDBACK, GET, OUTCOME, RECORD, SEARCH, STATS
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.surfaces.mcp.banks import Banks
+
+    Verb: TypeAlias = Callable[[Banks, Caller, Arguments], Answer]
+
+DEFAULT_LIMIT = 5
+MAX_LIMIT = 50
+"""Most proven hits of one answer: more would not fit into what clients accept."""
+MAX_UNPROVEN = 10
+
+
+def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
+    """Finds what is relevant to a task; an answer holds at most ``MAX_LIMIT`` proven memories."""
+    limit, unproven = arguments.whole("limit", DEFAULT_LIMIT), arguments.whole("unproven", 1)
+    if unproven < 0:
+        raise NegativeLimit(f"unproven cannot be negative: {unproven}")
+    with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
+        recall = bank.search(
+            arguments.text("query"),
+            limit=min(limit, MAX_LIMIT),
+            min_confidence=arguments.number("min_confidence", MIN_CONFIDENCE),
+            outcome=arguments.optional_text("outcome"),
+            tags=arguments.texts("tags"),
+            unproven=min(unproven, MAX_UNPROVEN),
+            session=arguments.session(caller.session),
+        )
+    return search_text(recall)
+
+
+def record(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
+    """Stores a lesson."""
+    with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
+        memory = bank.record(
+            title=arguments.text("title"),
+            content=arguments.text("content"),
+            outcome=arguments.text("outcome"),
+            description=arguments.optional_text("description") or "",
+            tags=arguments.texts("tags"),
+            session=arguments.session(caller.session),
+            source="mcp",
+        )
+    return Answer(
+        fields={**record_answer(memory)},
+        text=f"Recorded {memory.id} with confidence {memory.confidence:.2f}; searches find it from now on.",
+    )
+
+
+def feedback(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
+    """Rates a memory for an agent: once per memory and session."""
+    with _own(banks, caller) as bank:
+        rating = bank.feedback(
+            arguments.text("memory_id"),
+            helpful=arguments.flag("helpful"),
+            session=arguments.session(caller.session),
+            rater="agent",
+        )
+    return Answer(fields={**feedback_answer(rating)}, text=rating.message)
+
+
+def outcome(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
+    """Reports how a task ended that used a memory: once per memory and session."""
+    with _own(banks, caller) as bank:
+        report = bank.outcome(
+            arguments.text("memory_id"),
+            succeeded=arguments.flag("succeeded"),
+            session=arguments.session(caller.session),
+            rater="agent",
+        )
+    return Answer(fields={**outcome_answer(report)}, text=report.message)
+
+
+def get(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
+    """Reads one memory; of the project named, when one is named."""
+    with _own(banks, caller) as bank:
+        memory = bank.get(arguments.text("memory_id"))
+        _check_project(memory.id, memory.project, arguments)
+    return memory_text(memory)
+
+
+def delete(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
+    """Erases one memory; of the project named, when one is named."""
+    memory_id = arguments.text("memory_id")
+    with _own(banks, caller) as bank:
+        if arguments.optional_text("project_id") is not None:
+            _check_project(memory_id, bank.get(memory_id).project, arguments)
+        bank.delete(memory_id)
+    return Answer(fields={**DeleteAnswer(deleted=True, memory_id=memory_id)}, text=f"Deleted {memory_id}.")
+
+
+def stats(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
+    """Facts about one project's bank."""
+    with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
+        facts = bank.stats()
+    weights = ", ".join(f"{name} {weight:.2f}" for name, weight in facts.weights.items())
+    return Answer(
+        fields={**stats_answer(facts)},
+        text=(
+            f"{facts.memories} memories in project {facts.project}: {facts.proven} proven, {facts.unproven} not. "
+            f"Weights of evidence: {weights}. A search delivers {facts.mean_recall_tokens:.0f} tokens on average. "
+            f"Embedder: {facts.embedder}."
+        ),
+    )
+
+
+@contextmanager
+def _own(banks: Banks, caller: Caller) -> Iterator[Bank]:
+    """A bank of the caller's tenant; it finds a memory in any project of the tenant (DESIGN D9)."""
+    with banks.use(caller.tenant, banks.any_project(caller.tenant)) as bank:
+        yield bank
+
+
+def _check_project(memory_id: str, project: str, arguments: Arguments) -> None:
+    wanted = arguments.optional_text("project_id")
+    if wanted is not None and wanted != project:
+        raise MemoryNotFound(
+            f"no memory {memory_id[:80]!r} in project {wanted[:80]!r}",
+            hint="Leave project_id out to look in every project, or search for the memory.",
+        )
+
+
+VERBS: Mapping[str, Verb] = MappingProxyType(
+    {
+        SEARCH.name: search,
+        RECORD.name: record,
+        FEEDBACK.name: feedback,
+        OUTCOME.name: outcome,
+        GET.name: get,
+        DELETE.name: delete,
+        STATS.name: stats,
+    }
+)
+"""What runs for each tool, by its name."""

@@ -1,0 +1,100 @@
+"""Any command line at all: an answer or an error with a hint, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reasoningbank.surfaces.cli.group import COMMANDS, rbank
+
+STATUSES = {0, 1, 2, 3, 4, 5, 6}
+STARTS_SERVERS = {"serve", "demo"}
+WORDS = st.text(
+    st.characters(exclude_characters="\0/", exclude_categories=["Cs"]) | st.sampled_from("\udc80\udcff\u202e\u200b"),
+    max_size=30,
+)
+VALUES = WORDS | st.sampled_from(
+    ["", "-", "--", "-1", "0", "1e309", "nan", "success", "failure", "helpful", "failed", "active", "x" * 20_001]
+)
+NUMBERS = st.integers(-(2**70), 2**70).map(str) | st.floats().map(str)
+URLS = WORDS | st.sampled_from(
+    ["memory://a", "sqlite:///", "http://[::1", "postgresql://h/d", "file:x", ":", "memory:"]
+)
+
+
+def _parameters(name: str) -> list[click.Parameter]:
+    command = rbank.get_command(click.Context(rbank), name)
+    assert command is not None
+    return command.params
+
+
+@st.composite
+def command_lines(draw: st.DrawFn) -> list[str]:
+    """A command with options and arguments that fit it more or less."""
+    name = draw(st.sampled_from([name for name in COMMANDS if name not in STARTS_SERVERS]))
+    line: list[str] = []
+    if draw(st.integers(0, 9)) == 0:
+        line += [draw(st.sampled_from(["--tenant", "--project"])), draw(VALUES)]
+    line.append(name)
+    for parameter in _parameters(name):
+        wanted = parameter.required or draw(st.integers(0, 3)) == 0
+        if not wanted or parameter.name == "url":
+            continue
+        if isinstance(parameter, click.Argument):
+            line.append(draw(VALUES))
+        elif isinstance(parameter, click.Option):
+            line.append(parameter.opts[0])
+            if not parameter.is_flag:
+                line.append(draw(NUMBERS if parameter.type.name in {"integer", "float"} else VALUES))
+    if draw(st.integers(0, 9)) == 0:
+        line += ["--url", draw(URLS)]
+    if draw(st.integers(0, 9)) == 0:
+        line.append(draw(VALUES))
+    return line
+
+
+@pytest.fixture(scope="module")
+def directory() -> Iterator[Path]:
+    """A working directory and a home that the module's command lines may fill."""
+    before, here = os.environ.copy(), Path.cwd()
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in before:
+            if name.startswith("REASONINGBANK_"):
+                del os.environ[name]
+        os.environ["REASONINGBANK_HOME"] = str(Path(scratch) / "home")
+        os.chdir(scratch)
+        yield Path(scratch)
+        os.chdir(here)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.mark.promise("cli:fuzz")
+@settings(max_examples=150)
+@given(line=command_lines(), text=st.binary(max_size=200))
+def test_no_command_line_ends_in_a_traceback(directory: Path, line: list[str], text: bytes) -> None:
+    result = CliRunner().invoke(rbank, line, input=text)
+    assert directory
+    assert result.exception is None or isinstance(result.exception, SystemExit), (line, result.exception)
+    assert result.exit_code in STATUSES
+    if result.exit_code not in {0, 1}:
+        assert "hint" in result.stderr
+        assert result.stdout == ""
+
+
+@pytest.mark.promise("cli:fuzz")
+@settings(max_examples=150)
+@given(line=st.lists(VALUES | st.sampled_from(["--help", "--version", "--json", "--tenant", "--url"]), max_size=6))
+def test_no_list_of_words_ends_in_a_traceback(directory: Path, line: list[str]) -> None:
+    result = CliRunner().invoke(rbank, line)
+    assert directory
+    assert result.exception is None or isinstance(result.exception, SystemExit), (line, result.exception)
+    assert result.exit_code in STATUSES
