@@ -1,4 +1,4 @@
-"""Banks of any size for the benchmarks: real sentences out of the interpreter's own documentation, clustered vectors."""
+"""Banks of any size for the benchmarks: real sentences of the interpreter's own documentation, clustered vectors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import DENSE_LEGS, Filter
+from reasoningbank.domain.scope import Scope
 from reasoningbank.engine.analysis import analyse
 from reasoningbank.ports import Indexed, Store
+from reasoningbank.storage import open_storage
 
 DIMENSION = 384
 MODEL = "benchmark/384"
@@ -59,7 +62,7 @@ def vectors(count: int, seed: int) -> NDArray[numpy.float32]:
     return unit(centres()[random_numbers.integers(CLUSTERS, size=count)] + 0.08 * noise)
 
 
-def memories(count: int, *, described: bool) -> Iterator[tuple[Memory, Indexed]]:
+def memories(count: int, *, described: bool, project: str = "bench") -> Iterator[tuple[Memory, Indexed]]:
     """Memories with a title, three sentences of content and, where asked for, a description of one sentence."""
     choice = random.Random(3)
     pool = sentences()
@@ -68,7 +71,7 @@ def memories(count: int, *, described: bool) -> Iterator[tuple[Memory, Indexed]]
     for number in range(count):
         title, *body, description = choice.choices(pool, k=5)
         memory = Memory(
-            project="bench",
+            project=project,
             title=title[:200],
             description=description if described else "",
             content=f"{' '.join(body)} See case {number}.",
@@ -87,7 +90,7 @@ def memories(count: int, *, described: bool) -> Iterator[tuple[Memory, Indexed]]
 def fill(store: Store, count: int, *, described: bool) -> None:
     """Stores that many memories, a thousand in a transaction."""
     batch: list[tuple[Memory, Indexed]] = []
-    for entry in memories(count, described=described):
+    for entry in memories(count, described=described, project=store.scope.project):
         batch.append(entry)
         if len(batch) == 1_000:
             _store(store, batch)
@@ -111,3 +114,12 @@ def questions(count: int) -> list[str]:
         start = choice.randrange(max(1, len(words) - size))
         found.append(" ".join(words[start : start + size]))
     return found
+
+
+def filled(home: Path, size: int) -> Store:
+    """A store below ``home`` with that many memories, its sidecar written."""
+    store = open_storage(None, home=home).open(Scope(tenant="bench", project=f"memories-{size}"))
+    fill(store, size, described=True)
+    for leg in DENSE_LEGS:
+        store.nearest(leg, vectors(1, 9)[0], Filter(), 1)
+    return store

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import corpus
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-
-import corpus
 from ratios import compare
+
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.scope import Scope
 from reasoningbank.ports import Indexed

@@ -5,17 +5,16 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import corpus
 import numpy
 import pytest
 from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
-
-import corpus
-from conftest import SIZES, filled
 from ratios import compare
+
 from reasoningbank.domain.recall import Filter
 from reasoningbank.engine.recall import Question, recall
 from reasoningbank.ports import Store
@@ -23,6 +22,7 @@ from reasoningbank.ports import Store
 QUERIES = corpus.vectors(400, 99)
 TEXTS = corpus.questions(400)
 ROUNDS = 60
+SIZES = (1_000, 10_000, 100_000)
 HYBRID_LIMITS = {1_000: 15.0, 10_000: 15.0, 100_000: 50.0}
 
 
@@ -44,6 +44,16 @@ class GivenVectors:
     def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         """The next vectors."""
         return self.embed_queries(texts)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Store]]:
+    """One store per size, with descriptions."""
+    home = tmp_path_factory.mktemp("benchmark")
+    opened = {size: corpus.filled(home, size) for size in SIZES}
+    yield opened
+    for store in opened.values():
+        store.close()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -85,6 +95,7 @@ def test_hybrid_search_on_real_sentences(benchmark: BenchmarkFixture, stores: di
         return recall(stores[size], embedder, question, chance)
 
     benchmark.pedantic(hybrid, rounds=80, warmup_rounds=5)
+    assert benchmark.stats is not None
     median = benchmark.stats.stats.median * 1_000
     benchmark.extra_info.update(size=size, limit=HYBRID_LIMITS[size])
     print(f"\nhybrid {size}: p50 {median:.1f} ms (limit {HYBRID_LIMITS[size]:.0f} ms)")
@@ -92,10 +103,10 @@ def test_hybrid_search_on_real_sentences(benchmark: BenchmarkFixture, stores: di
 
 
 def test_memory_at_a_hundred_thousand(tmp_path: Path) -> None:
-    """Resident memory of a process that searches 100,000 memories with descriptions."""
-    filled(tmp_path, SIZES[-1]).close()
+    """Peak resident memory of a process that searches 100,000 memories with descriptions, mapped pages included."""
+    corpus.filled(tmp_path, SIZES[-1]).close()
     program = f"""
-import resource, sys
+import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 import random
@@ -108,7 +119,7 @@ store = open_storage(None, home=Path(sys.argv[1])).open(Scope(tenant="bench", pr
 for text in TEXTS[:20]:
     question = Question(text=text, condition=Filter(), limit=10, min_confidence=0.7, unproven=1)
     recall(store, GivenVectors(), question, random.Random(1))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) / 1024)
 """
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
     megabytes = float(done.stdout)

@@ -19,7 +19,17 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """The promises that each test names, by test, collected in a process of its own."""
     target = tmp_path_factory.mktemp("promises") / "kept.json"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", f"--promises-to={target}", str(TESTS)],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-q",
+            "-p",
+            "no:xdist",
+            f"--promises-to={target}",
+            str(TESTS),
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -23,8 +23,8 @@ CANARY = "canaryzebra"
 NAMES = (
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
     | st.sampled_from(
-        ["a", "A", "a ", "\u0430", "a\u0301", "\u00e1", "%", "_", "a%", "'", '"', "a'--", "../a", "..", "/", "a/b", "a\\b",
-         "a\x00", "\n", "con", "nul", "*", "a" * 1_000, "tenant", "a--b", "-", ".", "a.db"]
+        ["a", "A", "a ", "\u0430", "a\u0301", "\u00e1", "%", "_", "a%", "'", '"', "a'--", "../a", "..", "/", "a/b",
+         "a\\b",         "a\x00", "\n", "con", "nul", "*", "a" * 1_000, "tenant", "a--b", "-", ".", "a.db"]
     )
 ).filter(lambda name: bool(name.strip()))  # fmt: skip
 

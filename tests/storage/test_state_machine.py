@@ -168,7 +168,8 @@ class Lockstep(RuleBasedStateMachine):
 
     @rule(memory=memories(), derived=derived, model=st.sampled_from(("lattice/4", "other/4")), width=st.integers(3, 5))
     def offer_other_vectors(self, memory: Memory, derived: Indexed, model: str, width: int) -> None:
-        if self.model.model_id is None or (model, width) == ("lattice/4", 4):
+        stored = self.model.nearest(DENSE_LEGS[0], vector(1, 0, 0, 0), EVERYTHING, 1)
+        if not stored or (model, width) == ("lattice/4", 4):
             return
         offered = replace(derived, model_id=model, vectors=dict.fromkeys(DENSE_LEGS, vector(*[1.0] * width)))
         if memory.id in self.known():
@@ -367,18 +368,20 @@ def _same_matches(found: LexicalMatches, expected: LexicalMatches, everything: L
 
 def _readable(store: Store) -> dict[str, object]:
     stored = list(store.page(EVERYTHING, limit=0, offset=0))
+    held = [memory.id for memory in stored]
+    names = [*held, *[name for name in NAMES if name not in held][:1]]
     aim = vector(0.5, 0.5, -0.5, 0.5)
-    vectors = [(leg, name, store.vector(leg, name)) for leg in DENSE_LEGS for name in NAMES]
+    vectors = [(leg, name, store.vector(leg, name)) for leg in DENSE_LEGS for name in names]
     return {
         "memories": stored,
         "tags": [memory.tags for memory in stored],
         "many": dict(store.many(NAMES)),
         "same text": [list(store.same_text(memory.fingerprint)) for memory in stored],
-        "signals": [list(store.signals(name)) for name in NAMES],
-        "recent": [list(store.signals(name, since=START)) for name in NAMES],
-        "aggregates": [store.aggregate(name) for name in NAMES],
-        "revisions": [list(store.revisions(name)) for name in NAMES],
-        "links": [list(store.links(name)) for name in NAMES],
+        "signals": [list(store.signals(name)) for name in names],
+        "recent": [list(store.signals(name, since=START)) for name in names],
+        "aggregates": [store.aggregate(name) for name in names],
+        "revisions": [list(store.revisions(name)) for name in names],
+        "links": [list(store.links(name)) for name in names],
         "similarities": [dict(store.similarities(leg, aim, NAMES)) for leg in DENSE_LEGS],
         "vectors": [(leg, name, None if found is None else found.tolist()) for leg, name, found in vectors],
         "weights": (store.weights(), list(store.weight_history())),

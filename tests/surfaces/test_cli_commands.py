@@ -262,7 +262,7 @@ def test_the_tenant_is_the_option_then_the_setting_then_the_local_user(
 def test_scope_options_stand_before_or_after_the_command(run: Run, tmp_path: Path) -> None:
     before = done(run("stats", "--json"))
     after = done(
-        run("stats", "--json", "--tenant", "other", "--project", "elsewhere", "--url", f"sqlite://{tmp_path}/b.db")
+        run("stats", "--json", "--tenant", "other", "--project", "elsewhere", "--url", f"sqlite:///{tmp_path}/b.db")
     )
     assert (before["tenant"], before["project"]) == ("acme", "shop")
     assert (after["tenant"], after["project"]) == ("other", "elsewhere")
@@ -319,6 +319,19 @@ def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, 
     assert answer["healthy"] is False
     assert answer["problems"]
     assert answer["facts"]["home"] == str(home)
+
+
+@pytest.mark.promise("cli:reembed")
+def test_doctor_finds_and_heals_a_change_of_embedder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(*RECORD)
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "minilm")
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert "rbank doctor --reembed" in result.stdout
+    failed(run("search", "a call fails now and then, retry it", "--json"), 6, "model_mismatch")
+    healed = done(run("doctor", "--reembed", "--json"))
+    assert (healed["healthy"], healed["reembedded"]) == (True, 1)
+    assert done(run("search", "a call fails now and then, retry it", "--json"))["count"] == 1
 
 
 @pytest.mark.promise("cli:help")

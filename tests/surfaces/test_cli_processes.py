@@ -88,7 +88,7 @@ def test_a_memory_lives_through_processes(home: Path) -> None:
 @pytest.mark.promise("cli:nothing-found")
 def test_an_unrelated_query_finds_nothing_and_ends_with_zero(home: Path) -> None:
     rbank(home, "record", "--title", "Retry flaky calls", "--content", "Back off, then retry.", "--outcome", "success")
-    done = rbank(home, "search", "which sofa colour suits a waiting room")
+    done = rbank(home, "search", "choose a sofa for the waiting room")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Nothing relevant is known" in done.stdout
 

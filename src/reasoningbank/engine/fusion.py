@@ -1,71 +1,181 @@
-"""Fusion of the three legs and the relevance floor (DESIGN D13). First version: constants are being measured."""
+"""Fusion of the three legs and the relevance floor (DESIGN D13, docs/decisions/0004).
+
+The three legs have scales of their own, so each is first brought to one that means the same in every bank:
+
+* ``x``, the dense evidence: ``(cosine - background) / (1 - background)``, the larger of the content's and the
+  description's. The background is what two unrelated texts have in that vector space (:class:`Calibration`).
+* ``e``, the lexical evidence in nats: BM25 times ``known' / known``, where ``known`` sums FTS5's idf over the query's terms
+  that the bank holds and ``known'`` sums ``log(1 + (N + 20) / (n + 0.5))``. In a bank of thousands the factor is near 1;
+  in a bank of three, where FTS5's idf is zero or worse, it keeps a word from being worth nothing.
+* ``u``, the coverage: ``min(e, known') / all'``, the share of the query's rare-term mass that the memory covers; ``all'``
+  counts the terms too that no memory holds.
+
+**Order.** ``x + weight * l ** 1.5`` with ``l = (e - e50) / (e1 - e50)``, at least 0: how far the memory stands out from the
+lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the query's:
+``SCALE * coverage(best) ** COVERAGE * ((e1 - e10) / 7.4) ** MARGIN * (1 - x10) ** ROOM``, at most 4. So the words count when
+the best hit covers the query's rare words, stands out from the tenth, and the dense leg has not found ten close matches
+already.
+
+**Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories: the more
+memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that one of few memories
+that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its only mention.
+A memory is shown at least as relevant as those that it outranks.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
 from reasoningbank.ports import LexicalMatches
 
+FLOOR = 0.35
+"""The least relevance of a memory that is shown."""
+
+_SCALE, _COVERAGE, _MARGIN, _ROOM = 1.8, 1.0, 1.0, 1.0
+_SHARPNESS = 1.5
+_MOST = 4.0
+_MARGIN_UNIT = math.exp(2)
+_COSINE, _TERMS, _MEMORIES, _INTERCEPT = 19.0, 5.7, -0.87, -4.25
+_EXACT, _EXACT_SLOPE = 0.6, 20.0
+_FEW, _FEW_SHARE = 5, 0.02
+_PRIOR_MEMORIES = 20
+_LEAST_IDF = 1e-6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What the cosines of one model family mean."""
+    """What the cosines of one family of embedding models mean.
 
-    floor: float
-    slope: float
+    Attributes:
+        family: Part of the model ids that it holds for, lower case.
+        background: The cosine of texts that have nothing to do with each other.
+    """
+
+    family: str
+    background: float
 
 
-MINILM = Calibration(floor=0.32, slope=12.0)
+CALIBRATIONS = (
+    Calibration(family="granite", background=0.5),
+    Calibration(family="minilm", background=0.0),
+)
+"""The families that were measured."""
+UNKNOWN = Calibration(family="", background=0.0)
+"""For any other model: a background of zero lets too much through rather than hiding what is relevant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fused:
-    """One memory that passed the floor: relevance from 0 to 1, and where it stood in every leg that found it."""
+    """One memory above the floor: relevance from 0 to 1, and rank and score in every leg that knows it."""
 
     id: str
     relevance: float
     legs: Mapping[str, Leg]
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The lexical leg on the scale of the module's docstring."""
+
+    evidence: Mapping[str, float]
+    coverage: Mapping[str, float]
+    ordered: Sequence[float]
+    terms: int
+    memories: int
+
+    def at(self, rank: int) -> float:
+        """The evidence of the hit at a rank from 1; zero when there are fewer."""
+        return self.ordered[rank - 1] if len(self.ordered) >= rank else 0.0
+
+
+def calibration_of(model_id: str) -> Calibration:
+    """The calibration of the model's family; :data:`UNKNOWN` for models that were not measured."""
+    name = model_id.casefold()
+    return next((known for known in CALIBRATIONS if known.family in name), UNKNOWN)
+
+
 def fuse(
     content: Mapping[str, float], description: Mapping[str, float], lexical: LexicalMatches, *, model_id: str
 ) -> tuple[Fused, ...]:
-    """The candidates above the relevance floor, best first."""
-    calibration = calibration_for(model_id)
-    words = {hit.id: hit.score for hit in lexical.hits}
-    scores = sorted(words.values(), reverse=True)
-    best = scores[0] if scores else 0.0
-    contrast = (1 - _at(scores, 10) / best) * (1 - _at(scores, 50) / best) if best > 0 else 0.0
-    legs = {CONTENT_LEG: _ranked(content), DESCRIPTION_LEG: _ranked(description), LEXICAL_LEG: _ranked(words)}
-    fused = []
-    for one in sorted({*content, *description, *words}):
-        cosine = max(content.get(one, -1.0), description.get(one, -1.0))
-        word = words.get(one, 0.0) / best if best > 0 else 0.0
-        score = cosine + 0.5 * contrast * word * min(1.0, 0.3 + 0.7 * _coverage(lexical, best))
-        if score >= calibration.floor:
-            relevance = 1 / (1 + math.exp(-calibration.slope * (score - calibration.floor - 0.15)))
-            fused.append(
-                Fused(id=one, relevance=relevance, legs={name: leg[one] for name, leg in legs.items() if one in leg})
-            )
-    return tuple(sorted(fused, key=lambda item: (-item.relevance, item.id)))
+    """The candidates above the relevance floor, best first; of equals the smaller id comes first.
+
+    Args:
+        content: Cosine of every candidate with the query in the leg of title and content.
+        description: The same for the description, of those candidates that have one.
+        lexical: The lexical leg; its terms and number of memories say what a match is worth.
+        model_id: The vector space of the cosines.
+    """
+    background = calibration_of(model_id).background
+    words = _words(lexical)
+    candidates = sorted({*content, *description, *words.evidence})
+    nearness = {
+        one: (max(content.get(one, -1.0), description.get(one, -1.0)) - background) / (1.0 - background)
+        for one in candidates
+    }
+    weight = _weight(words, nearness)
+    span = max(words.at(1) - words.at(50), 0.05 * words.at(1), _LEAST_IDF)
+    scores = {
+        one: nearness[one] + weight * max(0.0, (words.evidence.get(one, 0.0) - words.at(50)) / span) ** _SHARPNESS
+        for one in candidates
+    }
+    legs = {CONTENT_LEG: _ranked(content), DESCRIPTION_LEG: _ranked(description)}
+    legs[LEXICAL_LEG] = _ranked({hit.id: hit.score for hit in lexical.hits})
+    fused: list[Fused] = []
+    shown = 0.0
+    for one in sorted(candidates, key=lambda one: (scores[one], _Descending(one))):
+        relevance = _relevance(nearness[one], words.coverage.get(one, 0.0), words)
+        if relevance >= FLOOR:
+            shown = max(shown, relevance)
+            fused.append(Fused(id=one, relevance=shown, legs={name: leg[one] for name, leg in legs.items() if one in leg}))
+    return tuple(reversed(fused))
 
 
-def calibration_for(model_id: str) -> Calibration:
-    """The constants of a model family."""
-    del model_id
-    return MINILM
+class _Descending(str):
+    """A string that sorts the other way round."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: str) -> bool:
+        return str.__gt__(self, other)
 
 
-def _coverage(lexical: LexicalMatches, best: float) -> float:
-    total = sum(math.log(1 + (lexical.documents + 0.5) / (term.documents + 0.5)) for term in lexical.terms)
-    return min(1.0, best / total) if total > 0 else 0.0
+def _words(lexical: LexicalMatches) -> _Words:
+    present = [term.documents for term in lexical.terms if term.documents > 0]
+    known = sum(max(_LEAST_IDF, math.log((lexical.documents - n + 0.5) / (n + 0.5))) for n in present if n <= lexical.documents)
+    smoothed = sum(_idf(n, lexical.documents) for n in present)
+    everything = sum(_idf(term.documents, lexical.documents) for term in lexical.terms)
+    if known <= 0.0 or not lexical.hits:
+        return _Words({}, {}, (), len(lexical.terms), lexical.documents)
+    evidence = {hit.id: hit.score * smoothed / known for hit in lexical.hits}
+    coverage = {one: min(value, smoothed) / everything for one, value in evidence.items()}
+    return _Words(evidence, coverage, sorted(evidence.values(), reverse=True), len(lexical.terms), lexical.documents)
 
 
-def _at(scores: list[float], rank: int) -> float:
-    return scores[rank - 1] if len(scores) >= rank else 0.0
+def _idf(documents: int, memories: int) -> float:
+    return math.log(1.0 + (memories + _PRIOR_MEMORIES) / (documents + 0.5))
+
+
+def _weight(words: _Words, nearness: Mapping[str, float]) -> float:
+    """How much the best lexical hit of this query is worth on the scale of the dense evidence."""
+    if not words.coverage:
+        return 0.0
+    near = sorted(nearness.values(), reverse=True)
+    room = min(1.0, max(0.0, 1.0 - near[min(10, len(near)) - 1]))
+    margin = max(0.0, words.at(1) - words.at(10)) / _MARGIN_UNIT
+    return min(_MOST, _SCALE * max(words.coverage.values()) ** _COVERAGE * margin**_MARGIN * room**_ROOM)
+
+
+def _relevance(nearness: float, coverage: float, words: _Words) -> float:
+    evidence = _COSINE * nearness + _TERMS * coverage * math.log1p(words.terms)
+    evidence += _MEMORIES * math.log(max(1, words.memories)) + _INTERCEPT
+    if coverage >= _EXACT:
+        as_good = sum(other >= coverage - 0.1 for other in words.coverage.values())
+        if as_good <= max(_FEW, _FEW_SHARE * words.memories):
+            evidence = max(evidence, _EXACT_SLOPE * (coverage - _EXACT))
+    return 1.0 / (1.0 + math.exp(-min(max(evidence, -40.0), 40.0)))
 
 
 def _ranked(scores: Mapping[str, float]) -> dict[str, Leg]:

@@ -15,7 +15,7 @@ from reasoningbank.ports import Embedder, LexicalMatches, Store, Vector
 
 CANDIDATES = 100
 """How many memories each leg brings before fusion."""
-_BATCH = 50
+_SPARE = 10
 _LEAST = 1e-6
 UNPROVEN_POOL = 10
 """How many of the most relevant unproven memories take part in the draw."""
@@ -61,7 +61,12 @@ def recall(
         shown = {hit.memory.fingerprint for hit in proven}
         pool = [hit for hit in search.hits(below, UNPROVEN_POOL) if hit.memory.fingerprint not in shown]
         unproven = draw(pool, question.unproven, chance)
-    return tuple(proven), tuple(unproven)
+    return tuple(map(_revealed, proven)), tuple(map(_revealed, unproven))
+
+
+def _revealed(hit: Hit) -> Hit:
+    """The hit as it may leave: its texts checked for secrets once more."""
+    return replace(hit, memory=reveal(hit.memory))
 
 
 def draw(pool: Sequence[Hit], count: int, chance: random.Random) -> list[Hit]:
@@ -112,12 +117,13 @@ class _Search:
     def _collapsed(self, fused: Sequence[Fused], limit: int) -> list[Hit]:
         """The first hits whose texts differ by more than case, space and punctuation; the rest are named in them."""
         hits: dict[bytes, Hit] = {}
-        for start in range(0, len(fused), _BATCH):
-            batch = fused[start : start + _BATCH]
+        size = limit + _SPARE
+        for start in range(0, len(fused), size):
+            batch = fused[start : start + size]
             memories = self._store.many([one.id for one in batch])
             for one in batch:
                 if one.id in memories:
-                    _collapse(hits, Hit(memory=reveal(memories[one.id]), relevance=one.relevance, legs=one.legs))
+                    _collapse(hits, Hit(memory=memories[one.id], relevance=one.relevance, legs=one.legs))
             if len(hits) >= limit:
                 break
         return list(hits.values())[:limit]

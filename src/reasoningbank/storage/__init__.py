@@ -8,13 +8,15 @@ from urllib.parse import unquote, urlsplit
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.ports import Storage
 
+SQLITE = "sqlite:///"
+
 
 def open_storage(url: str | None, *, home: Path) -> Storage:
     """The place where banks live.
 
     Args:
-        url: ``None`` for the embedded default below ``home``; ``sqlite:///PATH`` for a file or directory;
-            ``memory://`` for banks that end with the process.
+        url: ``None`` for the embedded default below ``home``; ``sqlite:///PATH`` for a file or directory (as usual, an
+            absolute path makes four slashes, a relative one three); ``memory://`` for banks that end with the process.
         home: The data directory of the embedded default.
 
     Raises:
@@ -30,10 +32,11 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
         raise ConfigurationError(
             f"{url!r} is no URL: {error}", hint="Use sqlite:///PATH, memory:// or no URL for the embedded default."
         ) from error
-    if parts.scheme == "sqlite" and not parts.netloc and parts.path not in {"", "/"}:
+    path = unquote(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else ""
+    if path:
         from reasoningbank.storage.location import SqliteStorage
 
-        return SqliteStorage(Path(unquote(parts.path)))
+        return SqliteStorage(Path(path))
     if parts.scheme == "memory":
         from reasoningbank.storage.memory import shared_storage
 

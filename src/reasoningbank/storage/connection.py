@@ -90,10 +90,11 @@ def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     """
     _make_private_file(path)
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
-    connection = apsw.Connection(str(path.parent.resolve() / path.name), flags=flags, vfs=vfs or checksum_vfs())
+    chosen = vfs or checksum_vfs()
+    connection = apsw.Connection(str(path.parent.resolve() / path.name), flags=flags, vfs=chosen)
     try:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
-        if page_checksums() and path.stat().st_size == 0:
+        if chosen == CHECKSUM_VFS and path.stat().st_size == 0:
             connection.reserve_bytes("main", RESERVED_BYTES)
         connection.execute(_PRAGMAS).fetchall()
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

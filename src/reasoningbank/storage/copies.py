@@ -26,30 +26,39 @@ def copy(connection: apsw.Connection, target: Path) -> None:
     Raises:
         StoreUnavailable: When the target's directory does not exist or cannot be written, or is the bank itself.
     """
-    if not target.parent.is_dir():
-        raise StoreUnavailable(f"the directory {target.parent} does not exist", hint="Create it, then back up again.")
-    if target.exists() and target.samefile(connection.filename):
-        raise StoreUnavailable(f"{target} is the bank itself", hint="Name another file for the backup.")
+    with translated(target):
+        if not target.parent.is_dir():
+            raise StoreUnavailable(
+                f"the directory {target.parent} does not exist", hint="Create it, then back up again."
+            )
+        if target.exists() and target.samefile(connection.filename):
+            raise StoreUnavailable(f"{target} is the bank itself", hint="Name another file for the backup.")
     with _beside(target, "partial") as partial:
         with closing(apsw.Connection(str(partial), vfs=connection.open_vfs)) as copied:
             _pour(connection, copied)
             copied.pragma("journal_mode", "delete")
         partial.replace(target)
-    sync_directory(target.parent)
+        sync_directory(target.parent)
 
 
-def restore(scope: Scope, source: Path, target: Path) -> None:
+def restore(scope: Scope, source: Path, target: Path) -> int:
     """Gives the bank at the target the content of a backup; called under the bank's lock.
+
+    Returns:
+        The number of the bank's latest change.
 
     The content is replaced in one transaction, so that every process that has the bank open goes on with the restored
     one. A bank that is too damaged for that is renamed aside and replaced by a new file.
 
     Raises:
+        StoreUnavailable: When there is no backup.
         StoreCorrupt: When the backup is damaged; the bank stays as it is.
         StoreTooNew: When a newer version has written the backup.
         ScopeViolation: When it is a backup of another scope.
     """
     with translated(source):
+        if not source.is_file():
+            raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
         _verify(scope, source)
     kept = _kept_name(target)
     with translated(target), _beside(target, "restoring") as prepared:
@@ -57,10 +66,11 @@ def restore(scope: Scope, source: Path, target: Path) -> None:
             _pour(backup, copied)
             copied.pragma("journal_mode", "delete")
         if target.exists() and target.stat().st_size and _is_whole(target):
-            _pour_over(prepared, target, kept)
+            change = _pour_over(prepared, target, kept)
         else:
-            _replace(prepared, target, kept)
+            change = _replace(prepared, target, kept)
     shutil.rmtree(target.with_name(target.name + ".vectors"), ignore_errors=True)
+    return change
 
 
 def sync_directory(directory: Path) -> None:
@@ -125,21 +135,22 @@ def _kept_name(target: Path) -> Path:
     return target.with_name(f"{target.name}.before-restore-{stamp}")
 
 
-def _pour_over(prepared: Path, target: Path, kept: Path) -> None:
+def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
     """Keeps a copy of the living bank, then replaces its content in one transaction."""
     with closing(open_connection(target)) as bank:
         copy(bank, kept)
         change = cast(int, bank.execute("SELECT value FROM counters WHERE name = 'change'").get)
-        _renew(prepared, change)
+        renewed = _renew(prepared, change)
         with closing(_reading(prepared)) as content:
             _pour(content, bank)
         bank.pragma("journal_mode", "wal")
         bank.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    return renewed
 
 
-def _replace(prepared: Path, target: Path, kept: Path) -> None:
+def _replace(prepared: Path, target: Path, kept: Path) -> int:
     """Puts a new file in the place of one that is missing or too damaged, which is kept as it lies."""
-    _renew(prepared, 0)
+    renewed = _renew(prepared, 0)
     if target.exists() and target.stat().st_size:
         log = target.with_name(target.name + "-wal")
         if log.exists():
@@ -151,13 +162,19 @@ def _replace(prepared: Path, target: Path, kept: Path) -> None:
     sync_directory(target.parent)
     with closing(open_connection(target)) as bank:
         bank.pragma("journal_mode", "wal")
+    return renewed
 
 
-def _renew(prepared: Path, change: int) -> None:
-    """Makes the restored content a bank of its own, so that nothing derived from the old one is taken for its own."""
+def _renew(prepared: Path, change: int) -> int:
+    """Makes the restored content a bank of its own, so that nothing derived from the old one is taken for its own.
+
+    Returns:
+        The number of its latest change, which is greater than the given one.
+    """
     with closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as content:
         migrate(content)
         with content:
             content.execute("UPDATE meta SET value = ? WHERE name = 'bank'", (str(uuid.uuid4()),))
             content.execute("DELETE FROM meta WHERE name LIKE 'sidecar %'")
             content.execute("UPDATE counters SET value = max(value, ?) + 1 WHERE name = 'change'", (change,))
+        return cast(int, content.execute("SELECT value FROM counters WHERE name = 'change'").get)

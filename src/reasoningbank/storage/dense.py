@@ -54,7 +54,11 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """What the bank says of itself in one consistent read."""
+    """What the bank says of itself in one consistent read.
+
+    Attributes:
+        bank: The bank's identifier, and how often all its vectors were made anew.
+    """
 
     bank: str
     change: int
@@ -283,7 +287,8 @@ def remove_vectors(directory: Path) -> None:
 def _read_state(read: Reader) -> _State:
     values = dict(cast("Sequence[tuple[str, str]]", read(STATE_SQL)))
     model = (values["model_id"], int(values["dimension"])) if "model_id" in values else None
-    return _State(bank=values["bank"], change=int(values["change"]), model=model, tokens=values)
+    bank = f"{values['bank']} {values.get('space', '')}"
+    return _State(bank=bank, change=int(values["change"]), model=model, tokens=values)
 
 
 def _question(vector: Vector) -> Vector:

@@ -32,7 +32,10 @@ class SqliteStorage:
     """
 
     def __init__(self, path: Path, *, vfs: str | None = None) -> None:
-        self._path = path.expanduser().absolute()
+        try:
+            self._path = path.expanduser().absolute()
+        except RuntimeError as error:
+            raise StoreUnavailable(f"{path} names a home directory that does not exist") from error
         self._vfs = vfs
         self._single = self._path.suffix in FILE_SUFFIXES and not self._path.is_dir()
 
@@ -74,15 +77,12 @@ class SqliteStorage:
             StoreTooNew: When a newer version has written the backup.
             ScopeViolation: When the backup is of another scope.
         """
-        if not source.is_file():
-            raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
         target = self.file_of(scope)
         _make_private(target.parent, ours=not self._single)
         lock = BankLock(target.with_name(target.name + ".lock"))
         try:
             with lock.held():
-                copies.restore(scope, source, target)
-                lock.mark()
+                lock.mark(copies.restore(scope, source, target))
         finally:
             lock.close()
 

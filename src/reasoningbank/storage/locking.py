@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,15 +110,23 @@ class BankLock:
         finally:
             self._leave_threads()
 
-    def mark(self) -> None:
-        """Notes in the lock file, which the caller holds, that the bank was made."""
-        descriptor = self._own()
-        if not os.fstat(descriptor).st_size:
-            os.pwrite(descriptor, b"made\n", 0)
+    def mark(self, change: int) -> None:
+        """Notes the bank's latest acknowledged change; the caller holds the lock.
 
-    def marked(self) -> bool:
-        """Whether the bank was made before."""
-        return os.fstat(self._own()).st_size > 0
+        The note is not forced to the disk: after a power cut it may be missing or old, but never ahead of the bank.
+        """
+        raw = b"%020d" % change
+        descriptor = self._own()
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, raw + b" %08x\n" % zlib.crc32(raw))
+
+    def marked(self) -> int | None:
+        """The latest change that was noted, 0 when the note is damaged, None when the bank was never made."""
+        descriptor = self._own()
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        note = os.read(descriptor, 64)
+        whole = note[20:29] == b" %08x" % zlib.crc32(note[:20])
+        return (int(note[:20]) if whole else 0) if note else None
 
     def close(self) -> None:
         """Closes the lock file, unless it is held at this moment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import hashlib
 import json
@@ -40,7 +41,8 @@ def write_backup(scope: Scope, contents: Contents, target: Path) -> None:
             file.write(envelope)
         partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
         if error.errno in _NO_SPACE:
             raise StoreFull(f"no space is left to write {target}") from error
         raise StoreUnavailable(f"{target} cannot be written: {error.strerror}") from error
@@ -54,9 +56,9 @@ def read_backup(scope: Scope, source: Path) -> Contents:
         StoreCorrupt: When it is not what ``write_backup`` wrote.
         ScopeViolation: When it is of another scope.
     """
-    if not source.is_file():
-        raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
     try:
+        if not source.is_file():
+            raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
         envelope = json.loads(source.read_text(encoding="utf-8"))
         if envelope["format"] != FORMAT or envelope["sha256"] != _digest(envelope["bank"]):
             raise StoreCorrupt(f"{source.name} does not hold what was written to it")

@@ -157,7 +157,7 @@ class MemoryTransaction(MemoryReads):
         _check_text(text for item in memory.provenance.items() for text in item)
         if indexed is None:
             return
-        space = contents.model
+        space = contents.model if any(contents.vectors.values()) else None
         for leg, vector in indexed.vectors.items():
             if leg not in DENSE_LEGS:
                 raise InvalidInput(f"there is no dense leg {leg[:80]!r}")
@@ -174,6 +174,8 @@ class MemoryTransaction(MemoryReads):
     def _index(self, memory_id: str, indexed: Indexed) -> None:
         contents = self.contents
         contents.words[memory_id] = tuple(indexed.text.lower().split())
+        if indexed.vectors and not any(contents.vectors.values()):
+            contents.model = None
         for vectors in contents.vectors.values():
             vectors.pop(memory_id, None)
         for leg, vector in indexed.vectors.items():

@@ -59,7 +59,7 @@ class BankFile:
     def prepare_locked(self) -> ConnectionSource:
         """The same for a caller that holds the lock."""
         with translated(self.path):
-            if self.path.exists() and not self._size() and self.lock.marked():
+            if self.path.exists() and not self._size() and self.lock.marked() is not None:
                 raise StoreCorrupt(f"{self.path.name} was emptied by something else", hint=_EMPTIED)
             source = self._connected()
             try:
@@ -67,7 +67,8 @@ class BankFile:
             except BaseException:
                 source.connection.close()
                 raise
-            self.lock.mark()
+            if not self.lock.marked():
+                self.lock.mark(_change(source))
             return source
 
     def connect(self) -> ConnectionSource:
@@ -107,12 +108,17 @@ class BankFile:
         try:
             if int(str(source.connection.pragma("user_version"))) < len(MIGRATIONS):
                 return False
+            acknowledged = self.lock.marked() or 0
             rows = source.run("SELECT name, value FROM meta WHERE name IN ('tenant', 'project')")
             owner = {cast(str, name): cast(str, value) for name, value in rows}
             if not owner:
                 return False
             if owner != {"tenant": self.scope.tenant, "project": self.scope.project}:
                 raise ScopeViolation(f"{self.path.name} belongs to another tenant or project")
+            if (change := _change(source)) < acknowledged:
+                raise StoreCorrupt(
+                    f"{self.path.name} has lost its last {acknowledged - change} acknowledged changes", hint=_LOST
+                )
         except BaseException:
             source.connection.close()
             raise
@@ -131,4 +137,12 @@ class BankFile:
         lexical.prepare_vocabulary(source.connection)
 
 
+def _change(source: ConnectionSource) -> int:
+    return cast(int, source.run("SELECT value FROM counters WHERE name = 'change'")[0][0])
+
+
+_LOST = (
+    "Its write-ahead log was damaged, or an old copy was put in its place. Restore a backup with `rbank restore`; "
+    "to go on with what is left, remove its .lock file."
+)
 _EMPTIED = "Restore a backup with `rbank restore`; to start an empty bank, remove the file and its .lock file."

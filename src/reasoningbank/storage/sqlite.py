@@ -114,8 +114,15 @@ class SqliteStore(Reads):
             return generation.dense.vector(source.run, leg, lambda: next(iter(self._keys(source, [memory_id])), None))
 
     def check(self) -> StoreReport:
-        with self._file.lock.held(), self._borrowed() as (_, source), translated(self.path):
-            return upkeep.report(self.path, source, Reads(source))
+        self._check_open()
+        with self._file.lock.held():
+            # A connection of its own has nothing cached: it reads what lies on the disk.
+            source = self._file.connect()
+            try:
+                with translated(self.path):
+                    return upkeep.report(self.path, source, Reads(source))
+            finally:
+                source.connection.close()
 
     def backup(self, target: Path) -> None:
         with self._borrowed() as (_, source):
@@ -154,6 +161,8 @@ class SqliteStore(Reads):
                 raise
             finally:
                 writes.end()
+            if writes.change:
+                self._file.lock.mark(writes.change)
             self._unerased = self._unerased or bool(writes.deleted)
             self._tidy_up(source)
         if writes.deleted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
@@ -85,7 +86,7 @@ class Writes(Reads):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._change = 0
+        self.change = 0
         self._space: dict[str, str] | None = None
         self._broken: BankError | None = None
         self.deleted: list[int] = []
@@ -130,7 +131,8 @@ class Writes(Reads):
     def forget_vectors(self) -> None:
         with self._whole():
             self._source.run("DELETE FROM vectors")
-            self._source.run("DELETE FROM meta WHERE name IN ('model_id', 'dimension')")
+            self._source.run("DELETE FROM meta WHERE name IN ('model_id', 'dimension') OR name LIKE 'sidecar %'")
+            self._source.run("INSERT OR REPLACE INTO meta VALUES ('space', ?)", (uuid.uuid4().hex,))
             self._next_change()
         self._space = None
 
@@ -247,10 +249,10 @@ class Writes(Reads):
 
     def _next_change(self) -> int:
         """The number of this transaction in the bank's sequence of changes."""
-        if not self._change:
+        if not self.change:
             rows = self._source.run("UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value")
-            self._change = cast(int, rows[0][0])
-        return self._change
+            self.change = cast(int, rows[0][0])
+        return self.change
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -259,7 +261,7 @@ class Writes(Reads):
         try:
             yield
         except BaseException as error:
-            self._change, self._space = 0, None
+            self.change, self._space = 0, None
             try:
                 self._source.run("ROLLBACK TO one_write")
             except BankError as second:

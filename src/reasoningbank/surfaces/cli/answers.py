@@ -70,11 +70,12 @@ class RestoreAnswer(TypedDict):
 
 
 class DoctorAnswer(TypedDict):
-    """What a check of everything found."""
+    """What a check of everything found, and how many memories were embedded again before it."""
 
     healthy: bool
     facts: dict[str, str]
     problems: list[str]
+    reembedded: int
 
 
 def event_answer(event: Event) -> EventAnswer:
@@ -110,6 +111,8 @@ def import_answer(report: ImportReport) -> ImportAnswer:
     )
 
 
-def doctor_answer(health: Health) -> DoctorAnswer:
+def doctor_answer(health: Health, *, reembedded: int) -> DoctorAnswer:
     """The fields of a check."""
-    return DoctorAnswer(healthy=health.healthy, facts=dict(health.facts), problems=list(health.problems))
+    return DoctorAnswer(
+        healthy=health.healthy, facts=dict(health.facts), problems=list(health.problems), reembedded=reembedded
+    )

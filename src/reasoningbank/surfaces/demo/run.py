@@ -16,7 +16,7 @@ from reasoningbank.surfaces.demo.server import PROJECT, TENANT, Tools, served
 from reasoningbank.surfaces.demo.story import Lesson, Session, load_lessons, load_session
 
 TASK = "The weekly invoice sums fall on another date on the build server than on my computer"
-UNRELATED = "Which colour should the sofa in the waiting room have?"
+UNRELATED = "Choose a sofa for the waiting room"
 
 
 class Recorded(TypedDict):

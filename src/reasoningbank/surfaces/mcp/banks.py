@@ -57,6 +57,11 @@ class Banks:
         self._opening = threading.Lock()
         self._closed = False
 
+    def __len__(self) -> int:
+        """How many banks are open."""
+        with self._lock:
+            return len(self._kept)
+
     def project(self, named: str | None) -> str:
         """The project of a call: the one it names, the server's, or that of the working directory (DESIGN D9).
 
@@ -93,12 +98,17 @@ class Banks:
         try:
             return self.project(None)
         except EmptyProjectId:
-            from reasoningbank.storage import open_storage
+            existing = self.existing(tenant)
+            if not existing:
+                raise
+            return existing[0]
 
-            url = self._url if self._url is not None else self._settings.url or None
-            for scope in open_storage(url, home=self._settings.home).scopes(tenant):
-                return scope.project
-            raise
+    def existing(self, tenant: str) -> list[str]:
+        """The projects of a tenant that have a bank."""
+        from reasoningbank.storage import open_storage
+
+        url = self._url if self._url is not None else self._settings.url or None
+        return [scope.project for scope in open_storage(url, home=self._settings.home).scopes(tenant)]
 
     @contextmanager
     def use(self, tenant: str, project: str) -> Iterator[Bank]:

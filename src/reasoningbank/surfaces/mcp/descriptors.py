@@ -11,11 +11,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from reasoningbank.errors import ConfigurationError
+
 
 @contextmanager
 def private_descriptors() -> Iterator[tuple[int, int]]:
-    """Takes standard input and output for the protocol alone; gives them back at the end."""
-    source, sink = os.dup(0), os.dup(1)
+    """Takes standard input and output for the protocol alone; gives them back at the end.
+
+    Raises:
+        ConfigurationError: When the process was started without them.
+    """
+    try:
+        source, sink = os.dup(0), os.dup(1)
+    except OSError as error:
+        raise ConfigurationError(
+            "standard input or output is closed", hint="Let an MCP client start this command, or use --http."
+        ) from error
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
         elsewhere = os.dup(2)

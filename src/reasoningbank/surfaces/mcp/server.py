@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import mcp.types as types
 from anyio import CapacityLimiter, to_thread
+from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
@@ -21,6 +22,8 @@ Context: TypeAlias = ServerRequestContext[None, object]
 """What a handler is told about a request."""
 AT_ONCE = 8
 """How many calls run at the same time; the others wait their turn."""
+LISTED_MILLISECONDS = 3_600_000
+"""How long a client may keep the list of tools: it never changes while a server runs."""
 
 
 def build_server(
@@ -75,6 +78,7 @@ def build_server(
         description="Memory for agents: strategies and anti-patterns, believed as far as evidence goes.",
         instructions=INSTRUCTIONS,
         lifespan=lifespan,
+        cache_hints={"tools/list": CacheHint(ttl_ms=LISTED_MILLISECONDS, scope="public")},
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )

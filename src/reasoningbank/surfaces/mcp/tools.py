@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import BankError
+from reasoningbank.errors import BankError, EmptyProjectId
 from reasoningbank.surfaces.mcp.calls import Answer, Caller
 
 if TYPE_CHECKING:
@@ -29,10 +29,14 @@ class Tools:
             return failure(error)
 
     def warm(self, tenant: str) -> None:
-        """Opens the server's own bank and loads the embedder, so that the first search need not wait for it."""
+        """Opens the bank and loads the embedder, so that the first search need not wait; makes no bank of its own."""
         try:
-            with self._banks.use(tenant, self._banks.project(None)) as bank:
-                bank.embedder.embed_queries(["warm up"])
+            project = self._banks.any_project(tenant)
+            if project in self._banks.existing(tenant):
+                with self._banks.use(tenant, project) as bank:
+                    bank.embedder.embed_queries(["warm up"])
+        except EmptyProjectId:
+            return
         except BankError as error:
             _log.warning("not ready yet: %s %s", error, error.hint)
 

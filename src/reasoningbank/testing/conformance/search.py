@@ -206,6 +206,23 @@ class SearchConformance(Conformance):
             assert _model_of(store) is None
             assert list(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
 
+    @promise("storage:model")
+    def test_both_legs_of_the_first_memory_have_one_dimension(self) -> None:
+        """A refused first memory leaves no model; a bank that holds no vectors any more takes another model's."""
+        with self.fresh() as store:
+            with refuses(ModelMismatch), store.transaction() as transaction:
+                transaction.insert(lesson("m1"), indexed("", vector(*EAST), vector(1, 0, 0, 0, 0)))
+            assert _model_of(store) is None
+            fill(store, [lesson("m1")])
+            with store.transaction() as transaction:
+                transaction.delete("m1")
+                narrow = Indexed(text="", model_id="narrow/3", vectors={CONTENT_LEG: vector(1, 0, 0)})
+                transaction.insert(lesson("m2"), narrow)
+            assert _model_of(store) == "narrow/3"
+            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(1, 0, 0), EVERYTHING, 9)] == ["m2"]
+            with refuses(ModelMismatch), store.transaction() as transaction:
+                transaction.insert(lesson("m1"), indexed())
+
     @promise("storage:finite")
     def test_a_query_that_is_not_made_of_numbers_is_refused(self) -> None:
         """NaN and infinity would make every comparison meaningless."""

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import sys
 
+import click
+
 from reasoningbank.surfaces.cli.call import Call, bank_command
 from reasoningbank.surfaces.cli.group import COMMANDS
-from reasoningbank.surfaces.cli.output import print_json, print_note, print_text
+from reasoningbank.surfaces.cli.output import print_json, print_note, print_text, progress
 
 
 @bank_command("doctor", COMMANDS["doctor"])
-def command(call: Call) -> None:
+@click.option("--reembed", is_flag=True, help="First compute all vectors again with the embedder of today.")
+def command(call: Call, *, reembed: bool) -> None:
     """Prints facts and problems; exit status 1 when there is a problem."""
     from reasoningbank.surfaces.cli.answers import doctor_answer
     from reasoningbank.surfaces.cli.examination import examine
 
+    done = 0
+    if reembed:
+        with call.open_bank() as bank, progress("re-embedding") as bar:
+            done = bank.reembed(progress=bar.step)
     if sys.stderr.isatty():
         print_note("Reading the whole bank and trying the embedder ...")
-    answer = doctor_answer(examine(call))
+    answer = doctor_answer(examine(call), reembedded=done)
     if call.as_json:
         print_json({**answer})
     else:
         width = max(map(len, answer["facts"]))
         lines = [f"{name:<{width}}  {value}" for name, value in answer["facts"].items()]
+        if reembed:
+            lines.append(f"{done} memories re-embedded.")
         lines += [f"problem: {problem}" for problem in answer["problems"]]
-        lines.append("Everything is in order." if answer["healthy"] else f"{len(answer['problems'])} problems.")
-        print_text("\n".join(lines))
+        count = len(answer["problems"])
+        summary = "Everything is in order." if not count else f"{count} {'problem' if count == 1 else 'problems'}."
+        print_text("\n".join([*lines, summary]))
     if not answer["healthy"]:
         sys.exit(1)
