@@ -29,9 +29,10 @@ check: $(DEV_READY) ## format, lint, strict types, import contracts, tests
 
 bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks --benchmark-only -o addopts="-q -p no:cacheprovider" -s
+	$(BIN)/python benchmarks/bench_initialize.py
 
-torture: $(DEV_READY) ## the durability tests many times longer
-	$(BIN)/python -m pytest --torture --timeout 0 tests
+torture: $(DEV_READY) ## the durability and model tests many times longer
+	$(BIN)/python -m pytest --torture --timeout 0 tests/durability tests/storage
 
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
 	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.retrieval

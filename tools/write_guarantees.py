@@ -33,7 +33,8 @@ class Promise(Protocol):
 
 
 def load_promises(path: Path) -> tuple[Promise, ...]:
-    """The promises of a promises.py."""
+    """The promises of a promises.py; what it imports lies beside it."""
+    sys.path.insert(0, str(path.parent))
     return cast(tuple[Promise, ...], runpy.run_path(str(path))["PROMISES"])
 
 

@@ -19,8 +19,8 @@ from reasoningbank.storage.sqlite import SqliteStore
 
 CORRUPTIONS = 300
 TORTURE_CORRUPTIONS = 5_000
-OLD_OPERATIONS = 50
-NEW_OPERATIONS = 20
+OLD_OPERATIONS = 34
+NEW_OPERATIONS = 14
 PAGE = 4_096
 
 Damage = Callable[[bytearray, random.Random], None]

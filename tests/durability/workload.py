@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Literal
 
 import numpy
@@ -38,6 +39,7 @@ def word(memory_id: str, version: int) -> str:
     return f"w{zlib.crc32(f'{memory_id}/{version}'.encode()):08x}z"
 
 
+@cache
 def vector(memory_id: str, version: int, leg: str, dimension: int = DIMENSION) -> Vector:
     """The unit vector of one version in one leg."""
     seed = zlib.crc32(f"{memory_id}/{version}/{leg}".encode())
