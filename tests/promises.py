@@ -8,9 +8,11 @@ The guarantee table of the README is generated from this file.
 from __future__ import annotations
 
 from promised.bank import BANK
+from promised.cli import CLI
 from promised.contextd import CONTEXTD
 from promised.embedding import EMBEDDING
 from promised.hygiene import HYGIENE
+from promised.mcp import MCP
 from promised.promise import Promise
 from promised.storage import STORAGE
 
@@ -19,6 +21,8 @@ PROMISES: tuple[Promise, ...] = (
     *STORAGE,
     *EMBEDDING,
     *HYGIENE,
+    *MCP,
+    *CLI,
     *CONTEXTD,
 )
 

@@ -4,11 +4,12 @@ Both sides of the index go through here, so a memory and a query agree on what a
 
 * Compatibility forms are unified (NFKC), case is folded, accents are left to the index (``remove_diacritics 2``), marks
   that no longer belong to a letter (vowel signs of Indic scripts) are dropped rather than allowed to split a word.
-* An identifier gives its parts and itself: ``getUserName`` -> ``get user name getusername``, ``HTTPServer`` ->
+* An identifier gives its parts, then itself: ``getUserName`` -> ``get user name getusername``, ``HTTPServer`` ->
   ``http server httpserver``, ``pg_dump`` -> ``pg dump pgdump``, ``os.path.join`` -> ``os path join ospathjoin``,
-  ``self.retry_count`` -> ``self retry count retrycount selfretrycount``. So the plain words find it, and who writes it exactly finds it first, because the whole is rare.
-* Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) and Hangul, whose particles hang on the word, give
-  their characters and their overlapping pairs: a query of one character is found as well as a phrase.
+  ``self.retry_count`` -> ``self retry count retrycount selfretrycount``. So the plain words find it, and who writes it
+  exactly finds it first, because the whole is rare. Humps are told by ASCII capitals.
+* Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) and Hangul, whose particles hang on the word,
+  give their characters and their overlapping pairs: a query of one character is found as well as a phrase.
 
 Everything here is linear in the length of the text.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
 MAX_QUERY_TERMS = 64
 """A query is at most this many terms; the first ones count."""
@@ -36,31 +38,31 @@ _WORDS_WITHOUT_SPACES = (
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['\u2019](?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
 _CHUNK = re.compile(rf"\S{{1,{_PIECE}}}")
 _COMPOUND = re.compile(r"\w+(?:(?:[./\\\-]|::)\w+)*")
-_SEGMENT = re.compile(r"[^./\\\\:]+")
+_SEGMENT = re.compile(r"[^./\\:]+")
 _PART = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^A-Z]+|[A-Z]+")
 _CAMEL = re.compile(r"[^A-Z][A-Z]|[A-Z]{2}[a-z]")
 _SPACELESS = re.compile(rf"[{_WORDS_WITHOUT_SPACES}]+|[^{_WORDS_WITHOUT_SPACES}]+")
 _HAS_SPACELESS = re.compile(rf"[{_WORDS_WITHOUT_SPACES}]")
 
-STOP_WORDS = frozenset(
-    """
-    a about actually after again all almost already also although always am an and another any anybody anyone anything
-    are arent as at away be became because become been before being between both but by came can cannot cant come could
-    couldnt did didnt do does doesnt doing done dont down during each either else enough ever every everybody everyone
-    everything exactly for from further gave get gets getting give gives go goes going gone got had hadnt has hasnt have
-    havent having he her here hers herself hes hi hello him himself his how hows i id if ill im in into is isnt it its
-    itself ive just kind know let lets like likely look make makes many may maybe me mean might mine more most much must
-    my myself need needs neither never no nobody none nor not nothing now of off often on once one ones only onto or other
-    others our ours ourselves out over own per perhaps please possible quite rather really same see seem seems shall
-    she shes should shouldnt so some somebody someone something sometimes still such take tell than thank thanks that
-    thats the their theirs them themselves then there theres these they theyll theyre theyve thing things this those
-    though through thus to together too toward towards try trying under until up upon us use used uses using very via
-    want wants was wasnt way we well were werent weve what whatever whats when whenever where wheres whether which while
-    who whoever whom whos whose why will with within without wont would wouldnt yes yet you youd youll your youre yours
-    yourself youve
-    """.split()
+_FUNCTION_WORDS = (
+    "a about actually after again all almost already also although always am an and another any anybody anyone "
+    "anything are arent as at away be became because become been before being between both but by came can "
+    "cannot cant come could couldnt did didnt do does doesnt doing done dont down during each either else "
+    "enough ever every everybody everyone everything exactly for from further gave get gets getting give gives "
+    "go goes going gone got had hadnt has hasnt have havent having he her here hers herself hes hi hello him "
+    "himself his how hows i id if ill im in into is isnt it its itself ive just kind know let lets like likely "
+    "look make makes many may maybe me mean might mine more most much must my myself need needs neither never "
+    "no nobody none nor not nothing now of off often on once one ones only onto or other others our ours "
+    "ourselves out over own per perhaps please possible quite rather really same see seem seems shall she shes "
+    "should shouldnt so some somebody someone something sometimes still such take tell than thank thanks that "
+    "thats the their theirs them themselves then there theres these they theyll theyre theyve thing things "
+    "this those though through thus to together too toward towards try trying under until up upon us use used "
+    "uses using very via want wants was wasnt way we well were werent weve what whatever whats when whenever "
+    "where wheres whether which while who whoever whom whos whose why will with within without wont would "
+    "wouldnt yes yet you youd youll your youre yours yourself youve "
 )
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """English function words, question words and the filling of questions, as they leave the analysis."""
 
 
@@ -136,7 +138,7 @@ def _whole(words: list[str]) -> Iterator[str]:
 def _characters(run: str, *, pairs_only: bool) -> Iterator[str]:
     if not pairs_only or len(run) == 1:
         yield from run
-    for first, second in zip(run, run[1:], strict=False):
+    for first, second in pairwise(run):
         yield first + second
 
 

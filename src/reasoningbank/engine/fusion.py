@@ -1,24 +1,24 @@
 """Fusion of the three legs and the relevance floor (DESIGN D13, docs/decisions/0004).
 
-The three legs have scales of their own, so each is first brought to one that means the same in every bank:
+The legs have scales of their own, so each is first brought to one that means the same in every bank:
 
 * ``x``, the dense evidence: ``(cosine - background) / (1 - background)``, the larger of the content's and the
   description's. The background is what two unrelated texts have in that vector space (:class:`Calibration`).
-* ``e``, the lexical evidence in nats: BM25 times ``known' / known``, where ``known`` sums FTS5's idf over the query's terms
-  that the bank holds and ``known'`` sums ``log(1 + (N + 20) / (n + 0.5))``. In a bank of thousands the factor is near 1;
-  in a bank of three, where FTS5's idf is zero or worse, it keeps a word from being worth nothing.
-* ``u``, the coverage: ``min(e, known') / all'``, the share of the query's rare-term mass that the memory covers; ``all'``
-  counts the terms too that no memory holds.
+* ``e``, the lexical evidence in nats: BM25 times ``known' / known``. ``known`` sums FTS5's idf over the query's terms
+  that the bank holds, ``known'`` sums ``log(1 + (N + 20) / (n + 0.5))`` over them. In a bank of thousands the factor is
+  near 1; in a bank of three, where FTS5's idf is zero or worse, it keeps a word from being worth nothing.
+* ``u``, the coverage: ``min(e, known') / all'``, the share of the query's rare-term mass that the memory covers;
+  ``all'`` counts the terms too that no memory holds.
 
-**Order.** ``x + weight * l ** 1.5`` with ``l = (e - e50) / (e1 - e50)``, at least 0: how far the memory stands out from the
-lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the query's:
-``SCALE * coverage(best) ** COVERAGE * ((e1 - e10) / 7.4) ** MARGIN * (1 - x10) ** ROOM``, at most 4. So the words count when
-the best hit covers the query's rare words, stands out from the tenth, and the dense leg has not found ten close matches
-already.
+**Order.** ``x + weight * l ** 1.5`` with ``l = (e - e50) / (e1 - e50)``, at least 0: how far the memory stands out from
+the lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the query's, at most 4:
+``0.9 * u1 * (e1 - e10) / 7.4 * (1 - x10) * exp(2 i)``. So words count when the best hit covers the query's rare words
+(``u1``), when it stands out from the tenth, when the dense leg has not found ten close matches already (``x10``), and
+when the query names things: ``i`` is the share of its rare-term mass in identifiers.
 
-**Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories: the more
-memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that one of few memories
-that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its only mention.
+**Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories: the
+more memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that one of few
+memories that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its only mention.
 A memory is shown at least as relevant as those that it outranks.
 """
 
@@ -31,15 +31,13 @@ from dataclasses import dataclass
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
 from reasoningbank.ports import LexicalMatches
 
-FLOOR = 0.35
+FLOOR = 0.2
 """The least relevance of a memory that is shown."""
 
-_SCALE, _COVERAGE, _MARGIN, _ROOM = 1.8, 1.0, 1.0, 1.0
-_SHARPNESS = 1.5
-_MOST = 4.0
-_MARGIN_UNIT = math.exp(2)
+_SCALE, _MARGIN_UNIT, _IDENTIFIERS, _MOST, _SHARPNESS = 0.9, 7.4, 2.0, 4.0, 1.5
+_TENTH, _BACKGROUND = 10, 50
 _COSINE, _TERMS, _MEMORIES, _INTERCEPT = 19.0, 5.7, -0.87, -4.25
-_EXACT, _EXACT_SLOPE = 0.6, 20.0
+_EXACT, _EXACT_SLOPE, _EXACT_TIE = 0.6, 20.0, 0.1
 _FEW, _FEW_SHARE = 5, 0.02
 _PRIOR_MEMORIES = 20
 _LEAST_IDF = 1e-6
@@ -85,6 +83,7 @@ class _Words:
     ordered: Sequence[float]
     terms: int
     memories: int
+    identifiers: float
 
     def at(self, rank: int) -> float:
         """The evidence of the hit at a rank from 1; zero when there are fewer."""
@@ -110,48 +109,58 @@ def fuse(
     """
     background = calibration_of(model_id).background
     words = _words(lexical)
-    candidates = sorted({*content, *description, *words.evidence})
     nearness = {
         one: (max(content.get(one, -1.0), description.get(one, -1.0)) - background) / (1.0 - background)
-        for one in candidates
+        for one in {*content, *description, *words.evidence}
     }
     weight = _weight(words, nearness)
-    span = max(words.at(1) - words.at(50), 0.05 * words.at(1), _LEAST_IDF)
+    base = words.at(_BACKGROUND)
+    span = max(words.at(1) - base, 0.05 * words.at(1), _LEAST_IDF)
     scores = {
-        one: nearness[one] + weight * max(0.0, (words.evidence.get(one, 0.0) - words.at(50)) / span) ** _SHARPNESS
-        for one in candidates
+        one: near + weight * max(0.0, (words.evidence.get(one, 0.0) - base) / span) ** _SHARPNESS
+        for one, near in nearness.items()
     }
     legs = {CONTENT_LEG: _ranked(content), DESCRIPTION_LEG: _ranked(description)}
     legs[LEXICAL_LEG] = _ranked({hit.id: hit.score for hit in lexical.hits})
     fused: list[Fused] = []
     shown = 0.0
-    for one in sorted(candidates, key=lambda one: (scores[one], _Descending(one))):
+    for one in sorted(scores, key=lambda one: (-scores[one], one), reverse=True):
         relevance = _relevance(nearness[one], words.coverage.get(one, 0.0), words)
         if relevance >= FLOOR:
             shown = max(shown, relevance)
-            fused.append(Fused(id=one, relevance=shown, legs={name: leg[one] for name, leg in legs.items() if one in leg}))
+            found = {name: leg[one] for name, leg in legs.items() if one in leg}
+            fused.append(Fused(id=one, relevance=shown, legs=found))
     return tuple(reversed(fused))
 
 
-class _Descending(str):
-    """A string that sorts the other way round."""
-
-    __slots__ = ()
-
-    def __lt__(self, other: str) -> bool:
-        return str.__gt__(self, other)
-
-
 def _words(lexical: LexicalMatches) -> _Words:
+    memories = max(lexical.documents, *(term.documents for term in lexical.terms), 0) if lexical.terms else 0
+    mass = [_idf(term.documents, memories) for term in lexical.terms]
     present = [term.documents for term in lexical.terms if term.documents > 0]
-    known = sum(max(_LEAST_IDF, math.log((lexical.documents - n + 0.5) / (n + 0.5))) for n in present if n <= lexical.documents)
-    smoothed = sum(_idf(n, lexical.documents) for n in present)
-    everything = sum(_idf(term.documents, lexical.documents) for term in lexical.terms)
+    known = sum(max(_LEAST_IDF, math.log((memories - n + 0.5) / (n + 0.5))) for n in present)
+    smoothed = sum(_idf(n, memories) for n in present)
     if known <= 0.0 or not lexical.hits:
-        return _Words({}, {}, (), len(lexical.terms), lexical.documents)
+        return _Words({}, {}, (), len(lexical.terms), lexical.documents, 0.0)
     evidence = {hit.id: hit.score * smoothed / known for hit in lexical.hits}
-    coverage = {one: min(value, smoothed) / everything for one, value in evidence.items()}
-    return _Words(evidence, coverage, sorted(evidence.values(), reverse=True), len(lexical.terms), lexical.documents)
+    coverage = {one: min(value, smoothed) / sum(mass) for one, value in evidence.items()}
+    named = sum(mass[place] for place in _identifiers([term.text for term in lexical.terms])) / sum(mass)
+    ordered = sorted(evidence.values(), reverse=True)
+    return _Words(evidence, coverage, ordered, len(lexical.terms), lexical.documents, named)
+
+
+def _identifiers(terms: Sequence[str]) -> set[int]:
+    """Places of the terms that analysis made of identifiers: a whole, and the parts of it right before.
+
+    Stemming changes ends of words, so a part counts as contained without its last letter.
+    """
+    places: set[int] = set()
+    for place, whole in enumerate(terms):
+        parts = place
+        while parts > 0 and terms[parts - 1][: max(1, len(terms[parts - 1]) - 1)] in whole:
+            parts -= 1
+        if place - parts >= 2 and len(whole) >= len(terms[place - 1]) + len(terms[place - 2]) - 2:
+            places.update(range(parts, place + 1))
+    return places
 
 
 def _idf(documents: int, memories: int) -> float:
@@ -163,16 +172,17 @@ def _weight(words: _Words, nearness: Mapping[str, float]) -> float:
     if not words.coverage:
         return 0.0
     near = sorted(nearness.values(), reverse=True)
-    room = min(1.0, max(0.0, 1.0 - near[min(10, len(near)) - 1]))
-    margin = max(0.0, words.at(1) - words.at(10)) / _MARGIN_UNIT
-    return min(_MOST, _SCALE * max(words.coverage.values()) ** _COVERAGE * margin**_MARGIN * room**_ROOM)
+    room = min(1.0, max(0.0, 1.0 - near[min(_TENTH, len(near)) - 1]))
+    margin = (words.at(1) - words.at(_TENTH)) / _MARGIN_UNIT
+    coverage = max(words.coverage.values())
+    return min(_MOST, _SCALE * coverage * margin * room * math.exp(_IDENTIFIERS * words.identifiers))
 
 
 def _relevance(nearness: float, coverage: float, words: _Words) -> float:
     evidence = _COSINE * nearness + _TERMS * coverage * math.log1p(words.terms)
     evidence += _MEMORIES * math.log(max(1, words.memories)) + _INTERCEPT
     if coverage >= _EXACT:
-        as_good = sum(other >= coverage - 0.1 for other in words.coverage.values())
+        as_good = sum(other >= coverage - _EXACT_TIE for other in words.coverage.values())
         if as_good <= max(_FEW, _FEW_SHARE * words.memories):
             evidence = max(evidence, _EXACT_SLOPE * (coverage - _EXACT))
     return 1.0 / (1.0 + math.exp(-min(max(evidence, -40.0), 40.0)))

@@ -71,9 +71,7 @@ def sample(queries: Sequence[Query], limit: int = MAX_QUERIES) -> tuple[Query, .
     return tuple(ordered[:limit])
 
 
-def labelled(
-    name: str, domain: str, documents: Sequence[Document], queries: Sequence[Query]
-) -> Iterator[LabelledSet]:
+def labelled(name: str, domain: str, documents: Sequence[Document], queries: Sequence[Query]) -> Iterator[LabelledSet]:
     """The set, unless it is empty."""
     if documents and queries:
         yield LabelledSet(name=name, domain=domain, documents=tuple(documents), queries=sample(queries))
@@ -234,7 +232,9 @@ def standard_library(data: Path) -> Iterator[LabelledSet]:
         for identifier in set(re.findall(r"\w+", function.source[:MAX_TEXT])):
             users[identifier].add(function.key)
     rare = {
-        name: keys for name, keys in users.items() if len(keys) == 1 and len(name) > 6 and not name.isdigit() and "_" in name
+        name: keys
+        for name, keys in users.items()
+        if len(keys) == 1 and len(name) > 6 and "_" in name and any(letter.isalpha() for letter in name)
     }
     yield from labelled("code docstrings", "code", documents, _queries(summaries))
     yield from labelled("code errors", "code", documents, _queries(messages))
@@ -249,13 +249,18 @@ def _functions(module: str) -> Iterator[_Function]:
     if found is None or found.origin is None or not found.origin.endswith(".py"):
         return
     text = Path(found.origin).read_text(encoding="utf-8")
-    for owner in [ast.parse(text), *(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))]:
+    tree = ast.parse(text)
+    owners: list[ast.Module | ast.ClassDef] = [tree]
+    owners += [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    for owner in owners:
         for node in owner.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _function(module, owner, node)
 
 
-def _function(module: str, owner: ast.AST, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[_Function]:
+def _function(
+    module: str, owner: ast.Module | ast.ClassDef, node: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[_Function]:
     summary = (ast.get_docstring(node) or "").split("\n\n")[0].replace("\n", " ").strip()
     if not summary or len(node.body) < 2:
         return

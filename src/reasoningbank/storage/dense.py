@@ -21,18 +21,21 @@ from reasoningbank.ports import Vector
 from reasoningbank.storage.columns import COLUMNS_SQL, Columns
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.locking import BankLock
-from reasoningbank.storage.rows import Row, Value, checksum
+from reasoningbank.storage.rows import LEGS_PER_KEY, Row, Value, checksum, vector_id
 from reasoningbank.storage.scan import SNAPSHOT_MIN_ROWS, LegMatrix
 from reasoningbank.storage.snapshot import SUFFIX, Header, erase_keys, read_snapshot, remove_unfinished, write_snapshot
 
-VECTORS_SQL = "SELECT key, vector, checksum FROM vectors WHERE leg = ? AND change > ? ORDER BY key"
+VECTORS_SQL = (
+    "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
+    "WHERE m.change > ?3 AND m.indexed > ?3 ORDER BY m.key"
+)
 NAMED_VECTORS_SQL = (
-    "SELECT key, vector, checksum FROM vectors "
-    "WHERE leg = ? AND change <= ? AND key IN (SELECT value FROM json_each(?)) ORDER BY key"
+    "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
+    "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
 )
 WITHOUT_VECTOR_SQL = (
-    "SELECT m.key FROM memories AS m WHERE m.change > ? "
-    "AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.key = m.key AND v.leg = ?)"
+    "SELECT m.key FROM memories AS m WHERE m.change > ?3 AND m.indexed > ?3 "
+    "AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.id = ?1 * m.key + ?2)"
 )
 STATE_SQL = "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta"
 SIDECAR_NAME = "sidecar {}"
@@ -184,8 +187,8 @@ class DenseIndex:
             gone = []
         matrix.forget(gone)
         if since >= 0:
-            matrix.forget([cast(int, row[0]) for row in read(WITHOUT_VECTOR_SQL, (since, leg))])
-        self._append(matrix, read(VECTORS_SQL, (leg, since)), dimension)
+            matrix.forget([cast(int, row[0]) for row in read(WITHOUT_VECTOR_SQL, (*_place(leg), since))])
+        self._append(matrix, read(VECTORS_SQL, (*_place(leg), since)), dimension)
         if matrix.tail_rows > max(SNAPSHOT_MIN_ROWS, matrix.snapshot_rows // 4):
             matrix = self._written(leg, matrix, state)
         self._legs[leg] = matrix
@@ -207,14 +210,14 @@ class DenseIndex:
         matrix.place(self._columns)
         since = snapshot.header.change
         if len(snapshot.erased):
-            named = (leg, since, str(snapshot.keys[snapshot.erased].tolist()))
+            named = (*_place(leg), since, str(snapshot.keys[snapshot.erased].tolist()))
             self._append(matrix, read(NAMED_VECTORS_SQL, named), dimension)
         return matrix, since
 
     def _append(self, matrix: LegMatrix, rows: Sequence[Row], dimension: int) -> None:
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
-            keys = numpy.array([row[0] for row in batch], dtype=numpy.int64)
+            keys = numpy.array([row[0] for row in batch], dtype=numpy.int64) // LEGS_PER_KEY
             matrix.append(keys, _decoded(batch, dimension), self._columns)
 
     def _written(self, leg: str, matrix: LegMatrix, state: _State) -> LegMatrix:
@@ -298,10 +301,15 @@ def _question(vector: Vector) -> Vector:
     return query
 
 
+def _place(leg: str) -> tuple[int, int]:
+    """What makes a vector's id of a memory's key."""
+    return LEGS_PER_KEY, vector_id(0, leg)
+
+
 def _decoded(rows: Sequence[Row], dimension: int) -> NDArray[numpy.float32]:
     matrix = numpy.empty((len(rows), dimension), dtype=numpy.float32)
-    for number, (key, vector, stored) in enumerate(rows):
-        if checksum((key, vector)) != stored:
-            raise StoreCorrupt(f"the vector of memory number {key!r} does not hold what was written to it")
+    for number, (name, vector, stored) in enumerate(rows):
+        if checksum((name, vector)) != stored:
+            raise StoreCorrupt(f"vector number {name!r} does not hold what was written to it")
         matrix[number] = numpy.frombuffer(cast(bytes, vector), dtype=numpy.float32)
     return matrix

@@ -10,7 +10,7 @@ from typing import cast
 
 from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.memory import Memory, Outcome, State
-from reasoningbank.domain.recall import Filter, Leg
+from reasoningbank.domain.recall import DENSE_LEGS, Filter, Leg
 from reasoningbank.domain.signal import ProjectWeights, Rater, Signal, SignalType
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.failures import decoding
@@ -22,6 +22,9 @@ MEMORY_COLUMNS = (
     "id, title, description, content, outcome, category, state, tags, prior, positive, negative, usage_count, tokens, "
     "provenance, consolidation_id, created_at, updated_at, last_used, version"
 )
+TAGS_COLUMN = MEMORY_COLUMNS.split(", ").index("tags")
+LEGS_PER_KEY = 4
+"""Numbers kept for the vectors of one memory, so that two more legs need no migration."""
 COLUMN_COUNT = MEMORY_COLUMNS.count(",") + 1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -72,11 +75,17 @@ def memory_row(memory: Memory) -> Row:
 def checksum(row: Row) -> bytes:
     """Sixteen bytes that change when any value of the row changes."""
     digest = hashlib.blake2b(digest_size=16)
+    digest.update(repr([value for value in row if not isinstance(value, bytes)]).encode("utf-8", "surrogatepass"))
     for value in row:
-        encoded = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "little"))
-        digest.update(encoded)
+        if isinstance(value, bytes):
+            digest.update(len(value).to_bytes(8, "little"))
+            digest.update(value)
     return digest.digest()
+
+
+def vector_id(key: int, leg: str) -> int:
+    """The number of a memory's vector in a leg: four per key."""
+    return LEGS_PER_KEY * key + DENSE_LEGS.index(leg)
 
 
 def memory_from(project: str, row: Row, stored: Value) -> Memory:

@@ -1,6 +1,11 @@
 """The schema as an ordered list of small migrations; ``user_version`` counts how many a file has had.
 
 A migration is never edited once released: a change is a new function at the end.
+
+``counters`` holds the number of the last transaction that changed memories and the last key given out; neither is ever
+used twice. A memory's row names the transactions that changed it (``change``) and its derived parts (``indexed``).
+The id of a vector is its memory's key and leg in one number (``rows.vector_id``). Every page that a transaction touches
+is written twice and forced to the disk once, so there is no index that a query does not need.
 """
 
 from __future__ import annotations
@@ -21,10 +26,10 @@ TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO counters VALUES ('change', 0);
+INSERT INTO counters VALUES ('change', 0), ('key', 0);
 
 CREATE TABLE memories (
-    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    key INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     title TEXT NOT NULL,
     description TEXT NOT NULL,
@@ -47,30 +52,22 @@ CREATE TABLE memories (
     version INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
     checksum BLOB NOT NULL,
-    change INTEGER NOT NULL
+    change INTEGER NOT NULL,
+    indexed INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX memories_by_change ON memories (change);
 CREATE INDEX memories_by_fingerprint ON memories (fingerprint);
 
 CREATE TABLE memory_tags (
     tag TEXT NOT NULL,
-    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    key INTEGER NOT NULL,
     PRIMARY KEY (tag, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX memory_tags_by_key ON memory_tags (key);
 
 CREATE VIRTUAL TABLE memory_text USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
 
-CREATE TABLE vectors (
-    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
-    leg TEXT NOT NULL,
-    change INTEGER NOT NULL,
-    vector BLOB NOT NULL,
-    checksum BLOB NOT NULL,
-    PRIMARY KEY (key, leg)
-) STRICT;
-CREATE INDEX vectors_by_change ON vectors (leg, change);
+CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL) STRICT;
 
 CREATE TABLE deletions (key INTEGER PRIMARY KEY, change INTEGER NOT NULL) STRICT;
 CREATE INDEX deletions_by_change ON deletions (change);

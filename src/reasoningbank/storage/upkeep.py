@@ -15,7 +15,7 @@ from reasoningbank.errors import BankError
 from reasoningbank.ports import StoreReport
 from reasoningbank.storage.connection import BUSY_MILLISECONDS, page_checksums
 from reasoningbank.storage.reads import Reads, Source
-from reasoningbank.storage.rows import checksum
+from reasoningbank.storage.rows import LEGS_PER_KEY, checksum
 from reasoningbank.storage.schema import MIGRATIONS
 from reasoningbank.storage.writes import ERASURE
 
@@ -28,8 +28,8 @@ _BATCH = 500
 
 
 _UNINDEXED = (
-    "SELECT id FROM memories WHERE key NOT IN (SELECT rowid FROM memory_text) "
-    "OR key NOT IN (SELECT key FROM vectors WHERE leg = 'content')"
+    f"SELECT id FROM memories WHERE {LEGS_PER_KEY} * key NOT IN (SELECT id FROM vectors) "  # noqa: S608 - a constant
+    "OR key NOT IN (SELECT rowid FROM memory_text)"
 )
 _UNTAGGED = (
     "SELECT m.id FROM memories AS m WHERE "
@@ -97,6 +97,14 @@ def _torn(source: Source, _store: Reads) -> list[str]:
                 "SELECT rowid FROM memory_text WHERE rowid NOT IN (SELECT key FROM memories)",
                 "the text index holds row {!r}, whose memory is gone",
             ),
+            (
+                f"SELECT id FROM vectors WHERE id / {LEGS_PER_KEY} NOT IN (SELECT key FROM memories)",  # noqa: S608
+                "vector number {!r} belongs to no memory",
+            ),
+            (
+                "SELECT tag FROM memory_tags WHERE key NOT IN (SELECT key FROM memories)",
+                "the tag {!r} is given to a memory that is gone",
+            ),
             (_UNTAGGED, "the tags of memory {!r} are not indexed as they are stored"),
         )
         for row in source.run(statement)
@@ -105,13 +113,12 @@ def _torn(source: Source, _store: Reads) -> list[str]:
 
 def _vectors(source: Source, _store: Reads) -> list[str]:
     problems: list[str] = []
+    statement = "SELECT id, vector, checksum FROM vectors WHERE id > ? ORDER BY id LIMIT ?"
     last = -1
-    while rows := source.run(
-        "SELECT rowid, key, vector, checksum FROM vectors WHERE rowid > ? LIMIT ?", (last, _BATCH)
-    ):
-        for _, key, vector, stored in rows:
-            if checksum((key, vector)) != stored:
-                problems.append(f"the vector of memory number {key!r} does not hold what was written to it")
+    while rows := source.run(statement, (last, _BATCH)):
+        for name, vector, stored in rows:
+            if checksum((name, vector)) != stored:
+                problems.append(f"vector number {name!r} does not hold what was written to it")
         last = cast(int, rows[-1][0])
     return problems
 

@@ -27,26 +27,24 @@ from reasoningbank.errors import (
 from reasoningbank.ports import Indexed, Job, Link, WeightChange
 from reasoningbank.storage.reads import COUNT_COLUMNS, WEIGHT_COLUMNS, Reads, Source
 from reasoningbank.storage.rows import (
+    LEGS_PER_KEY,
     MEMORY_COLUMNS,
+    TAGS_COLUMN,
     Row,
     Value,
     checksum,
     legs_to_json,
     memory_row,
     to_microseconds,
+    vector_id,
 )
 
 ERASURE = "erasure"
 """Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
-_MEMORY_PLACES = ", ".join("?" * (MEMORY_COLUMNS.count(",") + 5))
-_INSERT = (
-    f"INSERT INTO memories ({MEMORY_COLUMNS}, confidence, fingerprint, checksum, change) "  # noqa: S608 - constant
-    f"VALUES ({_MEMORY_PLACES}) RETURNING key"
-)
-_UPDATE = (
-    f"UPDATE memories SET ({MEMORY_COLUMNS}, confidence, fingerprint, checksum, change) "  # noqa: S608 - constant
-    f"= ({_MEMORY_PLACES}) WHERE key = ?"
-)
+_WRITTEN = f"{MEMORY_COLUMNS}, confidence, fingerprint, checksum, change"
+_PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
+_INSERT = f"INSERT INTO memories ({_WRITTEN}, key, indexed) VALUES ({_PLACES}, ?, ?)"  # noqa: S608 - constant columns
+_UPDATE = f"UPDATE memories SET ({_WRITTEN}) = ({_PLACES}) WHERE key = ?"  # noqa: S608 - constant columns
 _ROLL_UP = f"""
 INSERT INTO aggregates (key, {COUNT_COLUMNS}, positive, negative, last_rollup)
 SELECT key,
@@ -106,7 +104,8 @@ class Writes(Reads):
     def insert(self, memory: Memory, indexed: Indexed) -> None:
         with self._whole():
             vectors = self._checked(memory, indexed)
-            key = cast(int, self._source.run(_INSERT, self._values(memory))[0][0])
+            key = self._next_key()
+            self._source.run(_INSERT, (*self._values(memory), key, self.change))
             self._write_tags(key, memory)
             self._write_derived(key, indexed, vectors)
 
@@ -114,18 +113,20 @@ class Writes(Reads):
         with self._whole():
             key = self._key(memory.id)
             vectors = self._checked(memory, indexed)
+            old = memory_row(self.get(memory.id))
             if revision:
-                old = memory_row(self.get(memory.id))
                 self._source.run(
                     "INSERT INTO revisions VALUES (?, ?, ?, ?)",
                     (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
                 )
-            self._source.run(_UPDATE, (*self._values(memory), key))
-            self._source.run("DELETE FROM memory_tags WHERE key = ?", (key,))
-            self._write_tags(key, memory)
+            values = self._values(memory)
+            if old[TAGS_COLUMN] != values[TAGS_COLUMN]:
+                self._remove_tags(key)
+                self._write_tags(key, memory)
+            self._source.run(_UPDATE, (*values, key))
             if indexed is not None:
-                self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
-                self._source.run("DELETE FROM vectors WHERE key = ?", (key,))
+                self._source.run("UPDATE memories SET indexed = change WHERE key = ?", (key,))
+                self._remove_derived(key)
                 self._write_derived(key, indexed, vectors)
 
     def forget_vectors(self) -> None:
@@ -139,7 +140,8 @@ class Writes(Reads):
     def delete(self, memory_id: str) -> None:
         key = self._key(memory_id)
         with self._whole():
-            self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+            self._remove_derived(key)
+            self._remove_tags(key)
             self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
             self._source.run("DELETE FROM memories WHERE key = ?", (key,))
             self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._next_change()))
@@ -254,6 +256,16 @@ class Writes(Reads):
             self.change = cast(int, rows[0][0])
         return self.change
 
+    def _next_key(self) -> int:
+        """A key that no memory ever had; with the number of this transaction when it has none yet."""
+        if self.change:
+            rows = self._source.run("UPDATE counters SET value = value + 1 WHERE name = 'key' RETURNING value")
+            return cast(int, rows[0][0])
+        rows = self._source.run("UPDATE counters SET value = value + 1 RETURNING name, value")
+        numbers = {cast(str, name): cast(int, value) for name, value in rows}
+        self.change = numbers["change"]
+        return numbers["key"]
+
     @contextmanager
     def _whole(self) -> Iterator[None]:
         """The statements of one write: all of them happen or none; when even that fails, the transaction does."""
@@ -284,21 +296,35 @@ class Writes(Reads):
             row = numpy.ascontiguousarray(vector, dtype=numpy.float32)
             if row.ndim != 1 or not len(row) or not bool(numpy.isfinite(row).all()):
                 raise InvalidInput("a vector is one row of finite numbers")
-            self._check_space(indexed.model_id, len(row))
             vectors[leg] = row.tobytes()
+        if len({len(raw) for raw in vectors.values()}) > 1:
+            raise ModelMismatch("the vectors of one memory have different dimensions")
+        for raw in vectors.values():
+            self._check_space(indexed.model_id, len(raw) // numpy.dtype(numpy.float32).itemsize)
         return vectors
 
     def _write_tags(self, key: int, memory: Memory) -> None:
         for tag in dict.fromkeys(memory.tags):
             self._source.run("INSERT INTO memory_tags VALUES (?, ?)", (tag, key))
 
+    def _remove_tags(self, key: int) -> None:
+        """Removes the tags of the memory as it is stored now: there is no index by memory."""
+        self._source.run(
+            "DELETE FROM memory_tags WHERE key = ?1 "
+            "AND tag IN (SELECT j.value FROM memories AS m, json_each(m.tags) AS j WHERE m.key = ?1)",
+            (key,),
+        )
+
     def _write_derived(self, key: int, indexed: Indexed, vectors: Mapping[str, bytes]) -> None:
         self._source.run("INSERT INTO memory_text (rowid, text) VALUES (?, ?)", (key, indexed.text))
         for leg, raw in vectors.items():
-            self._source.run(
-                "INSERT INTO vectors VALUES (?, ?, ?, ?, ?)",
-                (key, leg, self._next_change(), raw, checksum((key, raw))),
-            )
+            name = vector_id(key, leg)
+            self._source.run("INSERT INTO vectors VALUES (?, ?, ?)", (name, raw, checksum((name, raw))))
+
+    def _remove_derived(self, key: int) -> None:
+        first = LEGS_PER_KEY * key
+        self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+        self._source.run("DELETE FROM vectors WHERE id >= ? AND id < ?", (first, first + LEGS_PER_KEY))
 
     def _check_space(self, model_id: str, dimension: int) -> None:
         """Refuses vectors of another model or dimension than the bank's (DESIGN D11)."""

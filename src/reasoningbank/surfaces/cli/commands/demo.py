@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 
 from reasoningbank.surfaces.cli.call import Call, bank_command
 from reasoningbank.surfaces.cli.group import COMMANDS
@@ -25,14 +27,21 @@ def command(call: Call) -> None:
     else:
         marks = [f"   {'ok    ' if check['ok'] else 'FAILED'}  {check['what']}" for check in answer["checks"]]
         print_text(f"\nWhat had to hold ({answer['seconds']:.1f} s):\n" + "\n".join(marks))
+        rbank = _rbank()
+        there = f"REASONINGBANK_HOME={answer['home']} {rbank} --tenant {TENANT} --project {PROJECT}"
         print_text(
             "\nNext:\n"
-            f"   look inside     REASONINGBANK_HOME={answer['home']} rbank --tenant {TENANT} --project {PROJECT} list\n"
-            "   your own bank   rbank record --title ... --content ... --outcome success\n"
-            "   your agent      claude mcp add reasoningbank -- rbank serve   (other clients: README)"
+            f"   look inside     {there} list\n"
+            f"   your own bank   {rbank} record --title ... --content ... --outcome success\n"
+            f"   your agent      claude mcp add reasoningbank -- {rbank} serve   (other clients: README)"
         )
     if not answer["ok"]:
         sys.exit(1)
+
+
+def _rbank() -> str:
+    """How this command is called from here: by its name, or by its path when the name is not found."""
+    return "rbank" if shutil.which("rbank") else str(Path(sys.executable).with_name("rbank"))
 
 
 def _silent(text: str) -> None:
