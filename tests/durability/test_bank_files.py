@@ -252,6 +252,31 @@ def test_a_deletion_that_a_reader_delays_is_finished_later(tmp_path: Path) -> No
     assert not any(b"Lesson m3" in content for content in _bytes(tmp_path).values())
 
 
+@pytest.mark.promise("durability:erased")
+@pytest.mark.parametrize("finish", ["close", "check"])
+def test_a_large_bank_is_rewritten_once_after_many_deletions(
+    finish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Live structures and the log are clean at once; unused space when the bank is closed or checked."""
+    monkeypatch.setattr(upkeep, "REWRITE_LIMIT", 0)
+    store = SqliteStorage(tmp_path / "bank.db").open(SCOPE)
+    _fill(store, 60)
+    for number in range(20):
+        with store.transaction() as transaction:
+            transaction.delete(f"m{number}")
+        assert b"Lesson m" not in (tmp_path / "bank.db-wal").read_bytes()
+    if finish == "check":
+        assert store.check().problems == ()
+    else:
+        store.close()
+    traces = {f"Lesson m{number} ".encode() for number in range(20)} | {
+        f"when m{number}d".encode() for number in range(20)
+    }
+    for name, content in _bytes(tmp_path).items():
+        assert not [trace for trace in traces if trace in content], name
+    store.close()
+
+
 @pytest.mark.promise("durability:own-transaction")
 def test_a_second_transaction_of_one_thread_and_a_closed_bank_fail_at_once(tmp_path: Path) -> None:
     """A nested transaction, one that has ended and one of a closed bank are refused without waiting."""

@@ -394,5 +394,5 @@ def _readable(store: Store) -> dict[str, object]:
 @pytest.mark.promise("storage:lock-step")
 @pytest.mark.timeout(7_200)
 def test_sqlite_and_the_reference_store_never_differ(torture: bool) -> None:
-    chosen = settings(max_examples=5_000 if torture else 60, stateful_step_count=60 if torture else 30)
+    chosen = settings(max_examples=500 if torture else 60, stateful_step_count=50 if torture else 30)
     run_state_machine_as_test(Lockstep, settings=chosen)

@@ -28,8 +28,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy
+from numpy.typing import NDArray
+
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
 from reasoningbank.ports import LexicalMatches
+
+_Numbers = NDArray[numpy.float64]
 
 FLOOR = 0.2
 """The least relevance of a memory that is shown."""
@@ -81,6 +86,7 @@ class _Words:
     evidence: Mapping[str, float]
     coverage: Mapping[str, float]
     ordered: Sequence[float]
+    covered: Sequence[float]
     terms: int
     memories: int
     identifiers: float
@@ -97,7 +103,12 @@ def calibration_of(model_id: str) -> Calibration:
 
 
 def fuse(
-    content: Mapping[str, float], description: Mapping[str, float], lexical: LexicalMatches, *, model_id: str
+    content: Mapping[str, float],
+    description: Mapping[str, float],
+    lexical: LexicalMatches,
+    *,
+    model_id: str,
+    floor: float = FLOOR,
 ) -> tuple[Fused, ...]:
     """The candidates above the relevance floor, best first; of equals the smaller id comes first.
 
@@ -106,31 +117,47 @@ def fuse(
         description: The same for the description, of those candidates that have one.
         lexical: The lexical leg; its terms and number of memories say what a match is worth.
         model_id: The vector space of the cosines.
+        floor: The least relevance; 0 keeps every candidate.
     """
     background = calibration_of(model_id).background
     words = _words(lexical)
-    nearness = {
-        one: (max(content.get(one, -1.0), description.get(one, -1.0)) - background) / (1.0 - background)
-        for one in {*content, *description, *words.evidence}
-    }
-    weight = _weight(words, nearness)
+    ids = sorted({*content, *description, *words.evidence})
+    if not ids:
+        return ()
+    cosine = numpy.maximum(_column(content, ids, -1.0), _column(description, ids, -1.0))
+    nearness = (cosine - background) / (1.0 - background)
+    evidence, coverage = _column(words.evidence, ids, 0.0), _column(words.coverage, ids, 0.0)
     base = words.at(_BACKGROUND)
     span = max(words.at(1) - base, 0.05 * words.at(1), _LEAST_IDF)
-    scores = {
-        one: near + weight * max(0.0, (words.evidence.get(one, 0.0) - base) / span) ** _SHARPNESS
-        for one, near in nearness.items()
+    scores = nearness + _weight(words, nearness) * numpy.maximum(0.0, (evidence - base) / span) ** _SHARPNESS
+    order = numpy.lexsort((numpy.arange(len(ids)), -scores))
+    relevance = _relevance(nearness, coverage, words)[order]
+    kept = relevance >= floor
+    if not kept.any():
+        return ()
+    shown = numpy.maximum.accumulate(relevance[kept][::-1])[::-1].tolist()
+    legs = {
+        CONTENT_LEG: content,
+        DESCRIPTION_LEG: description,
+        LEXICAL_LEG: {hit.id: hit.score for hit in lexical.hits},
     }
-    legs = {CONTENT_LEG: _ranked(content), DESCRIPTION_LEG: _ranked(description)}
-    legs[LEXICAL_LEG] = _ranked({hit.id: hit.score for hit in lexical.hits})
-    fused: list[Fused] = []
-    shown = 0.0
-    for one in sorted(scores, key=lambda one: (-scores[one], one), reverse=True):
-        relevance = _relevance(nearness[one], words.coverage.get(one, 0.0), words)
-        if relevance >= FLOOR:
-            shown = max(shown, relevance)
-            found = {name: leg[one] for name, leg in legs.items() if one in leg}
-            fused.append(Fused(id=one, relevance=shown, legs=found))
-    return tuple(reversed(fused))
+    ranks = {name: _ranks(leg) for name, leg in legs.items()}
+    return tuple(
+        Fused(
+            id=ids[place],
+            relevance=value,
+            legs={
+                name: Leg(rank=ranks[name][ids[place]], score=leg[ids[place]])
+                for name, leg in legs.items()
+                if ids[place] in leg
+            },
+        )
+        for place, value in zip(order[kept].tolist(), shown, strict=True)
+    )
+
+
+def _column(values: Mapping[str, float], ids: Sequence[str], missing: float) -> _Numbers:
+    return numpy.array([values.get(one, missing) for one in ids])
 
 
 def _words(lexical: LexicalMatches) -> _Words:
@@ -140,12 +167,14 @@ def _words(lexical: LexicalMatches) -> _Words:
     known = sum(max(_LEAST_IDF, math.log((memories - n + 0.5) / (n + 0.5))) for n in present)
     smoothed = sum(_idf(n, memories) for n in present)
     if known <= 0.0 or not lexical.hits:
-        return _Words({}, {}, (), len(lexical.terms), lexical.documents, 0.0)
+        return _Words({}, {}, (), (), len(lexical.terms), lexical.documents, 0.0)
     evidence = {hit.id: hit.score * smoothed / known for hit in lexical.hits}
-    coverage = {one: min(value, smoothed) / sum(mass) for one, value in evidence.items()}
-    named = sum(mass[place] for place in _identifiers([term.text for term in lexical.terms])) / sum(mass)
+    everything = sum(mass)
+    coverage = {one: min(value, smoothed) / everything for one, value in evidence.items()}
+    named = sum(mass[place] for place in _identifiers([term.text for term in lexical.terms])) / everything
     ordered = sorted(evidence.values(), reverse=True)
-    return _Words(evidence, coverage, ordered, len(lexical.terms), lexical.documents, named)
+    covered = sorted(coverage.values())
+    return _Words(evidence, coverage, ordered, covered, len(lexical.terms), lexical.documents, named)
 
 
 def _identifiers(terms: Sequence[str]) -> set[int]:
@@ -167,27 +196,29 @@ def _idf(documents: int, memories: int) -> float:
     return math.log(1.0 + (memories + _PRIOR_MEMORIES) / (documents + 0.5))
 
 
-def _weight(words: _Words, nearness: Mapping[str, float]) -> float:
+def _weight(words: _Words, nearness: _Numbers) -> float:
     """How much the best lexical hit of this query is worth on the scale of the dense evidence."""
     if not words.coverage:
         return 0.0
-    near = sorted(nearness.values(), reverse=True)
-    room = min(1.0, max(0.0, 1.0 - near[min(_TENTH, len(near)) - 1]))
+    tenth = min(_TENTH, len(nearness)) - 1
+    room = min(1.0, max(0.0, 1.0 - float(-numpy.partition(-nearness, tenth)[tenth])))
     margin = (words.at(1) - words.at(_TENTH)) / _MARGIN_UNIT
     coverage = max(words.coverage.values())
     return min(_MOST, _SCALE * coverage * margin * room * math.exp(_IDENTIFIERS * words.identifiers))
 
 
-def _relevance(nearness: float, coverage: float, words: _Words) -> float:
+def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Numbers:
     evidence = _COSINE * nearness + _TERMS * coverage * math.log1p(words.terms)
     evidence += _MEMORIES * math.log(max(1, words.memories)) + _INTERCEPT
-    if coverage >= _EXACT:
-        as_good = sum(other >= coverage - _EXACT_TIE for other in words.coverage.values())
-        if as_good <= max(_FEW, _FEW_SHARE * words.memories):
-            evidence = max(evidence, _EXACT_SLOPE * (coverage - _EXACT))
-    return 1.0 / (1.0 + math.exp(-min(max(evidence, -40.0), 40.0)))
+    covered = numpy.array(words.covered)
+    as_good = len(covered) - numpy.searchsorted(covered, coverage - _EXACT_TIE)
+    exact = (coverage >= _EXACT) & (as_good <= max(_FEW, _FEW_SHARE * words.memories))
+    evidence = numpy.where(exact, numpy.maximum(evidence, _EXACT_SLOPE * (coverage - _EXACT)), evidence)
+    chance: _Numbers = 1.0 / (1.0 + numpy.exp(-numpy.clip(evidence, -40.0, 40.0)))
+    return chance
 
 
-def _ranked(scores: Mapping[str, float]) -> dict[str, Leg]:
-    ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return {one: Leg(rank=rank, score=score) for rank, (one, score) in enumerate(ordered, start=1)}
+def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
+    """Ranks from 1 by descending score; of equals the smaller id comes first."""
+    ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    return {one: rank for rank, one in enumerate(ordered, start=1)}

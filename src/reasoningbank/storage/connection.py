@@ -30,6 +30,7 @@ PRAGMA cell_size_check = ON;
 PRAGMA mmap_size = 0;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
+PRAGMA cache_size = -16384;
 """
 
 _registration = threading.Lock()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reasoningbank.ports import LexicalTerm
 from reasoningbank.storage.rows import Row, Value
 
-POSTINGS_BUDGET = 8_000
+POSTINGS_BUDGET = 6_000
 """Postings read for one query, unless its rarest term alone has more."""
 MAX_TERMS = 64
 

@@ -38,6 +38,11 @@ class BankFile:
         return identity_of(self.path)
 
     @property
+    def bytes(self) -> int:
+        """Size of the bank file."""
+        return self._size()
+
+    @property
     def log_bytes(self) -> int:
         """Size of the write-ahead log."""
         try:

@@ -49,6 +49,7 @@ class SqliteStore(Reads):
         self._file = BankFile(path, scope, vfs=vfs)
         self._pool_lock = threading.Lock()
         self._closed = False
+        self._deleted = False
         self._log_limit = upkeep.LOG_LIMIT
         try:
             self._writer: ConnectionSource | None = self._file.prepare()
@@ -120,6 +121,9 @@ class SqliteStore(Reads):
             source = self._file.connect()
             try:
                 with translated(self.path):
+                    if source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,)):
+                        self._unerased = True
+                        self._tidy_up(source, whatever_it_takes=True)
                     return upkeep.report(self.path, source, Reads(source))
             finally:
                 source.connection.close()
@@ -136,7 +140,7 @@ class SqliteStore(Reads):
             idle, self._generation.idle = self._generation.idle, []
         with suppress(StoreError), self._file.lock.held_if_free(threads=LOCK_TIMEOUT) as free:
             if free and self._writer is not None:
-                self._tidy_up(self._writer)
+                self._tidy_up(self._writer, whatever_it_takes=self._deleted)
         for source in (*idle, self._writer):
             if source is not None:
                 source.connection.close()
@@ -163,7 +167,8 @@ class SqliteStore(Reads):
                 writes.end()
             if writes.change:
                 self._file.lock.mark(writes.change)
-            self._unerased = self._unerased or bool(writes.deleted)
+            if writes.deleted:
+                self._deleted = self._unerased = True
             self._tidy_up(source)
         if writes.deleted:
             erase_vectors(self._file.sidecars, self._file.sidecar_lock, writes.deleted)
@@ -177,19 +182,21 @@ class SqliteStore(Reads):
             source.connection.close()
             self._writer = None
 
-    def _tidy_up(self, source: ConnectionSource) -> None:
+    def _tidy_up(self, source: ConnectionSource, *, whatever_it_takes: bool = False) -> None:
         """What follows a write, under the lock: traces of deleted memories go, and the log does not grow for ever.
 
-        What was committed stays committed when the disk is full or readers are in the way: then the next write, the
-        next opening or the closing does it.
+        A large bank is not rewritten after each deletion, but when the store that deleted is closed or the bank is
+        checked. What was committed stays committed when the disk is full or readers are in the way: then the next
+        write, the closing or the next opening does it.
         """
+        rewritten = self._unerased and (whatever_it_takes or self._file.bytes <= upkeep.REWRITE_LIMIT)
         with suppress(apsw.Error):
-            if self._unerased:
+            if rewritten:
                 upkeep.rewrite(source.connection)
                 self._unerased = False
             elif self._closed:
                 source.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            elif self._file.log_bytes > self._log_limit:
+            elif self._unerased or self._file.log_bytes > self._log_limit:
                 emptied = upkeep.empty_log(source.connection)
                 self._log_limit = upkeep.LOG_LIMIT if emptied else 2 * self._file.log_bytes
 

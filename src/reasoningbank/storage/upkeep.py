@@ -22,6 +22,8 @@ from reasoningbank.storage.writes import ERASURE
 ALL_STATES = Filter(states=STATES)
 LOG_LIMIT = 16 * 2**20
 """Bytes of write-ahead log from which on it is emptied after a write."""
+REWRITE_LIMIT = 16 * 2**20
+"""Bytes of a bank up to which it is rewritten after every deletion: a quarter of a second."""
 LOG_MILLISECONDS = 250
 REWRITE_MILLISECONDS = 2_000
 _BATCH = 500
@@ -79,12 +81,17 @@ def _structure(source: Source) -> list[str]:
 
 def _contents(source: Source, store: Reads) -> list[str]:
     problems: list[str] = []
-    for part in (_torn, _vectors, _memories):
+    for part in (_unerased, _torn, _vectors, _memories):
         try:
             problems += part(source, store)
         except BankError as error:
             problems.append(str(error))
     return problems
+
+
+def _unerased(source: Source, _store: Reads) -> list[str]:
+    pending = source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,))
+    return ["deleted memories may have left traces in unused space of the file"] if pending else []
 
 
 def _torn(source: Source, _store: Reads) -> list[str]:
