@@ -24,6 +24,7 @@ from reasoningbank.errors import (
     NegativeLimit,
     NegativeOffset,
     StoreClosed,
+    StoreCorrupt,
     StoreUnavailable,
 )
 from reasoningbank.ports import Clock, Embedder, Indexed, Job, Storage, Store, Transaction
@@ -47,7 +48,10 @@ class SystemClock:
 
 
 class Upkeep:
-    """The half of a bank that opens, keeps, copies, checks and closes it."""
+    """The half of a bank that opens, keeps, copies, checks and closes it.
+
+    A damaged bank opens too, so that it can be checked and restored; every other verb then raises StoreCorrupt.
+    """
 
     def __init__(
         self,
@@ -72,8 +76,13 @@ class Upkeep:
         self._closed = False
         self._last_confidence = 0.0
         self._next_look = self._clock.now()
+        self._damage: StoreCorrupt | None = None
+        self._store: Store | None = None
         with observed("create_memory_store", store=self._place()):
-            self._store = storage.open(scope)
+            try:
+                self._store = storage.open(scope)
+            except StoreCorrupt as error:
+                self._damage = error
 
     @property
     def scope(self) -> Scope:
@@ -137,8 +146,11 @@ class Upkeep:
             StoreCorrupt: When the backup is damaged; the bank stays as it is.
             ScopeViolation: When it is a backup of another tenant or project.
         """
-        self._open_store()
+        if self._damage is None:
+            self._open_store()
         self._storage.restore(self._scope, usable_path(source))
+        if self._damage is not None:
+            self._store, self._damage = self._storage.open(self._scope), None
 
     def export(self, target: str | Path) -> int:
         """Writes all memories with their evidence as JSON lines, secrets removed; returns how many memories."""
@@ -241,6 +253,9 @@ class Upkeep:
 
     def check(self) -> Health:
         """Reads the whole bank, tries the embedder, and lists every defect."""
+        if self._damage is not None:
+            facts = {"tenant": self._scope.tenant, "project": self._scope.project}
+            return Health(facts=facts, problems=(f"{self._damage} {self._damage.hint}",))
         store = self._open_store()
         report = store.check()
         problems = list(report.problems)
@@ -274,7 +289,8 @@ class Upkeep:
             self._closed = True
             stores = [self._store, *self._neighbours.values()]
         for store in stores:
-            store.close()
+            if store is not None:
+                store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -290,6 +306,8 @@ class Upkeep:
     def _open_store(self) -> Store:
         if self._closed:
             raise StoreClosed("the bank is closed")
+        if self._store is None:
+            raise self._damage or StoreClosed("the bank is not open")
         return self._store
 
     def _owner(self, memory_id: str) -> Store:

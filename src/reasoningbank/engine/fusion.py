@@ -16,9 +16,10 @@ the lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the 
 (``u1``), when it stands out from the tenth, when the dense leg has not found ten close matches already (``x10``), and
 when the query names things: ``i`` is the share of its rare-term mass in identifiers.
 
-**Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories: the
-more memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that one of few
-memories that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its only mention.
+**Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories, at
+least 3: the more memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that
+one of few memories that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its
+only mention.
 A memory is shown at least as relevant as those that it outranks.
 """
 
@@ -45,6 +46,7 @@ _COSINE, _TERMS, _MEMORIES, _INTERCEPT = 19.0, 5.7, -0.87, -4.25
 _EXACT, _EXACT_SLOPE, _EXACT_TIE = 0.6, 20.0, 0.1
 _FEW, _FEW_SHARE = 5, 0.02
 _PRIOR_MEMORIES = 20
+_LEAST_MEMORIES = 3
 _LEAST_IDF = 1e-6
 
 
@@ -209,7 +211,7 @@ def _weight(words: _Words, nearness: _Numbers) -> float:
 
 def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Numbers:
     evidence = _COSINE * nearness + _TERMS * coverage * math.log1p(words.terms)
-    evidence += _MEMORIES * math.log(max(1, words.memories)) + _INTERCEPT
+    evidence += _MEMORIES * math.log(max(_LEAST_MEMORIES, words.memories)) + _INTERCEPT
     covered = numpy.array(words.covered)
     as_good = len(covered) - numpy.searchsorted(covered, coverage - _EXACT_TIE)
     exact = (coverage >= _EXACT) & (as_good <= max(_FEW, _FEW_SHARE * words.memories))

@@ -101,20 +101,21 @@ class Reads:
         empty = SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
         if not rows:
             return empty
-        numbers = [cast(int, value) for value in rows[0]]
-        return SignalAggregate(
-            memory_id=memory_id,
-            project=self._source.project,
-            explicit_positive=numbers[0],
-            explicit_negative=numbers[1],
-            usage_positive=numbers[2],
-            usage_negative=numbers[3],
-            outcome_positive=numbers[4],
-            outcome_negative=numbers[5],
-            positive=numbers[6],
-            negative=numbers[7],
-            last_rollup=from_microseconds(numbers[8]),
-        )
+        with decoding("the rolled-up evidence of a memory"):
+            numbers = [int(cast(int, value)) for value in rows[0]]
+            return SignalAggregate(
+                memory_id=memory_id,
+                project=self._source.project,
+                explicit_positive=numbers[0],
+                explicit_negative=numbers[1],
+                usage_positive=numbers[2],
+                usage_negative=numbers[3],
+                outcome_positive=numbers[4],
+                outcome_negative=numbers[5],
+                positive=numbers[6],
+                negative=numbers[7],
+                last_rollup=from_microseconds(numbers[8]),
+            )
 
     def weights(self) -> ProjectWeights:
         rows = self._source.run(
@@ -128,14 +129,15 @@ class Reads:
         rows = self._source.run(
             f"SELECT at, signal_id, {WEIGHT_COLUMNS} FROM weight_history ORDER BY number"  # noqa: S608 - constant
         )
-        return [
-            WeightChange(
-                at=from_microseconds(cast(int, row[0])),
-                signal_id=cast(str, row[1]),
-                weights=weights_from(self._source.project, row[2:]),
-            )
-            for row in rows
-        ]
+        with decoding("the history of the weights"):
+            return [
+                WeightChange(
+                    at=from_microseconds(cast(int, row[0])),
+                    signal_id=cast(str, row[1]),
+                    weights=weights_from(self._source.project, row[2:]),
+                )
+                for row in rows
+            ]
 
     def revisions(self, memory_id: str) -> Sequence[Memory]:
         rows = self._source.run(
@@ -188,24 +190,25 @@ class Reads:
             "JOIN memories AS m ON m.key = i.key WHERE i.recall = ? ORDER BY i.position",
             (number,),
         )
-        return RecallLog(
-            id=cast(str, identifier),
-            at=from_microseconds(cast(int, at)),
-            query=cast(str, query),
-            session=cast(str, session),
-            embedder=cast(str, embedder),
-            tokens=cast(int, tokens),
-            entries=tuple(
-                RecallEntry(
-                    rank=cast(int, item[0]),
-                    memory_id=cast(str, item[1]),
-                    unproven=bool(item[2]),
-                    relevance=cast(float, item[3]),
-                    legs=legs_from_json(cast(str, item[4])),
-                )
-                for item in items
-            ),
-        )
+        with decoding("a logged recall"):
+            return RecallLog(
+                id=cast(str, identifier),
+                at=from_microseconds(cast(int, at)),
+                query=cast(str, query),
+                session=cast(str, session),
+                embedder=cast(str, embedder),
+                tokens=cast(int, tokens),
+                entries=tuple(
+                    RecallEntry(
+                        rank=cast(int, item[0]),
+                        memory_id=cast(str, item[1]),
+                        unproven=bool(item[2]),
+                        relevance=cast(float, item[3]),
+                        legs=legs_from_json(cast(str, item[4])),
+                    )
+                    for item in items
+                ),
+            )
 
     def _memory(self, row: Row) -> Memory:
         return memory_from(self._source.project, row[:COLUMN_COUNT], row[COLUMN_COUNT])

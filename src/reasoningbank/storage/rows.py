@@ -164,7 +164,8 @@ def signal_from(project: str, row: Row) -> Signal:
 
 def weights_from(project: str, row: Row) -> ProjectWeights:
     """The weights of a row of six numbers."""
-    numbers = [float(cast(float, value)) for value in row]
+    with decoding("the weights"):
+        numbers = [float(cast(float, value)) for value in row]
     return ProjectWeights(
         project=project,
         explicit_alpha=numbers[0],

@@ -14,6 +14,7 @@ from reasoningbank.domain.signal import replay
 from reasoningbank.errors import BankError
 from reasoningbank.ports import StoreReport
 from reasoningbank.storage.connection import BUSY_MILLISECONDS, page_checksums
+from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.reads import Reads, Source
 from reasoningbank.storage.rows import LEGS_PER_KEY, checksum
 from reasoningbank.storage.schema import MIGRATIONS
@@ -83,7 +84,8 @@ def _contents(source: Source, store: Reads) -> list[str]:
     problems: list[str] = []
     for part in (_unerased, _torn, _vectors, _memories):
         try:
-            problems += part(source, store)
+            with decoding("the bank"):
+                problems += part(source, store)
         except BankError as error:
             problems.append(str(error))
     return problems

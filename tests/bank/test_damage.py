@@ -1,0 +1,42 @@
+"""A damaged bank: named, kept, restorable, and no trouble for its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.bank import Bank
+from reasoningbank.errors import StoreCorrupt
+
+
+@pytest.mark.promise("contextd:67")
+def test_a_damaged_bank_is_named_and_takes_no_other_down(
+    open_bank: Callable[..., Bank], home: Path, tmp_path: Path
+) -> None:
+    shop, site = open_bank(project="shop"), open_bank(project="site")
+    for bank in (shop, site):
+        for number in range(40):
+            bank.record(title=f"Lesson {number}", content=f"Retry the network call {number} times.", outcome="success")
+    copy = shop.backup(tmp_path / "copy.db")
+    shop.close()
+    file = next((home / "banks").rglob("shop-*.db"))
+    for log in ("-wal", "-shm"):
+        file.with_name(file.name + log).unlink(missing_ok=True)
+    damaged = bytearray(file.read_bytes())
+    for start in range(8_192, len(damaged) - 8_192, 16_384):
+        damaged[start : start + 2_048] = bytes(2_048)
+    file.write_bytes(bytes(damaged))
+    again = open_bank(project="shop")
+    assert again.check().problems
+    with pytest.raises(StoreCorrupt) as caught:
+        again.list()
+    assert "restore" in caught.value.hint
+    assert file.exists()
+    assert site.search("retry the network call").memories
+    assert site.check().problems == ()
+    repaired = open_bank(project="shop")
+    repaired.restore(copy)
+    assert repaired.count() == 40
+    assert repaired.check().problems == ()
