@@ -10,7 +10,9 @@ from __future__ import annotations
 from promised.bank import BANK
 from promised.cli import CLI
 from promised.contextd import CONTEXTD
+from promised.durability import DURABILITY
 from promised.embedding import EMBEDDING
+from promised.fusion import FUSION
 from promised.hygiene import HYGIENE
 from promised.mcp import MCP
 from promised.promise import Promise
@@ -19,8 +21,10 @@ from promised.storage import STORAGE
 PROMISES: tuple[Promise, ...] = (
     *BANK,
     *STORAGE,
+    *DURABILITY,
     *EMBEDDING,
     *HYGIENE,
+    *FUSION,
     *MCP,
     *CLI,
     *CONTEXTD,

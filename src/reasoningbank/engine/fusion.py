@@ -65,7 +65,7 @@ class Calibration:
 
 CALIBRATIONS = (
     Calibration(family="granite", background=0.5),
-    Calibration(family="minilm", background=0.0),
+    Calibration(family="minilm", background=0.05),
 )
 """The families that were measured."""
 UNKNOWN = Calibration(family="", background=0.0)
