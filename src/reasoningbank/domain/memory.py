@@ -29,6 +29,8 @@ State = Literal["candidate", "active", "archived", "quarantined"]
 OUTCOMES: tuple[Outcome, ...] = ("success", "failure")
 STATES: tuple[State, ...] = ("candidate", "active", "archived", "quarantined")
 
+_ASCII_PUNCTUATION = bytes(code for code in range(128) if not chr(code).isalnum())
+
 MAX_TITLE = 200
 MAX_DESCRIPTION = 2_000
 MAX_CONTENT = 20_000
@@ -162,7 +164,13 @@ def fingerprint(*texts: str) -> bytes:
     """A hash of the letters and digits alone, case-folded: 16 bytes, equal exactly for texts that read the same."""
     digest = hashlib.blake2b(digest_size=16)
     for text in texts:
-        folded = unicodedata.normalize("NFKC", text).casefold()
-        digest.update(re.sub(r"[\W_]+", "", folded).encode("utf-8", "surrogatepass"))
+        digest.update(_letters(text))
         digest.update(b"\x00")
     return digest.digest()
+
+
+def _letters(text: str) -> bytes:
+    if text.isascii():
+        return text.encode("ascii").lower().translate(None, _ASCII_PUNCTUATION)
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"[\W_]+", "", folded).encode("utf-8", "surrogatepass")

@@ -101,6 +101,9 @@ def reveal(memory: Memory) -> Memory:
     digest = hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     if digest in _known_to_be_safe:
         return memory
+    if redact(joined := texts.replace("\x00", "\n\n")).text == joined:
+        _remember(digest)
+        return memory
     counts: Counter[str] = Counter()
     title = _safe(memory.title, counts)[:MAX_TITLE]
     description = _safe(memory.description, counts)[:MAX_DESCRIPTION]
@@ -109,9 +112,7 @@ def reveal(memory: Memory) -> Memory:
     tags = tuple(_safe(tag, counts)[:MAX_TAG] for tag in memory.tags)
     before = (memory.title, memory.description, memory.content, memory.category, memory.tags)
     if (title, description, content, category, tags) == before:
-        if len(_known_to_be_safe) >= _MAX_KNOWN:
-            _known_to_be_safe.clear()
-        _known_to_be_safe.add(digest)
+        _remember(digest)
         return memory
     return replace(
         memory,
@@ -121,6 +122,12 @@ def reveal(memory: Memory) -> Memory:
         category=category,
         tags=tuple(dict.fromkeys(tag for tag in tags if tag.strip())),
     )
+
+
+def _remember(digest: bytes) -> None:
+    if len(_known_to_be_safe) >= _MAX_KNOWN:
+        _known_to_be_safe.clear()
+    _known_to_be_safe.add(digest)
 
 
 def _safe(text: str, counts: Counter[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, Filter, Hit
@@ -13,11 +14,13 @@ from reasoningbank.engine.hygiene import reveal
 from reasoningbank.errors import ModelMismatch
 from reasoningbank.ports import Embedder, LexicalMatches, Store, Vector
 
-CANDIDATES = 100
-"""How many memories each leg brings before fusion."""
-_SPARE = 10
+LEAST_DENSE, LEAST_LEXICAL = 30, 50
+"""Each leg brings at least so many memories before fusion, which measures the lexical best against the fiftieth."""
+CANDIDATES_PER_HIT = 6
+"""For longer answers each leg brings so many times the limit."""
+_SPARE = 5
 _LEAST = 1e-6
-UNPROVEN_POOL = 10
+UNPROVEN_POOL = 5
 """How many of the most relevant unproven memories take part in the draw."""
 
 
@@ -94,16 +97,19 @@ class _Search:
         """The best memories that meet the condition, the same text only once."""
         if limit <= 0:
             return []
-        legs = {leg: self._nearest(leg, condition) for leg in DENSE_LEGS}
+        wanted = CANDIDATES_PER_HIT * limit
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            words = beside.submit(self._store.matching, self._terms, condition, max(LEAST_LEXICAL, wanted))
+            legs = {leg: self._nearest(leg, condition, max(LEAST_DENSE, wanted)) for leg in DENSE_LEGS}
+            lexical = words.result()
         if not legs[CONTENT_LEG]:
             return []
-        lexical = self._store.matching(self._terms, condition, CANDIDATES)
         self._complete(legs, lexical)
         fused = fuse(legs[CONTENT_LEG], legs[DESCRIPTION_LEG], lexical, model_id=self._embedder.model_id)
         return self._collapsed(fused, limit)
 
-    def _nearest(self, leg: str, condition: Filter) -> dict[str, float]:
-        found = self._store.nearest(leg, self._vector, condition, CANDIDATES)
+    def _nearest(self, leg: str, condition: Filter, limit: int) -> dict[str, float]:
+        found = self._store.nearest(leg, self._vector, condition, limit)
         return {hit.id: hit.score for hit in found}
 
     def _complete(self, legs: Mapping[str, dict[str, float]], lexical: LexicalMatches) -> None:

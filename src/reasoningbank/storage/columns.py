@@ -61,8 +61,10 @@ class Columns:
     def mask(self, condition: Filter, tagged: NDArray[numpy.int64] | None) -> NDArray[numpy.bool_]:
         """Which rows meet the filter; ``tagged`` are the keys that carry its tags, None when it names none."""
         size = self._count
-        wanted = numpy.array([False, *(state in condition.states for state in STATES)])
-        keep: NDArray[numpy.bool_] = wanted[self._state[:size] - GONE]
+        keep: NDArray[numpy.bool_] = numpy.zeros(size, dtype=numpy.bool_)
+        for code, state in enumerate(STATES):
+            if state in condition.states:
+                keep |= self._state[:size] == code
         if condition.outcome is not None:
             keep &= self._outcome[:size] == OUTCOMES.index(condition.outcome)
         if condition.category is not None:

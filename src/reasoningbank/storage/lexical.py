@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from reasoningbank.ports import LexicalTerm
 from reasoningbank.storage.rows import Row, Value
 
-POSTINGS_BUDGET = 6_000
-"""Postings read for one query, unless its rarest term alone has more."""
+POSTINGS_BUDGET = 4_000
+"""Postings read for one query, unless its rarest term alone has more. On ten thousand real questions a budget of 4,000
+costs 0.4 points of nDCG@10 against reading everything, 3,000 costs 2.0 points."""
 MAX_TERMS = 64
 
 Run = Callable[[str, Sequence[Value]], Sequence[Row]]

@@ -11,6 +11,8 @@ from reasoningbank.storage.columns import Columns
 from reasoningbank.storage.snapshot import Snapshot
 
 _Item = TypeVar("_Item", bound=numpy.generic)
+_NEVER = numpy.float32(-numpy.inf)
+_BLOCK = 64
 SNAPSHOT_MIN_ROWS = 2_048
 """Below this many rows no sidecar is written: reading them from the bank is as fast."""
 
@@ -35,6 +37,7 @@ class LegMatrix:
             self._live[snapshot.erased] = False
         self._snapshot_keys = keys
         self._tail_rows: dict[int, int] = {}
+        self._aligned = True
         self._latest: tuple[bytes, NDArray[numpy.float32]] | None = None
 
     @property
@@ -60,6 +63,8 @@ class LegMatrix:
         known[known] = columns.keys[positions[known]] == keys[known]
         self._column[first : self._count] = numpy.where(known, positions, 0)
         self._live[first : self._count] &= known
+        rows = numpy.arange(first, self._count, dtype=numpy.int32)
+        self._aligned = (first == 0 or self._aligned) and bool((known & (positions == rows)).all())
 
     def append(self, keys: NDArray[numpy.int64], vectors: NDArray[numpy.float32], columns: Columns) -> None:
         """Adds rows; a key that is there already has its old row die."""
@@ -88,14 +93,10 @@ class LegMatrix:
     ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
         """Keys and inner products of the best live rows whose column is in the mask, best first, then oldest first."""
         count = self._count
-        scores = self._scores(vector, count).copy()
-        keep = self._live[:count] & mask[self._column[:count]] if len(mask) else numpy.zeros(count, dtype=numpy.bool_)
-        scores[~keep] = -numpy.inf
-        eligible = min(limit, int(keep.sum()))
-        if eligible == 0:
-            return numpy.empty(0, dtype=numpy.int64), numpy.empty(0, dtype=numpy.float32)
-        worst = numpy.partition(scores, count - eligible)[count - eligible]
-        best = numpy.flatnonzero(scores >= worst)
+        keep = self._live[:count] & self._of_rows(mask, count)
+        scores = numpy.where(keep, self._scores(vector, count), _NEVER)
+        eligible = min(limit, int(numpy.count_nonzero(keep)))
+        best = _best(scores, eligible)
         keys = self._keys[best]
         order = numpy.lexsort((keys, -scores[best]))[:eligible]
         return keys[order], scores[best][order]
@@ -139,6 +140,12 @@ class LegMatrix:
         self._latest = (name, scores)
         return scores
 
+    def _of_rows(self, mask: NDArray[numpy.bool_], count: int) -> NDArray[numpy.bool_]:
+        """A mask over columns as a mask over rows."""
+        if self._aligned:
+            return mask[:count]
+        return mask[self._column[:count]] if len(mask) else numpy.zeros(count, dtype=numpy.bool_)
+
     def _rows(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
         """The row of each key, -1 for a key that has none."""
         rows = numpy.full(len(keys), -1, dtype=numpy.int64)
@@ -170,6 +177,25 @@ class LegMatrix:
             tail = numpy.empty((max(size - base, 2 * len(self._tail), 256), self._dimension), dtype=numpy.float32)
             tail[:used] = self._tail[:used]
             self._tail = tail
+
+
+def _best(scores: NDArray[numpy.float32], wanted: int) -> NDArray[numpy.intp]:
+    """Places of the best scores: the wanted ones and all that equal the last of them.
+
+    The wanted-th best of the maxima of blocks is not above the wanted-th best score, so that only the few scores from
+    it upwards need to be ranked.
+    """
+    if wanted == 0:
+        return numpy.empty(0, dtype=numpy.intp)
+    places = numpy.arange(len(scores))
+    blocks = len(scores) // _BLOCK
+    if blocks > wanted:
+        heads = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+        bound = numpy.partition(heads, blocks - wanted)[blocks - wanted]
+        places = numpy.flatnonzero(scores >= bound)
+    worst = numpy.partition(scores[places], len(places) - wanted)[len(places) - wanted]
+    best: NDArray[numpy.intp] = places[scores[places] >= worst]
+    return best
 
 
 def _grown(old: NDArray[_Item], capacity: int, used: int) -> NDArray[_Item]:
