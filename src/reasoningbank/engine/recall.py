@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, Filter, Hit
@@ -56,14 +56,15 @@ def recall(
         return (), ()
     if stored != embedder.model_id:
         raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {embedder.model_id}")
-    search = _Search(store, embedder, question.text)
-    proven = search.hits(replace(question.condition, min_confidence=question.min_confidence), question.limit)
-    unproven: list[Hit] = []
-    if question.unproven > 0 and question.min_confidence > 0.0:
-        below = replace(question.condition, below_confidence=question.min_confidence)
-        shown = {hit.memory.fingerprint for hit in proven}
-        pool = [hit for hit in search.hits(below, UNPROVEN_POOL) if hit.memory.fingerprint not in shown]
-        unproven = draw(pool, question.unproven, chance)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        search = _Search(store, embedder, question.text, beside)
+        proven = search.hits(replace(question.condition, min_confidence=question.min_confidence), question.limit)
+        unproven: list[Hit] = []
+        if question.unproven > 0 and question.min_confidence > 0.0:
+            below = replace(question.condition, below_confidence=question.min_confidence)
+            shown = {hit.memory.fingerprint for hit in proven}
+            pool = [hit for hit in search.hits(below, UNPROVEN_POOL) if hit.memory.fingerprint not in shown]
+            unproven = draw(pool, question.unproven, chance)
     return tuple(map(_revealed, proven)), tuple(map(_revealed, unproven))
 
 
@@ -85,9 +86,10 @@ def _sample(hit: Hit, chance: random.Random) -> float:
 
 
 class _Search:
-    """One query against one store; its vector and terms are made once."""
+    """One query against one store; its vector and terms are made once, words are ranked beside vectors."""
 
-    def __init__(self, store: Store, embedder: Embedder, text: str) -> None:
+    def __init__(self, store: Store, embedder: Embedder, text: str, beside: Executor) -> None:
+        self._beside = beside
         self._store = store
         self._embedder = embedder
         self._vector: Vector = embedder.embed_queries([text])[0]
@@ -98,10 +100,9 @@ class _Search:
         if limit <= 0:
             return []
         wanted = CANDIDATES_PER_HIT * limit
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            words = beside.submit(self._store.matching, self._terms, condition, max(LEAST_LEXICAL, wanted))
-            legs = {leg: self._nearest(leg, condition, max(LEAST_DENSE, wanted)) for leg in DENSE_LEGS}
-            lexical = words.result()
+        words = self._beside.submit(self._store.matching, self._terms, condition, max(LEAST_LEXICAL, wanted))
+        legs = {leg: self._nearest(leg, condition, max(LEAST_DENSE, wanted)) for leg in DENSE_LEGS}
+        lexical = words.result()
         if not legs[CONTENT_LEG]:
             return []
         self._complete(legs, lexical)
