@@ -406,13 +406,12 @@ class Bank(Upkeep):
         return self._owner(memory_id).vector(leg, memory_id)
 
     def _question(self, query: str, condition: Filter, *, limit: int, min_confidence: float, unproven: int) -> Question:
-        from reasoningbank.engine.hygiene import clean_line
+        from reasoningbank.engine.hygiene import safe_line
         from reasoningbank.engine.recall import Question
-        from reasoningbank.engine.redaction import redact
 
         if len(query) > MAX_QUERY:
             raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}")
-        text = redact(clean_line(query)).text
+        text = safe_line(query)
         if not text:
             raise EmptyQuery("query cannot be empty")
         return Question(

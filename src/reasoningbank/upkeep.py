@@ -413,12 +413,11 @@ def session_name(session: str | None) -> str:
     """A session's name as it is stored: one clean line without secrets, empty when there is none."""
     if not session:
         return ""
-    from reasoningbank.engine.hygiene import clean_line
-    from reasoningbank.engine.redaction import redact
+    from reasoningbank.engine.hygiene import safe_line
 
     if len(session) > MAX_SESSION:
         raise InvalidInput(f"a session's name has at most {MAX_SESSION} characters, not {len(session)}")
-    return redact(clean_line(session)).text
+    return safe_line(session)
 
 
 def usable_path(path: str | Path) -> Path:
@@ -427,7 +426,7 @@ def usable_path(path: str | Path) -> Path:
         absolute = Path(path).expanduser().absolute()
         absolute.exists()
     except (OSError, RuntimeError, ValueError) as error:
-        raise StoreUnavailable(f"{str(path)[:200]!r} is no usable path: {error}", hint="Name another file.") from error
+        raise StoreUnavailable(f"{str(path)[:80]!r} names no file: {error}"[:300], hint="Name another file.") from error
     return absolute
 
 

@@ -44,7 +44,7 @@ class TestSingleFile(TestDirectory):
 
     def opened(self, home: Path) -> Storage:
         """The storage of ``sqlite:///HOME/bank.db``."""
-        storage = open_storage(f"sqlite://{home}/bank.db", home=self.root)
+        storage = open_storage(f"sqlite:///{home}/bank.db", home=self.root)
         self.homes[id(storage)] = home
         return storage
 

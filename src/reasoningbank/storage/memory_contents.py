@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -79,13 +80,13 @@ def meets(memory: Memory, condition: Filter) -> bool:
     )
 
 
-class MemoryReads:
+class MemoryReads(ABC):
     """The StoreReader port over whatever contents are current."""
 
     @property
+    @abstractmethod
     def contents(self) -> Contents:
         """The contents to read from."""
-        raise NotImplementedError
 
     def get(self, memory_id: str) -> Memory:
         return self.contents.memory(memory_id)

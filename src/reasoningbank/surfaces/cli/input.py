@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from reasoningbank.errors import InvalidInput, StoreUnavailable
+from reasoningbank.errors import InvalidInput
 
 _STDIN = "-"
 
@@ -24,20 +23,6 @@ def text_or_stdin(text: str) -> str:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInput("stdin is not UTF-8 text", hint="Convert it to UTF-8 first.") from error
-
-
-def checked_path(name: str) -> Path:
-    """The file of this name, whether it exists or not.
-
-    Raises:
-        StoreUnavailable: When no file can have this name.
-    """
-    try:
-        path = Path(name).expanduser()
-        path.exists()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise StoreUnavailable(f"{name[:80]!r} names no file: {error}"[:300], hint="Name another file.") from error
-    return path
 
 
 def confirmed(question: str) -> None:

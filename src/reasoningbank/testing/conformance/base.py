@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,7 +39,7 @@ def promise(*identifiers: str) -> Callable[[_Test], _Test]:
     return named
 
 
-class Conformance:
+class Conformance(ABC):
     """The base of every part: gives the tests a store.
 
     Attributes:
@@ -47,9 +48,9 @@ class Conformance:
 
     durable: ClassVar[bool] = True
 
+    @abstractmethod
     def storage(self) -> Storage:
         """A new, empty place. To be implemented by the author of a store."""
-        raise NotImplementedError
 
     def reopened(self, storage: Storage) -> Storage:
         """Another storage object over the same place. To be implemented for durable stores."""

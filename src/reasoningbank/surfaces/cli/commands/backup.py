@@ -14,9 +14,9 @@ from reasoningbank.surfaces.cli.output import print_json, print_text
 def command(call: Call, *, file: str | None) -> None:
     """Copies the bank to FILE, by default below the data directory, while others read and write."""
     from reasoningbank.surfaces.cli.answers import BackupAnswer
-    from reasoningbank.surfaces.cli.input import checked_path
+    from reasoningbank.upkeep import usable_path
 
-    target = None if file is None else checked_path(file)
+    target = None if file is None else usable_path(file)
     with call.open_bank() as bank:
         path = bank.backup(target)
     answer = BackupAnswer(path=str(path), bytes=path.stat().st_size)

@@ -14,9 +14,9 @@ from reasoningbank.surfaces.cli.output import print_json, print_text
 def command(call: Call, *, file: str) -> None:
     """Writes FILE anew, secrets removed; ``rbank import`` reads it."""
     from reasoningbank.surfaces.cli.answers import ExportAnswer
-    from reasoningbank.surfaces.cli.input import checked_path
+    from reasoningbank.upkeep import usable_path
 
-    path = checked_path(file)
+    path = usable_path(file)
     with call.open_bank() as bank:
         answer = ExportAnswer(memories=bank.export(path), path=file)
     if call.as_json:

@@ -14,9 +14,9 @@ from reasoningbank.surfaces.cli.output import print_json, print_note, print_text
 def command(call: Call, *, file: str) -> None:
     """Adds the memories of FILE: all of them or, when a line is unusable, none."""
     from reasoningbank.surfaces.cli.answers import import_answer
-    from reasoningbank.surfaces.cli.input import checked_path
+    from reasoningbank.upkeep import usable_path
 
-    path = checked_path(file)
+    path = usable_path(file)
     with call.open_bank() as bank, progress("importing") as bar:
         answer = import_answer(bank.import_(path, progress=bar.step))
     for memory_id in answer["conflicts"]:

@@ -15,9 +15,10 @@ from reasoningbank.surfaces.cli.output import print_json, print_text
 def command(call: Call, *, file: str, yes: bool) -> None:
     """Puts the backup FILE in the bank's place; what the bank held until now is kept beside it."""
     from reasoningbank.surfaces.cli.answers import RestoreAnswer
-    from reasoningbank.surfaces.cli.input import checked_path, confirmed
+    from reasoningbank.surfaces.cli.input import confirmed
+    from reasoningbank.upkeep import usable_path
 
-    path = checked_path(file)
+    path = usable_path(file)
     if not yes:
         confirmed(f"Replace the bank by {file}?")
     with call.open_bank() as bank:
