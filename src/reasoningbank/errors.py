@@ -13,11 +13,15 @@
     - NegativeLimit
     - NegativeOffset
     - TextTooLong
+    - UnreadableTranscript
   + NotFound (LookupError)
     - MemoryNotFound
+    - TrajectoryNotFound
   + PolicyError
     - MissingTenantError
     - ScopeViolation
+    - BudgetExhausted
+    - PaidCallRefused
   + StoreError
     - StoreBusy
     - StoreFull
@@ -28,6 +32,8 @@
   + ModelError
     - ModelMissing
     - ModelMismatch
+    - ModelUnavailable
+    - MalformedAnswer
   + ConfigurationError
 
 An error says what happened and to what; its ``hint`` says what to do next. Nothing was stored when one is raised.
@@ -145,6 +151,13 @@ class TextTooLong(InvalidInput):
     code = "text_too_long"
 
 
+class UnreadableTranscript(InvalidInput):
+    """A file holds no session in any format that is known."""
+
+    default_hint = "Name the format with --format, or convert the session to the plain JSON lines of the reference."
+    code = "unreadable_transcript"
+
+
 class NotFound(BankError, LookupError):
     """The thing named does not exist in this scope."""
 
@@ -157,6 +170,13 @@ class MemoryNotFound(NotFound):
 
     default_hint = "Check the id with `rbank list`; a deleted memory cannot be found again."
     code = "memory_not_found"
+
+
+class TrajectoryNotFound(NotFound):
+    """No trajectory of this id exists in the scope."""
+
+    default_hint = "Check the id with `rbank trajectories`."
+    code = "trajectory_not_found"
 
 
 class PolicyError(BankError):
@@ -178,6 +198,20 @@ class ScopeViolation(PolicyError):
 
     default_hint = "Open the bank with the tenant and project that own it."
     code = "scope_violation"
+
+
+class BudgetExhausted(PolicyError):
+    """The language model's tokens of today are spent; what was asked for waits."""
+
+    default_hint = "Wait until tomorrow (UTC), or raise llm_daily_tokens."
+    code = "budget_exhausted"
+
+
+class PaidCallRefused(PolicyError):
+    """A call of a paid language model was about to be made where none may be, as in tests."""
+
+    default_hint = "Use reasoningbank.testing.ScriptedModel, or allow paid calls on purpose."
+    code = "paid_call_refused"
 
 
 class StoreError(BankError):
@@ -249,6 +283,20 @@ class ModelMismatch(ModelError):
 
     default_hint = "Open the bank with the embedder it was built with, or re-embed it with `rbank doctor --reembed`."
     code = "model_mismatch"
+
+
+class ModelUnavailable(ModelError):
+    """A language model did not answer: no key, no network, a limit, a time-out. Nothing was learned or lost."""
+
+    default_hint = "Try again later; the trajectory stays stored and waits."
+    code = "model_unavailable"
+
+
+class MalformedAnswer(ModelError):
+    """A language model answered with something that is not what its schema asks for; nothing was stored of it."""
+
+    default_hint = "Try again; another model may follow the schema better."
+    code = "malformed_answer"
 
 
 class ConfigurationError(BankError):

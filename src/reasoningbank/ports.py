@@ -16,10 +16,13 @@ from typing import Protocol
 import numpy
 from numpy.typing import NDArray
 
+from reasoningbank.domain.experience import Trace
+from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Filter, Leg, Recall
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.domain.trajectory import Judgement, Trajectory, Verdict
 
 Vector = NDArray[numpy.float32]
 """One embedding of unit length."""
@@ -108,6 +111,9 @@ class Job:
         kind: What to do.
         key: Idempotency key: a second job of the same kind and key is not stored.
         due: Not before this time.
+        attempts: How many times it was claimed.
+        lease: What proves that this worker has claimed it; empty when nobody has.
+        error: What went wrong the last time; empty when nothing did.
     """
 
     kind: str
@@ -115,6 +121,8 @@ class Job:
     due: datetime
     payload: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 0
+    lease: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +186,78 @@ class StoreReport:
     problems: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a language model is asked.
+
+    Attributes:
+        name: The prompt's name.
+        version: Changes with its words, so that an answer can be traced to them.
+        instructions: What to do; never holds text of a trajectory.
+        material: What to do it with: quoted data, never instructions (DESIGN D10).
+    """
+
+    name: str
+    version: str
+    instructions: str
+    material: str
+
+    @property
+    def label(self) -> str:
+        """Name and version, as provenance keeps them."""
+        return f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A language model's answer: its text as it came, and what it cost."""
+
+    text: str
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class LanguageModel(Protocol):
+    """Answers a prompt with JSON text that should follow a schema; callers check that it does."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model, as provenance keeps them."""
+
+    def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
+        """The answer, as it came.
+
+        Args:
+            prompt: What is asked.
+            schema: A JSON schema of the object that is wanted.
+            temperature: 0 for judging; the paper distils at 1.
+
+        Raises:
+            ModelUnavailable: When there was no answer, also after the adapter's own retries.
+            BudgetExhausted: When the call could exceed the tokens of the day; it was not made.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryEntry:
+    """A stored trajectory in a list.
+
+    Attributes:
+        judgement: The latest; None before the first.
+        distilled: When it was distilled, with or without a lesson; None while it waits.
+    """
+
+    id: str
+    task: str
+    session: str
+    source: str
+    steps: int
+    at: datetime
+    judgement: Judgement | None
+    distilled: datetime | None
+
+
 class StoreReader(Protocol):
     """Reads of one scope; inside a transaction they see its own writes."""
 
@@ -207,6 +287,39 @@ class StoreReader(Protocol):
 
     def links(self, memory_id: str) -> Sequence[Link]:
         """Relations from or to the memory."""
+
+    def trajectory(self, trajectory_id: str) -> Trajectory:
+        """The trajectory as it was captured; raises TrajectoryNotFound."""
+
+    def trajectories(
+        self, *, limit: int, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
+    ) -> Sequence[TrajectoryEntry]:
+        """Trajectories in the order they were stored; limit 0 means all.
+
+        Args:
+            limit: At most so many.
+            offset: So many are passed over.
+            verdict: Only those whose latest judgement says so; ``unknown`` includes those never judged.
+            pending: Only those that wait to be distilled, or only those that do not.
+        """
+
+    def captured(self, key: str) -> str | None:
+        """The id of the trajectory that was kept under this idempotency key or digest."""
+
+    def judgements(self, trajectory_id: str) -> Sequence[Judgement]:
+        """Every judgement of the trajectory, oldest first; raises TrajectoryNotFound."""
+
+    def origins(self, *, memory_id: str | None = None, trajectory: str | None = None) -> Sequence[Origin]:
+        """Which trajectories taught which memories, oldest first, of one memory or of one trajectory."""
+
+    def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> Sequence[Refusal]:
+        """Items that were not stored, newest first; limit 0 means all."""
+
+    def trace(self, trace_id: str) -> Trace:
+        """One search as it was run; raises TrajectoryNotFound."""
+
+    def traces(self, *, session: str | None = None, limit: int = 0) -> Sequence[Trace]:
+        """Searches as they were run, newest first; limit 0 means all."""
 
 
 class Transaction(StoreReader, Protocol):
@@ -243,10 +356,52 @@ class Transaction(StoreReader, Protocol):
         """Stores a relation; a second time changes nothing."""
 
     def enqueue(self, job: Job) -> bool:
-        """Stores a job; False when one of its kind and key is waiting already."""
+        """Stores a job; False when one of its kind and key is waiting, running or dead already."""
 
-    def finish(self, job: Job) -> None:
-        """Removes a job that was done."""
+    def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
+        """Hands out the job of these kinds that has been due longest and that no one holds at that time.
+
+        Its attempts are one more, its lease is the caller's, and nobody else gets it before ``until``.
+        """
+
+    def extend(self, job: Job, until: datetime) -> bool:
+        """Holds a claimed job longer; False when the lease was lost to another worker."""
+
+    def finish(self, job: Job) -> bool:
+        """Removes a job that was done; False, and nothing changes, when it has a lease and that was lost."""
+
+    def put_back(self, job: Job, *, due: datetime, error: str) -> bool:
+        """Gives a claimed job back for a later attempt; False when the lease was lost."""
+
+    def bury(self, job: Job, *, at: datetime, error: str) -> bool:
+        """Moves a claimed job to the dead ones, where a person can see it; False when the lease was lost."""
+
+    def revive(self, kind: str, key: str, *, due: datetime) -> bool:
+        """Makes a dead job wait again with no attempts; False when there is none."""
+
+    def keep(self, trajectory: Trajectory, *, key: str = "") -> bool:
+        """Stores a trajectory; False when one of its key or digest is there: then nothing changes."""
+
+    def erase_trajectory(self, trajectory_id: str) -> None:
+        """Erases a trajectory, its judgements and refusals; memories stay. Raises TrajectoryNotFound."""
+
+    def judge(self, trajectory_id: str, judgement: Judgement) -> None:
+        """Adds a judgement; earlier ones stay. Raises TrajectoryNotFound."""
+
+    def mark_distilled(self, trajectory_id: str, at: datetime | None) -> None:
+        """Notes when a trajectory was distilled; None makes it wait again. Raises TrajectoryNotFound."""
+
+    def add_origin(self, origin: Origin) -> bool:
+        """Notes that a trajectory taught a memory; False when that is noted already."""
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Keeps an item that was not stored."""
+
+    def keep_trace(self, trace: Trace, vector: Vector, model_id: str) -> None:
+        """Stores a search as it was run with its query's vector; raises ModelMismatch like ``insert``."""
+
+    def update_trace(self, trace: Trace, vector: Vector | None = None, model_id: str = "") -> None:
+        """Replaces a trace's outcome, state and strategies, and with a vector that too; raises TrajectoryNotFound."""
 
 
 class Store(StoreReader, Protocol):
@@ -285,7 +440,13 @@ class Store(StoreReader, Protocol):
         """The newest logged recalls, newest first; limit 0 means all."""
 
     def jobs(self, *, due: datetime) -> Sequence[Job]:
-        """Jobs due at that time, oldest first."""
+        """Jobs due at that time, oldest first, claimed ones included."""
+
+    def dead_jobs(self) -> Sequence[Job]:
+        """Jobs that failed too often, oldest first."""
+
+    def similar_traces(self, vector: Vector, *, limit: int) -> Sequence[tuple[Trace, float]]:
+        """The searches whose queries are closest, best first, each with its cosine; only the newest 10,000 count."""
 
     def check(self) -> StoreReport:
         """Reads everything and reports every defect."""

@@ -14,9 +14,14 @@ CONTENT_LEG = "content"
 """The dense leg over title and content."""
 DESCRIPTION_LEG = "description"
 """The dense leg over the description: when the memory applies."""
+TASK_LEG = "task"
+"""The dense leg over the task that a distilled memory came from; only the search by experience uses it."""
 LEXICAL_LEG = "lexical"
 """BM25 over all text and tags."""
 DENSE_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG)
+"""The dense legs of the fused search."""
+VECTOR_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG)
+"""Every leg that a memory may have a vector in."""
 LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG)
 
 

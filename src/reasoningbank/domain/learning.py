@@ -1,0 +1,187 @@
+"""What sessions teach: the items distilled from them, what was refused and why, and where a memory came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from reasoningbank.domain.identity import new_id
+from reasoningbank.domain.memory import Outcome
+from reasoningbank.domain.trajectory import Evidence, Verdict
+from reasoningbank.errors import InvalidInput
+
+RefusalReason = Literal[
+    "about_memory",
+    "no_trigger",
+    "restated_task",
+    "only_names",
+    "markup",
+    "too_long",
+    "too_many",
+    "incomplete",
+    "wrong_outcome",
+    "instruction",
+    "same_text",
+]
+"""Why a distilled item was not stored.
+
+about_memory: it is about the memory system itself; no_trigger: it does not say when it applies; restated_task: it says
+the task again; only_names: it names only files, ids or runs; markup: stray fences, tags or role marks; too_long and
+too_many: beyond the bounds; incomplete: a field is missing or empty; wrong_outcome: a session that failed cannot teach
+a strategy that worked; instruction: it orders the reading agent about instead of telling it something (DESIGN D10);
+same_text: an earlier item of the same trajectory says the same.
+"""
+OriginKind = Literal["distilled", "corroborated"]
+MAX_ITEMS = 3
+"""Most items of one trajectory (paper, appendix A)."""
+MAX_CONTRAST_ITEMS = 5
+"""Most items of k trajectories that are contrasted (paper, appendix A)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One lesson as a distiller proposes it, not yet admitted.
+
+    Attributes:
+        title: What it is about, one line.
+        description: When it applies.
+        content: What to do, or what to avoid and what to do instead.
+        outcome: success for a strategy, failure for a preventive lesson.
+        tags: Labels.
+        steps: Indexes of the steps it was learned from.
+    """
+
+    title: str
+    description: str
+    content: str
+    outcome: Outcome
+    tags: tuple[str, ...] = ()
+    steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """An item that was not stored, kept aside with the reason."""
+
+    trajectory: str
+    reason: RefusalReason
+    detail: str
+    title: str = ""
+    description: str = ""
+    content: str = ""
+    model: str = ""
+    prompt: str = ""
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    id: str = field(default_factory=new_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """A trajectory that taught a memory, or taught it again.
+
+    Attributes:
+        kind: distilled when the memory was made from it, corroborated when it said the same later.
+        steps: Indexes of the steps that were learned from.
+        model: The language model, ``agent`` or ``template``.
+        prompt: Name and version of the prompt; empty when there was none.
+    """
+
+    memory_id: str
+    trajectory: str
+    kind: OriginKind
+    session: str = ""
+    steps: tuple[int, ...] = ()
+    model: str = ""
+    prompt: str = ""
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """A finished session in its agent's own words (seed 004 ``SessionSummary``).
+
+    Attributes:
+        outcome: success, failure, or partial.
+        task: What was to be done.
+        approach: How it was done.
+        result: What came of it; for a partial session what worked and what did not.
+        avoid: For a failed or partial session, what not to do again; empty takes the approach of a failure.
+        duration: How long it took; None when it is not known.
+        completed_at: When it ended; None when it is not known.
+    """
+
+    session_id: str
+    project_id: str
+    outcome: Verdict
+    task: str
+    approach: str
+    result: str = ""
+    avoid: str = ""
+    tags: tuple[str, ...] = ()
+    duration: timedelta | None = None
+    completed_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name, text in (("session ID", self.session_id), ("project ID", self.project_id)):
+            if not text.strip():
+                raise InvalidInput(f"a session summary needs a {name}")
+        if self.outcome not in {"success", "failure", "partial"}:
+            raise InvalidInput(
+                f"a session ends as success, failure or partial, not {str(self.outcome)[:80]!r}",
+                hint="When it is not known how the session ended, there is nothing to learn from it yet.",
+            )
+        for name, text in (("task", self.task), ("approach", self.approach)):
+            if not text.strip():
+                raise InvalidInput(f"a session summary needs its {name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """One trajectory of a capture, and what the evidence in it says."""
+
+    id: str
+    task: str
+    steps: int
+    verdict: Verdict
+    probability: float
+    evidence: tuple[Evidence, ...]
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureReport:
+    """What a capture stored.
+
+    Attributes:
+        captured: How many trajectories were stored.
+        duplicates: How many were known already and added nothing.
+        skipped_lines: How many lines or entries could not be read.
+        trajectories: All of them, known ones included.
+        problems: One sentence per thing that was skipped, with its place; at most a hundred.
+    """
+
+    captured: int
+    duplicates: int
+    skipped_lines: int
+    trajectories: tuple[Captured, ...]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistilReport:
+    """What was made of trajectories.
+
+    Attributes:
+        distilled: Ids of new memories.
+        corroborated: Ids of memories that were known and found again.
+        refused: Items that were not stored, with the reason.
+        pending: How many trajectories of the bank still wait to be distilled.
+        messages: One sentence per trajectory that could not be distilled now.
+    """
+
+    distilled: tuple[str, ...] = ()
+    corroborated: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    pending: int = 0
+    messages: tuple[str, ...] = ()

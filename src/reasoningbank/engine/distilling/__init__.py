@@ -1,0 +1,1 @@
+"""What a session teaches: digest, extraction, validation, admission."""

@@ -1,0 +1,1 @@
+"""How a session ended: facts first, a language model only after them."""
