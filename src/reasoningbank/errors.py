@@ -22,6 +22,7 @@
     - ScopeViolation
     - BudgetExhausted
     - PaidCallRefused
+    - Undecided
   + StoreError
     - StoreBusy
     - StoreFull
@@ -64,6 +65,12 @@ class BankError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def advice(self) -> str:
+        """What happened and what to do next, in two sentences."""
+        end = "" if self.message.endswith((".", "!", "?")) else "."
+        return f"{self.message}{end} {self.hint}"
 
 
 class InvalidInput(BankError, ValueError):
@@ -212,6 +219,13 @@ class PaidCallRefused(PolicyError):
 
     default_hint = "Use reasoningbank.testing.ScriptedModel, or allow paid calls on purpose."
     code = "paid_call_refused"
+
+
+class Undecided(PolicyError):
+    """It is not known how a session ended, so nothing can be learned from it yet; it stays stored and waits."""
+
+    default_hint = "Say how it ended with `rbank verdict`, then distill it."
+    code = "undecided"
 
 
 class StoreError(BankError):

@@ -18,8 +18,10 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+from durability.learning_workload import capture, claim, distil
 from durability.workload import EVERYTHING, SCOPE, Model, derived, lesson, operations, vector, word
 from reasoningbank.errors import BankError, StoreFull
 from reasoningbank.ports import Store
@@ -59,6 +61,26 @@ def write_until_killed(task: Task, store: Store, report: Report) -> None:
             model.perform(transaction, operation, memory_id)
         model.apply(operation, memory_id)
         report(f"done {operation} {memory_id}")
+
+
+def learn_until_killed(task: Task, store: Store, report: Report) -> None:
+    """Captures sessions, and does the jobs of all, whoever has captured them."""
+    number = 0
+    while True:
+        number += 1
+        if number % 4 != 3:
+            name = f"{task.name}-{number}"
+            with store.transaction() as transaction:
+                capture(transaction, name)
+            report(f"captured {name}")
+        job = claim(store, f"{task.name}/{number}", datetime.now(UTC))
+        if job is None:
+            continue
+        report(f"claimed {job.key} {job.attempts}")
+        time.sleep(0.02)
+        with store.transaction() as transaction:
+            finished = distil(transaction, job, datetime.now(UTC))
+        report(f"done {job.key}" if finished else f"lost {job.key}")
 
 
 def write_many(task: Task, store: Store, report: Report) -> None:
@@ -136,6 +158,7 @@ ROLES: Sequence[Callable[[Task, Store, Report], None]] = (
     read_until_told,
     create,
     fill_the_disk,
+    learn_until_killed,
 )
 
 

@@ -19,10 +19,11 @@ from reasoningbank.domain.memory import OUTCOMES, STATES, Memory
 from reasoningbank.domain.recall import DENSE_LEGS, Filter, Hit, Leg, Recall
 from reasoningbank.domain.signal import SIGNAL_TYPES, ProjectWeights, Signal, SignalAggregate
 from reasoningbank.errors import BankError
-from reasoningbank.ports import Indexed, Job, LexicalMatches, Link, Store, Transaction, WeightChange
+from reasoningbank.ports import Indexed, Job, LexicalMatches, Link, Pool, Store, Transaction, WeightChange
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.memory import MemoryStorage
 from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, vector
+from reasoningbank.testing.conformance.search import composed
 
 NAMES = tuple(f"m{number}" for number in range(8))
 WORDS = ("kiwi", "lamp", "brick", "zebra", "quartz")
@@ -338,6 +339,9 @@ class Lockstep(RuleBasedStateMachine):
             self.model.matching(query, condition, limit),
             self.model.matching(query, condition, 99),
         )
+        pool = Pool(condition=condition, dense=limit, lexical=limit)
+        for store in (subject, self.model):
+            assert list(store.candidates(aim, query, [pool])) == [composed(store, aim, query, pool)]
 
     @invariant()
     def everything_that_can_be_read_is_the_same(self) -> None:

@@ -11,8 +11,18 @@ from reasoningbank.domain.identity import new_id
 from reasoningbank.domain.recall import Hit
 from reasoningbank.domain.trajectory import Verdict
 
+SearchMode = Literal["semantic", "session_recovery", "knowledge_lookup"]
+"""semantic: everything; session_recovery: nothing that was made of others, newest first; knowledge_lookup: only the
+categories of knowledge."""
+SEARCH_MODES: tuple[SearchMode, ...] = ("semantic", "session_recovery", "knowledge_lookup")
+KNOWLEDGE_CATEGORIES: tuple[str, ...] = ("decision", "critique", "proposal", "directive", "knowledge", "procedure")
+"""The categories that a knowledge lookup answers from."""
 TraceState = Literal["waiting", "extracted", "nothing"]
 """waiting: no strategy was extracted yet; extracted: one was; nothing: there is none to extract."""
+COMPARED_TRACES = 10_000
+"""A query is compared with so many of the newest traces."""
+COSINE_DIGITS = 6
+"""A cosine of traces is rounded to what single precision can tell apart, so that an equal query has exactly 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +32,9 @@ class Trace:
     Attributes:
         query: The query, secrets removed.
         approach: Name of the search strategy that was applied.
-        details: Its parameters as they were applied: legs, limit, filters.
+        details: Its parameters as they were applied: mode, legs, limit, filters.
         outcome: How the task ended that the search was for; unknown until somebody reports it.
-        results: Ids of the memories that were shown.
+        results: Ids of the memories that were shown, the strategies of similar searches last.
         strategies: Ids of the memories that were extracted from it.
         session: The session it was run for.
         milliseconds: How long the search took.

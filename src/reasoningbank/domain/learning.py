@@ -37,6 +37,8 @@ MAX_ITEMS = 3
 """Most items of one trajectory (paper, appendix A)."""
 MAX_CONTRAST_ITEMS = 5
 """Most items of k trajectories that are contrasted (paper, appendix A)."""
+DO_INSTEAD = "Do instead: "
+"""What stands before the advice of an anti-pattern."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

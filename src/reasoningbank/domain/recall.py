@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from reasoningbank.domain.consolidation import is_consolidated
 from reasoningbank.domain.identity import new_id
 from reasoningbank.domain.memory import Memory, Outcome, State
 from reasoningbank.errors import InvalidInput
@@ -34,6 +35,8 @@ class Filter:
         tags: All of these tags.
         states: Any of these states.
         category: Only this category.
+        categories: Any of these categories; None for all.
+        consolidated: Only memories that were made of others, or only those that were not; None for all.
         min_confidence: At least this confidence.
         below_confidence: Less than this confidence.
         created_after, created_before: Creation time, inclusive and exclusive.
@@ -43,6 +46,8 @@ class Filter:
     tags: tuple[str, ...] = ()
     states: tuple[State, ...] = ("active", "candidate")
     category: str | None = None
+    categories: tuple[str, ...] | None = None
+    consolidated: bool | None = None
     min_confidence: float | None = None
     below_confidence: float | None = None
     created_after: datetime | None = None
@@ -52,6 +57,22 @@ class Filter:
         for moment in (self.created_after, self.created_before):
             if moment is not None and moment.tzinfo is None:
                 raise InvalidInput("times must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
+
+    def accepts(self, memory: Memory) -> bool:
+        """Whether a memory is what the filter asks for; stores answer the same inside their legs."""
+        confidence, made = memory.confidence, memory.created_at
+        return (
+            memory.state in self.states
+            and self.outcome in {None, memory.outcome}
+            and self.category in {None, memory.category}
+            and (self.categories is None or memory.category in self.categories)
+            and self.consolidated in {None, is_consolidated(memory)}
+            and (self.min_confidence is None or confidence >= self.min_confidence)
+            and (self.below_confidence is None or confidence < self.below_confidence)
+            and (self.created_after is None or made >= self.created_after)
+            and (self.created_before is None or made < self.created_before)
+            and all(tag in memory.tags for tag in self.tags)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

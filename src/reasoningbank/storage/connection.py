@@ -7,7 +7,6 @@ import stat
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import apsw
 import apsw.sqlite_extra
@@ -48,15 +47,16 @@ class ConnectionSource:
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         try:
-            return cast(Sequence[Row], self.connection.execute(sql, tuple(values)).fetchall())
+            rows: Sequence[Row] = self.connection.execute(sql, tuple(values)).fetchall()
+            return rows
         except (apsw.Error, OSError, ValueError, OverflowError, TypeError) as error:
             raise failure(self._path, error, self.connection) from error
 
 
-def identity_of(path: Path) -> tuple[int, int] | None:
+def identity_of(path: str | Path) -> tuple[int, int] | None:
     """Tells two files of the same path apart: a file that was put in a bank's place is another file."""
     try:
-        state = path.stat()
+        state = os.stat(path)  # noqa: PTH116 - asked before every write
     except OSError:
         return None
     return (state.st_dev, state.st_ino)

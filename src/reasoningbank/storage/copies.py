@@ -176,5 +176,9 @@ def _renew(prepared: Path, change: int) -> int:
         with content:
             content.execute("UPDATE meta SET value = ? WHERE name = 'bank'", (str(uuid.uuid4()),))
             content.execute("DELETE FROM meta WHERE name LIKE 'sidecar %'")
-            content.execute("UPDATE counters SET value = max(value, ?) + 1 WHERE name = 'change'", (change,))
+            content.execute(
+                "UPDATE floors SET value = max((SELECT value FROM counters WHERE name = 'change'), ?) + 1 "
+                "WHERE name = 'change'",
+                (change,),
+            )
         return cast(int, content.execute("SELECT value FROM counters WHERE name = 'change'").get)

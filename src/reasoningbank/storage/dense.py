@@ -1,4 +1,4 @@
-"""Keeps the vectors and filter columns of one bank file in step with it, and answers dense searches."""
+"""Keeps what searches need of one bank file in memory and in step with it: vectors, filter columns, text lengths."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from typing import Protocol, cast
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.domain.recall import DENSE_LEGS, Filter
-from reasoningbank.errors import InvalidInput, ModelMismatch, StoreCorrupt, StoreError
-from reasoningbank.ports import Vector
-from reasoningbank.storage.columns import COLUMNS_SQL, Columns
+from reasoningbank.domain.recall import DENSE_LEGS, VECTOR_LEGS, Filter
+from reasoningbank.errors import ModelMismatch, StoreCorrupt, StoreError
+from reasoningbank.storage.columns import COLUMNS_SQL, Columns, changed_since
 from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.lexical import lengths
 from reasoningbank.storage.locking import BankLock
 from reasoningbank.storage.rows import LEGS_PER_KEY, Row, Value, checksum, vector_id
-from reasoningbank.storage.scan import SNAPSHOT_MIN_ROWS, LegMatrix
+from reasoningbank.storage.scan import SNAPSHOT_MIN_ROWS, LegMatrix, LegView
 from reasoningbank.storage.snapshot import SUFFIX, Header, erase_keys, read_snapshot, remove_unfinished, write_snapshot
 
-VECTORS_SQL = (
-    "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
-    "WHERE m.change > ?3 AND m.indexed > ?3 ORDER BY m.key"
+VECTORS_SQL = changed_since(
+    "v.id, v.vector, v.checksum", "CROSS JOIN vectors AS v ON v.id = ?1 * m.key + ?2", change="?3", derived=True
 )
 NAMED_VECTORS_SQL = (
     "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
     "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
 )
 WITHOUT_VECTOR_SQL = (
-    "SELECT m.key FROM memories AS m WHERE m.change > ?3 AND m.indexed > ?3 "
+    "SELECT m.key FROM memories AS m INDEXED BY memories_by_change "
+    "WHERE m.change <> m.born AND m.change > ?3 AND m.indexed > ?3 "
     "AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.id = ?1 * m.key + ?2)"
 )
 STATE_SQL = "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta"
@@ -42,7 +42,10 @@ SIDECAR_NAME = "sidecar {}"
 """Under this name the bank's ``meta`` table holds the token of a leg's current sidecar."""
 RETRY_SECONDS = 60.0
 """After a sidecar could not be written, no further attempt is made for this long."""
+MAX_NAMES = 65_536
+"""So many ids are kept; when there are more, they are looked up again."""
 _BATCH = 4_096
+_ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 Register = Callable[[str, str, int], bool]
 """Says in the bank which sidecar is the current one (name, token, change); False when that cannot be done now."""
@@ -70,32 +73,42 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """The memories that meet a condition, after one change of the bank.
+class View:
+    """What searches need of one state of the bank. Places count the memories by age.
 
     Attributes:
         documents: How many memories the bank holds.
-        keys: The keys of all memories, ascending.
-        mask: Which of them meet the condition.
+        keys: The key of the memory at each place, ascending.
+        masks: For each condition asked for, which places meet it.
+        lengths: How many words the text at each place has.
+        legs: The dense legs.
+        names: Ids by key, as far as they were looked up: a key is never given out again. Add what is looked up.
     """
 
-    change: int
     documents: int
     keys: NDArray[numpy.int64]
-    mask: NDArray[numpy.bool_]
+    masks: Sequence[NDArray[numpy.bool_]]
+    lengths: NDArray[numpy.int32]
+    legs: Mapping[str, LegView]
+    names: dict[int, str]
 
-    def holds(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.bool_]:
-        """Which of these keys, all of them known, meet the condition."""
-        found: NDArray[numpy.bool_] = self.mask[numpy.searchsorted(self.keys, keys)]
-        return found
+    def places(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+        """The place of each key.
+
+        Raises:
+            StoreCorrupt: When no memory has one of these keys.
+        """
+        places = numpy.searchsorted(self.keys, keys)
+        if len(keys) and (places.max() >= len(self.keys) or bool((self.keys[places] != keys).any())):
+            raise StoreCorrupt("the text index names a memory that does not exist")
+        return places
 
 
 class DenseIndex:
-    """The dense legs of one bank, refreshed from the bank's change counter before every search.
+    """What searches need of one bank, refreshed from the bank's change counter before every search."""
 
-    Every method must make the first read of its read transaction itself: it holds the index's lock while doing so,
-    which keeps the states that it sees in order.
-    """
+    _names: dict[int, str]
+    _state: _State
 
     def __init__(self, directory: Path, *, lock: BankLock, register: Register) -> None:
         self._directory = directory
@@ -105,64 +118,52 @@ class DenseIndex:
         self._retry = 0.0
         self._forget()
 
-    def search(
-        self, read: Reader, leg: str, vector: Vector, condition: Filter, limit: int
-    ) -> Sequence[tuple[int, float]]:
-        """Keys and inner products of the best memories of a leg that meet the condition."""
-        query = _question(vector)
-        with self._lock:
-            matrix = self._refreshed(read, leg, len(query))
-            if matrix is None or limit <= 0:
-                return ()
-            tagged = self._tagged(read, condition.tags)
-            keys, scores = matrix.search(query, self._columns.mask(condition, tagged), limit)
-        return list(zip(keys.tolist(), scores.tolist(), strict=True))
+    def view(self, read: Reader, conditions: Sequence[Filter], dimension: int | None = None, *, leg: str = "") -> View:
+        """The state that ``read`` sees; this must be the first read of its transaction.
 
-    def similarities(
-        self, read: Reader, leg: str, vector: Vector, keys: Callable[[], Sequence[int]]
-    ) -> Mapping[int, float]:
-        """The inner product with each of these keys that has a vector in the leg."""
-        query = _question(vector)
-        with self._lock:
-            matrix = self._refreshed(read, leg, len(query))
-            return {} if matrix is None else matrix.similarities(query, numpy.array(keys(), dtype=numpy.int64))
+        It is made under the index's lock, which keeps the states that the index sees in order.
 
-    def vector(self, read: Reader, leg: str, key: Callable[[], int | None]) -> Vector | None:
-        """A copy of one memory's vector."""
-        with self._lock:
-            matrix = self._refreshed(read, leg)
-            number = key()
-            row = None if matrix is None or number is None else matrix.vector(number)
-            return None if row is None else row.copy()
+        Args:
+            read: Reads the state.
+            conditions: What the masks are made for.
+            dimension: The query's; None when there is none.
+            leg: A leg that must be there although the fused search does not use it.
 
-    def selection(self, read: Reader, condition: Filter) -> Selection:
-        """Which memories meet the condition, in the state that ``read`` sees."""
+        Raises:
+            ModelMismatch: When the bank's vectors have another dimension.
+        """
         with self._lock:
-            self._refreshed(read, "")
-            tagged = self._tagged(read, condition.tags)
-            return Selection(
-                change=self._state.change,
+            try:
+                with decoding("the bank"):
+                    self._refresh(read)
+                    if leg in _ON_DEMAND:
+                        self._refresh_on_demand(read, leg)
+            except BaseException:
+                self._forget()
+                raise
+            model = self._state.model
+            if model is not None and dimension not in (None, model[1]):
+                raise ModelMismatch(f"the bank's vectors have {model[1]} dimensions, the query's {dimension}")
+            if len(self._names) > MAX_NAMES:
+                self._names = {}
+            masks = [self._columns.mask(condition) for condition in conditions]
+            return View(
                 documents=self._columns.living,
                 keys=self._columns.keys,
-                mask=self._columns.mask(condition, tagged),
+                masks=masks,
+                lengths=self._lengths,
+                legs=self._views,
+                names=self._names,
             )
 
     def _forget(self) -> None:
         self._columns = Columns()
+        self._lengths = numpy.empty(0, dtype=numpy.int32)
         self._legs: dict[str, LegMatrix] = {}
+        self._views: Mapping[str, LegView] = {}
+        self._reached: dict[str, int] = {}
+        self._names = {}
         self._state = _State(bank="", change=-1, model=None, tokens={})
-
-    def _refreshed(self, read: Reader, leg: str, dimension: int | None = None) -> LegMatrix | None:
-        try:
-            with decoding("the bank"):
-                self._refresh(read)
-        except BaseException:
-            self._forget()
-            raise
-        model = self._state.model
-        if model is not None and dimension not in (None, model[1]):
-            raise ModelMismatch(f"the bank's vectors have {model[1]} dimensions, the query's {dimension}")
-        return self._legs.get(leg)
 
     def _refresh(self, read: Reader) -> None:
         state = _read_state(read)
@@ -173,10 +174,22 @@ class DenseIndex:
         since = self._state.change
         gone = [cast(int, row[0]) for row in read("SELECT key FROM deletions WHERE change > ?", (since,))]
         self._columns.apply(read(COLUMNS_SQL, (since,)), gone)
+        self._lengths = lengths(read, since, self._columns, self._lengths)
         if state.model is not None:
             for leg in DENSE_LEGS:
                 self._refresh_leg(read, leg, gone, since, state)
+        self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
         self._state = state
+
+    def _refresh_on_demand(self, read: Reader, leg: str) -> None:
+        """A leg that only some searches use is brought up to date by them alone."""
+        state, since = self._state, self._reached.get(leg, -1)
+        if state.model is None or since == state.change:
+            return
+        gone = [cast(int, row[0]) for row in read("SELECT key FROM deletions WHERE change > ?", (since,))]
+        self._refresh_leg(read, leg, gone, since, state)
+        self._views = {**self._views, leg: self._legs[leg].view()}
+        self._reached[leg] = state.change
 
     def _refresh_leg(self, read: Reader, leg: str, gone: list[int], since: int, state: _State) -> None:
         assert state.model is not None
@@ -185,9 +198,9 @@ class DenseIndex:
         if matrix is None:
             matrix, since = self._loaded(read, leg, state)
             gone = []
-        matrix.forget(gone)
         if since >= 0:
-            matrix.forget([cast(int, row[0]) for row in read(WITHOUT_VECTOR_SQL, (*_place(leg), since))])
+            gone = gone + [cast(int, row[0]) for row in read(WITHOUT_VECTOR_SQL, (*_place(leg), since))]
+        matrix.forget(numpy.array(gone, dtype=numpy.int64))
         self._append(matrix, read(VECTORS_SQL, (*_place(leg), since)), dimension)
         if matrix.tail_rows > max(SNAPSHOT_MIN_ROWS, matrix.snapshot_rows // 4):
             matrix = self._written(leg, matrix, state)
@@ -205,9 +218,8 @@ class DenseIndex:
                 path, bank=state.bank, leg=leg, model_id=model_id, dimension=dimension, token=token
             )
         if snapshot is None or snapshot.header.change > state.change:
-            return LegMatrix(dimension, None), -1
-        matrix = LegMatrix(dimension, snapshot)
-        matrix.place(self._columns)
+            return LegMatrix(dimension, None, self._columns), -1
+        matrix = LegMatrix(dimension, snapshot, self._columns)
         since = snapshot.header.change
         if len(snapshot.erased):
             named = (*_place(leg), since, str(snapshot.keys[snapshot.erased].tolist()))
@@ -218,7 +230,7 @@ class DenseIndex:
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
             keys = numpy.array([row[0] for row in batch], dtype=numpy.int64) // LEGS_PER_KEY
-            matrix.append(keys, _decoded(batch, dimension), self._columns)
+            matrix.append(keys, _decoded(batch, dimension))
 
     def _written(self, leg: str, matrix: LegMatrix, state: _State) -> LegMatrix:
         """Writes the leg's next sidecar and maps it; the given matrix when that cannot be done now."""
@@ -250,21 +262,10 @@ class DenseIndex:
         snapshot = read_snapshot(path, bank=state.bank, leg=leg, model_id=model_id, dimension=dimension, token=token)
         if snapshot is None:
             return matrix
-        mapped = LegMatrix(dimension, snapshot)
-        mapped.place(self._columns)
-        return mapped
+        return LegMatrix(dimension, snapshot, self._columns)
 
     def _path(self, leg: str, model_id: str) -> Path:
         return self._directory / f"{leg}-{hashlib.sha256(model_id.encode()).hexdigest()[:12]}{SUFFIX}"
-
-    def _tagged(self, read: Reader, tags: Sequence[str]) -> NDArray[numpy.int64] | None:
-        if not tags:
-            return None
-        keys: set[int] | None = None
-        for tag in tags:
-            found = {cast(int, row[0]) for row in read("SELECT key FROM memory_tags WHERE tag = ?", (tag,))}
-            keys = found if keys is None else keys & found
-        return numpy.array(sorted(keys or ()), dtype=numpy.int64)
 
 
 def erase_vectors(directory: Path, lock: BankLock, keys: Sequence[int]) -> None:
@@ -292,13 +293,6 @@ def _read_state(read: Reader) -> _State:
     model = (values["model_id"], int(values["dimension"])) if "model_id" in values else None
     bank = f"{values['bank']} {values.get('space', '')}"
     return _State(bank=bank, change=int(values["change"]), model=model, tokens=values)
-
-
-def _question(vector: Vector) -> Vector:
-    query: Vector = numpy.ascontiguousarray(vector, dtype=numpy.float32)
-    if query.ndim != 1 or not bool(numpy.isfinite(query).all()):
-        raise InvalidInput("a query's vector is one row of finite numbers")
-    return query
 
 
 def _place(leg: str) -> tuple[int, int]:

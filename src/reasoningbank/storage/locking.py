@@ -14,7 +14,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from reasoningbank.errors import StoreBusy, StoreUnavailable
@@ -41,6 +41,10 @@ if sys.platform == "win32":
     def _unlock(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+    def _write_first(descriptor: int, content: bytes) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, content)
 else:
     import fcntl
 
@@ -57,6 +61,9 @@ else:
     def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
+    def _write_first(descriptor: int, content: bytes) -> None:
+        os.pwrite(descriptor, content, 0)
+
 
 class BankLock:
     """The write lock of one bank, shared by the threads of this process and by all processes on this machine.
@@ -71,23 +78,31 @@ class BankLock:
         self._threads = threading.Lock()
         self._holder = 0
         self._descriptor: int | None = None
+        self._turnstile: int | None = None
         self._process = os.getpid()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Waits for the turn, then holds the lock.
 
         Raises:
             StoreBusy: When the turn did not come within the timeout, or when this thread holds the lock already.
             StoreUnavailable: When the lock file cannot be opened or locked.
         """
+        return _Held(self)
+
+    def take(self) -> int:
+        """Waits for the turn; the descriptor that holds the lock from now on. ``held`` gives it back by itself."""
         self._join_threads(self._timeout)
         try:
-            descriptor = self._acquired()
-            try:
-                yield
-            finally:
-                self._release(descriptor)
+            return self._acquired()
+        except BaseException:
+            self._leave_threads()
+            raise
+
+    def give_back(self, descriptor: int) -> None:
+        """Ends what ``take`` began."""
+        try:
+            self._release(descriptor)
         finally:
             self._leave_threads()
 
@@ -120,9 +135,7 @@ class BankLock:
         The note is not forced to the disk: after a power cut it may be missing or old, but never ahead of the bank.
         """
         raw = b"%020d" % change
-        descriptor = self._own()
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, raw + b" %08x\n" % zlib.crc32(raw))
+        _write_first(self._own(), raw + b" %08x\n" % zlib.crc32(raw))
 
     def marked(self) -> int | None:
         """The latest change that was noted, 0 when the note is damaged, None when the bank was never made."""
@@ -137,9 +150,10 @@ class BankLock:
         if not self._threads.acquire(blocking=False):
             return
         try:
-            if self._descriptor is not None and self._process == os.getpid():
-                os.close(self._descriptor)
-            self._descriptor = None
+            for descriptor in (self._descriptor, self._turnstile):
+                if descriptor is not None and self._process == os.getpid():
+                    os.close(descriptor)
+            self._descriptor = self._turnstile = None
         finally:
             self._threads.release()
 
@@ -158,9 +172,11 @@ class BankLock:
         self._threads.release()
 
     def _own(self) -> int:
-        if self._descriptor is None or self._process != os.getpid():
-            self._descriptor = self._opened()
+        if self._process != os.getpid():
+            self._descriptor = self._turnstile = None
             self._process = os.getpid()
+        if self._descriptor is None:
+            self._descriptor = self._opened()
         return self._descriptor
 
     def _opened(self, suffix: str = "") -> int:
@@ -185,12 +201,14 @@ class BankLock:
     def _acquired(self) -> int:
         """The descriptor that holds the lock once it is this process's turn."""
         own = self._own()
-        turnstile = self._opened(TURNSTILE)
-        try:
-            if self._tried(turnstile) and self._tried(own):
-                return own
-        finally:
-            os.close(turnstile)
+        if self._turnstile is None:
+            self._turnstile = self._opened(TURNSTILE)
+        if self._tried(self._turnstile):
+            try:
+                if self._tried(own):
+                    return own
+            finally:
+                _unlock(self._turnstile)
         return self._queued()
 
     def _queued(self) -> int:
@@ -214,6 +232,21 @@ class BankLock:
             _unlock(descriptor)
         else:
             os.close(descriptor)
+
+
+class _Held:
+    """The time in which the lock is held."""
+
+    __slots__ = ("_descriptor", "_lock")
+
+    def __init__(self, lock: BankLock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._descriptor = self._lock.take()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.give_back(self._descriptor)
 
 
 class _Waiter(threading.Thread):

@@ -10,20 +10,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
 from pathlib import Path
 
 import numpy
 
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import CONTENT_LEG, Filter
+from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, Filter
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import replay
 from reasoningbank.errors import InvalidInput, ModelMismatch, StoreBusy, StoreClosed
-from reasoningbank.ports import Job, LexicalMatches, RecallLog, Scored, StoreReport, Transaction, Vector, WeightChange
+from reasoningbank.ports import (
+    Candidates,
+    ClosePairs,
+    LexicalMatches,
+    Pool,
+    RecallLog,
+    Scored,
+    StoreReport,
+    Transaction,
+    Vector,
+    WeightChange,
+    WordsWorth,
+)
 from reasoningbank.storage.bm25 import best_matches
 from reasoningbank.storage.memory_backup import read_backup, write_backup
-from reasoningbank.storage.memory_contents import Contents, MemoryReads, meets
+from reasoningbank.storage.memory_contents import Contents, MemoryReads
+from reasoningbank.storage.memory_learning import MemoryLearningReads, learning_problems
 from reasoningbank.storage.memory_writes import MemoryTransaction
 
 LOCK_TIMEOUT = 30.0
@@ -33,8 +45,8 @@ LOCK_TIMEOUT = 30.0
 class SharedBank:
     """One scope's contents, shared by every store that was opened for it."""
 
-    def __init__(self, project: str) -> None:
-        self.contents = Contents(project=project)
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
         self.replaced: list[Contents] = []
         self._lock = threading.Lock()
         self._writer: int | None = None
@@ -58,7 +70,7 @@ class SharedBank:
             self._lock.release()
 
 
-class MemoryStore(MemoryReads):
+class MemoryStore(MemoryLearningReads):
     """The Store port over contents in this process. Nothing outlives the process but a backup."""
 
     def __init__(self, scope: Scope, bank: SharedBank, *, location: str = "memory://") -> None:
@@ -82,6 +94,10 @@ class MemoryStore(MemoryReads):
         model = self.contents.model
         return None if model is None else model[0]
 
+    @property
+    def words_worth(self) -> WordsWorth:
+        return self.contents.words_worth
+
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self._transaction()
 
@@ -104,7 +120,7 @@ class MemoryStore(MemoryReads):
         scored = [
             Scored(id=memory.id, score=_product(rows[memory.id], vector))
             for memory in contents.memories.values()
-            if memory.id in rows and meets(memory, condition)
+            if memory.id in rows and condition.accepts(memory)
         ]
         return sorted(scored, key=lambda each: -each.score)[: max(0, limit)]
 
@@ -117,12 +133,42 @@ class MemoryStore(MemoryReads):
     def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
         contents = self.contents
         texts = {memory_id: contents.words[memory_id] for memory_id in contents.memories}
-        allowed = {memory.id for memory in contents.memories.values() if meets(memory, condition)}
+        allowed = {memory.id for memory in contents.memories.values() if condition.accepts(memory)}
         return best_matches(texts, text, allowed, limit)
+
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        still = MemoryStore(self._scope, SharedBank(self.contents))
+        return [_candidates(still, vector, text, pool) for pool in pools]
+
+    def close_pairs(self, leg: str, threshold: float, condition: Filter, *, limit: int) -> ClosePairs:
+        contents = self.contents
+        vectors = contents.vectors.get(leg, {})
+        held = [
+            memory.id for memory in contents.memories.values() if memory.id in vectors and condition.accepts(memory)
+        ]
+        found = [
+            (min(1.0, _product(vectors[older], vectors[younger])), older, younger)
+            for place, older in enumerate(held)
+            for younger in held[place + 1 :]
+        ]
+        close = sorted((each for each in found if each[0] > threshold), key=lambda each: -each[0])[: max(0, limit)]
+        paired = {memory_id for _, *both in close for memory_id in both}
+        ids = tuple(memory_id for memory_id in held if memory_id in paired)
+        place_of = {memory_id: place for place, memory_id in enumerate(ids)}
+        return ClosePairs(
+            ids=ids,
+            first=numpy.array([place_of[older] for _, older, _ in close], dtype=numpy.int32),
+            second=numpy.array([place_of[younger] for _, _, younger in close], dtype=numpy.int32),
+            scores=numpy.array([score for score, _, _ in close], dtype=numpy.float32),
+        )
 
     def vector(self, leg: str, memory_id: str) -> Vector | None:
         found = self.contents.vectors.get(leg, {}).get(memory_id)
         return None if found is None else found.copy()
+
+    def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
+        rows = self.contents.vectors.get(leg, {})
+        return {memory_id: rows[memory_id].copy() for memory_id in memory_ids if memory_id in rows}
 
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
         memories = self.contents.memories
@@ -131,13 +177,9 @@ class MemoryStore(MemoryReads):
     def weight_history(self) -> Sequence[WeightChange]:
         return self.contents.changes
 
-    def recalls(self, *, limit: int) -> Sequence[RecallLog]:
-        newest = list(reversed(self.contents.recalls.values()))
+    def recalls(self, *, limit: int, session: str | None = None) -> Sequence[RecallLog]:
+        newest = [log for log in reversed(self.contents.recalls.values()) if session in {None, log.session}]
         return newest[:limit] if limit else newest
-
-    def jobs(self, *, due: datetime) -> Sequence[Job]:
-        waiting = [job for job in self.contents.jobs.values() if job.due <= due]
-        return sorted(waiting, key=lambda job: (job.due, job.kind, job.key))
 
     def check(self) -> StoreReport:
         contents = self.contents
@@ -150,7 +192,7 @@ class MemoryStore(MemoryReads):
             location=self._location,
             schema=1,
             sizes=sizes,
-            problems=tuple(_problems(self, contents)),
+            problems=(*_problems(self, contents), *learning_problems(contents)),
         )
 
     def backup(self, target: Path) -> None:
@@ -202,7 +244,7 @@ class MemoryStorage:
 
     def _bank(self, scope: Scope) -> SharedBank:
         with self._lock:
-            return self._banks.setdefault(scope, SharedBank(scope.project))
+            return self._banks.setdefault(scope, SharedBank(Contents(project=scope.project)))
 
 
 _shared: dict[str, MemoryStorage] = {}
@@ -213,6 +255,18 @@ def shared_storage(name: str) -> MemoryStorage:
     """The place behind ``memory://name``: one for the whole process, for everybody who asks by that name."""
     with _shared_lock:
         return _shared.setdefault(name, MemoryStorage(name))
+
+
+def _candidates(store: MemoryStore, vector: Vector, text: str, pool: Pool) -> Candidates:
+    """Asks each leg by itself, then for the scores that are missing; the store must not change meanwhile."""
+    lexical = store.matching(text, pool.condition, pool.lexical)
+    found = {hit.id for hit in lexical.hits}
+    for leg in DENSE_LEGS:
+        found.update(hit.id for hit in store.nearest(leg, vector, pool.condition, pool.dense))
+    return Candidates(
+        dense={leg: store.similarities(leg, vector, sorted(found)) for leg in DENSE_LEGS},
+        lexical=lexical,
+    )
 
 
 def _product(row: Vector, vector: Vector) -> float:

@@ -8,22 +8,42 @@ import errno
 import hashlib
 import json
 import os
+from datetime import datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypedDict, TypeVar, cast
 
 import numpy
 
+from reasoningbank.domain.experience import Trace
+from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import Signal, SignalAggregate
+from reasoningbank.domain.trajectory import Judgement, Trajectory
 from reasoningbank.errors import InvalidInput, ScopeViolation, StoreCorrupt, StoreFull, StoreUnavailable
-from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange
+from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange, WordsWorth
 from reasoningbank.storage.memory_contents import Contents
 from reasoningbank.storage.records import Json, from_json, to_json
 
 FORMAT = "reasoningbank memory backup 1"
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _Record = TypeVar("_Record")
+
+
+class _Learned(TypedDict):
+    """The fields of ``Contents`` about learning."""
+
+    leases: dict[tuple[str, str], datetime]
+    dead: dict[tuple[str, str], tuple[Job, datetime]]
+    trajectories: dict[str, Trajectory]
+    captured: dict[str, str]
+    distilled: dict[str, datetime]
+    judgements: dict[str, tuple[Judgement, ...]]
+    origins: dict[tuple[str, str], Origin]
+    refusals: dict[str, Refusal]
+    traces: dict[str, Trace]
+    trace_vectors: dict[str, Vector]
+    words_worth: WordsWorth
 
 
 def write_backup(scope: Scope, contents: Contents, target: Path) -> None:
@@ -86,7 +106,7 @@ def _to_body(scope: Scope, contents: Contents) -> dict[str, Json]:
         "memories": to_json(tuple(contents.memories.values())),
         "words": to_json(contents.words),
         "vectors": {
-            leg: {memory_id: base64.b64encode(vector.tobytes()).decode("ascii") for memory_id, vector in rows.items()}
+            leg: {memory_id: _text(vector) for memory_id, vector in rows.items()}
             for leg, rows in contents.vectors.items()
         },
         "revisions": to_json(contents.revisions),
@@ -97,6 +117,17 @@ def _to_body(scope: Scope, contents: Contents) -> dict[str, Json]:
         "recalls": to_json(tuple(contents.recalls.values())),
         "links": to_json(tuple(contents.links)),
         "jobs": to_json(tuple(contents.jobs.values())),
+        "leases": to_json([(*place, until) for place, until in contents.leases.items()]),
+        "dead": to_json(tuple(contents.dead.values())),
+        "trajectories": to_json(tuple(contents.trajectories.values())),
+        "captured": to_json(contents.captured),
+        "distilled": to_json(contents.distilled),
+        "judgements": to_json(contents.judgements),
+        "origins": to_json(tuple(contents.origins.values())),
+        "refusals": to_json(tuple(contents.refusals.values())),
+        "traces": to_json(tuple(contents.traces.values())),
+        "trace_vectors": {name: _text(vector) for name, vector in contents.trace_vectors.items()},
+        "words_worth": to_json(contents.words_worth),
     }
 
 
@@ -120,13 +151,41 @@ def _from_body(body: dict[str, Json]) -> Contents:
         recalls={log.id: log for log in _records(RecallLog, body["recalls"])},
         links=set(_records(Link, body["links"])),
         jobs={(job.kind, job.key): job for job in jobs},
+        **_learned(body),
     )
+
+
+def _learned(body: dict[str, Json]) -> _Learned:
+    """What a backup of the first version does not hold yet."""
+    leases = cast("list[tuple[str, str, str]]", body.get("leases", []))
+    dead = [(from_json(Job, pair[0]), pair[1]) for pair in cast("list[tuple[Json, str]]", body.get("dead", []))]
+    origins = _records(Origin, body.get("origins", []))
+    judgements = cast("dict[str, Json]", body.get("judgements", {}))
+    distilled = cast("dict[str, str]", body.get("distilled", {}))
+    vectors = cast("dict[str, str]", body.get("trace_vectors", {}))
+    return {
+        "leases": {(kind, key): datetime.fromisoformat(until) for kind, key, until in leases},
+        "dead": {(job.kind, job.key): (job, datetime.fromisoformat(at)) for job, at in dead},
+        "trajectories": {each.id: each for each in _records(Trajectory, body.get("trajectories", []))},
+        "captured": dict(cast("dict[str, str]", body.get("captured", {}))),
+        "distilled": {name: datetime.fromisoformat(at) for name, at in distilled.items()},
+        "judgements": {name: _records(Judgement, listed) for name, listed in judgements.items()},
+        "origins": {(origin.memory_id, origin.trajectory): origin for origin in origins},
+        "refusals": {refusal.id: refusal for refusal in _records(Refusal, body.get("refusals", []))},
+        "traces": {trace.id: trace for trace in _records(Trace, body.get("traces", []))},
+        "trace_vectors": {name: _vector(text) for name, text in vectors.items()},
+        "words_worth": from_json(WordsWorth, body.get("words_worth", {})),
+    }
 
 
 def _records(kind: type[_Record], values: Json) -> tuple[_Record, ...]:
     if not isinstance(values, list):
         raise InvalidInput("a list was expected")
     return tuple(from_json(kind, value) for value in values)
+
+
+def _text(vector: Vector) -> str:
+    return base64.b64encode(vector.tobytes()).decode("ascii")
 
 
 def _vector(text: str) -> Vector:

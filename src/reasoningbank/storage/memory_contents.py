@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 
+from reasoningbank.domain.experience import Trace
+from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
-from reasoningbank.errors import MemoryNotFound
-from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange
+from reasoningbank.domain.trajectory import Judgement, Trajectory
+from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
+from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange, WordsWorth
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,7 +34,18 @@ class Contents:
         changes: The history of the weights, oldest first.
         recalls: By recall id, oldest first.
         links: Every relation once.
-        jobs: By kind and key.
+        jobs: Jobs that are not dead, by kind and key.
+        leases: Until when a claimed job is held, by kind and key.
+        dead: Dead jobs and when they died, by kind and key.
+        trajectories: By trajectory id, in the order they were stored.
+        captured: The trajectory id of every idempotency key.
+        distilled: When a trajectory was distilled, by its id.
+        judgements: Of each trajectory, oldest first.
+        origins: By memory id and trajectory id, oldest first.
+        refusals: By refusal id, oldest first.
+        traces: By trace id, oldest first.
+        trace_vectors: By trace id.
+        words_worth: What the bank has learned that words are worth in it.
     """
 
     project: str
@@ -47,6 +61,17 @@ class Contents:
     recalls: dict[str, RecallLog] = field(default_factory=dict)
     links: set[Link] = field(default_factory=set)
     jobs: dict[tuple[str, str], Job] = field(default_factory=dict)
+    leases: dict[tuple[str, str], datetime] = field(default_factory=dict)
+    dead: dict[tuple[str, str], tuple[Job, datetime]] = field(default_factory=dict)
+    trajectories: dict[str, Trajectory] = field(default_factory=dict)
+    captured: dict[str, str] = field(default_factory=dict)
+    distilled: dict[str, datetime] = field(default_factory=dict)
+    judgements: dict[str, tuple[Judgement, ...]] = field(default_factory=dict)
+    origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
+    refusals: dict[str, Refusal] = field(default_factory=dict)
+    traces: dict[str, Trace] = field(default_factory=dict)
+    trace_vectors: dict[str, Vector] = field(default_factory=dict)
+    words_worth: WordsWorth = field(default_factory=WordsWorth)
 
     def copy(self) -> Contents:
         """Other contents with the same values: changing one does not change the other."""
@@ -58,6 +83,19 @@ class Contents:
         copied.vectors = {leg: vectors.copy() for leg, vectors in self.vectors.items()}
         return copied
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any vector is there that fixes the bank's model."""
+        return any(self.vectors.values()) or bool(self.trace_vectors)
+
+    def check_space(self, model_id: str, dimension: int) -> None:
+        """Refuses vectors of another model or dimension than the bank's."""
+        if self.has_vectors and self.model is not None and self.model != (model_id, dimension):
+            raise ModelMismatch(
+                f"the bank's vectors come from {self.model[0]} ({self.model[1]} dimensions), "
+                f"not from {model_id} ({dimension})"
+            )
+
     def memory(self, memory_id: str) -> Memory:
         """The memory of this id; raises MemoryNotFound."""
         found = self.memories.get(memory_id)
@@ -66,18 +104,13 @@ class Contents:
         return found
 
 
-def meets(memory: Memory, condition: Filter) -> bool:
-    """Whether a memory is what the filter asks for."""
-    return (
-        memory.state in condition.states
-        and (condition.outcome is None or memory.outcome == condition.outcome)
-        and (condition.category is None or memory.category == condition.category)
-        and (condition.min_confidence is None or memory.confidence >= condition.min_confidence)
-        and (condition.below_confidence is None or memory.confidence < condition.below_confidence)
-        and (condition.created_after is None or memory.created_at >= condition.created_after)
-        and (condition.created_before is None or memory.created_at < condition.created_before)
-        and all(tag in memory.tags for tag in condition.tags)
-    )
+def check_text(texts: Iterable[str]) -> None:
+    """Refuses what is not valid Unicode."""
+    for text in texts:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInput("a text is not valid Unicode") from error
 
 
 class MemoryReads(ABC):
@@ -92,11 +125,11 @@ class MemoryReads(ABC):
         return self.contents.memory(memory_id)
 
     def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
-        met = [memory for memory in self.contents.memories.values() if meets(memory, condition)]
+        met = [memory for memory in self.contents.memories.values() if condition.accepts(memory)]
         return met[offset : offset + limit] if limit else met[offset:]
 
     def count(self, condition: Filter) -> int:
-        return sum(meets(memory, condition) for memory in self.contents.memories.values())
+        return sum(condition.accepts(memory) for memory in self.contents.memories.values())
 
     def same_text(self, fingerprint: bytes) -> Sequence[str]:
         return [memory.id for memory in self.contents.memories.values() if memory.fingerprint == fingerprint]

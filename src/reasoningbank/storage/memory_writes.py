@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-import numpy
-
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import DENSE_LEGS, Recall
+from reasoningbank.domain.recall import VECTOR_LEGS, Recall
 from reasoningbank.domain.signal import Signal, SignalAggregate
 from reasoningbank.errors import InvalidInput, ModelMismatch, ScopeViolation, StoreClosed
-from reasoningbank.ports import Indexed, Job, Link, RecallEntry, RecallLog, WeightChange
-from reasoningbank.storage.memory_contents import Contents, MemoryReads
+from reasoningbank.ports import Indexed, Link, RecallEntry, RecallLog, WeightChange, WordsWorth
+from reasoningbank.storage.memory_contents import Contents, check_text
+from reasoningbank.storage.memory_learning import MemoryLearningWrites
+from reasoningbank.storage.vectors import unit_vector
 
 
-class MemoryTransaction(MemoryReads):
+class MemoryTransaction(MemoryLearningWrites):
     """The Transaction port over a copy of a bank's contents, which replaces the original at the end."""
 
     def __init__(self, contents: Contents) -> None:
@@ -55,7 +54,7 @@ class MemoryTransaction(MemoryReads):
 
     def forget_vectors(self) -> None:
         contents = self.contents
-        contents.vectors, contents.model = {}, None
+        contents.vectors, contents.trace_vectors, contents.model = {}, {}, None
 
     def delete(self, memory_id: str) -> None:
         contents = self.contents
@@ -68,6 +67,7 @@ class MemoryTransaction(MemoryReads):
         contents.signals = {key: signal for key, signal in contents.signals.items() if signal.memory_id != memory_id}
         contents.counted = {place for place in contents.counted if place[0] != memory_id}
         contents.links = {link for link in contents.links if memory_id not in {link.source, link.target}}
+        contents.origins = {place: origin for place, origin in contents.origins.items() if place[0] != memory_id}
         contents.recalls = {
             key: replace(log, entries=tuple(entry for entry in log.entries if entry.memory_id != memory_id))
             for key, log in contents.recalls.items()
@@ -99,6 +99,9 @@ class MemoryTransaction(MemoryReads):
         contents = self.contents
         weights = replace(change.weights, project=contents.project)
         contents.changes = (*contents.changes, replace(change, weights=weights))
+
+    def set_words_worth(self, worth: WordsWorth) -> None:
+        self.contents.words_worth = worth
 
     def roll_up(self, cutoff: datetime, at: datetime) -> int:
         contents = self.contents
@@ -138,48 +141,33 @@ class MemoryTransaction(MemoryReads):
     def link(self, link: Link) -> None:
         self.contents.links.add(link)
 
-    def enqueue(self, job: Job) -> bool:
-        jobs = self.contents.jobs
-        if (job.kind, job.key) in jobs:
-            return False
-        jobs[(job.kind, job.key)] = replace(job, payload=dict(job.payload))
-        return True
-
-    def finish(self, job: Job) -> None:
-        self.contents.jobs.pop((job.kind, job.key), None)
-
     def _check(self, memory: Memory, indexed: Indexed | None) -> None:
         """Refuses what the bank could not hold faithfully."""
         contents = self.contents
         if memory.project != contents.project:
             raise ScopeViolation(f"the memory belongs to project {memory.project[:80]!r}")
-        _check_text((memory.title, memory.description, memory.content, memory.category, *memory.tags))
-        _check_text(text for item in memory.provenance.items() for text in item)
+        check_text((memory.title, memory.description, memory.content, memory.category, *memory.tags))
+        check_text(text for item in memory.provenance.items() for text in item)
         if indexed is None:
             return
-        space = contents.model if any(contents.vectors.values()) else None
-        for leg, vector in indexed.vectors.items():
-            if leg not in DENSE_LEGS:
+        for leg in indexed.vectors:
+            if leg not in VECTOR_LEGS:
                 raise InvalidInput(f"there is no dense leg {leg[:80]!r}")
-            if not bool(numpy.isfinite(vector).all()):
-                raise InvalidInput("a vector holds a value that is not a finite number")
-            offered = (indexed.model_id, len(vector))
-            space = space or offered
-            if offered != space:
-                raise ModelMismatch(
-                    f"the bank's vectors come from {space[0]} ({space[1]} dimensions), "
-                    f"not from {indexed.model_id} ({len(vector)})"
-                )
+        dimensions = {len(unit_vector(vector)) for vector in indexed.vectors.values()}
+        if len(dimensions) > 1:
+            raise ModelMismatch("the vectors of one memory have different dimensions")
+        for dimension in dimensions:
+            contents.check_space(indexed.model_id, dimension)
 
     def _index(self, memory_id: str, indexed: Indexed) -> None:
         contents = self.contents
         contents.words[memory_id] = tuple(indexed.text.lower().split())
-        if indexed.vectors and not any(contents.vectors.values()):
+        if indexed.vectors and not contents.has_vectors:
             contents.model = None
         for vectors in contents.vectors.values():
             vectors.pop(memory_id, None)
         for leg, vector in indexed.vectors.items():
-            kept = numpy.array(vector, dtype=numpy.float32)
+            kept = unit_vector(vector)
             kept.flags.writeable = False
             contents.vectors.setdefault(leg, {})[memory_id] = kept
             contents.model = contents.model or (indexed.model_id, len(kept))
@@ -188,11 +176,3 @@ class MemoryTransaction(MemoryReads):
 def _own(memory: Memory) -> Memory:
     """The memory with a mapping of its own: the caller may go on to change theirs."""
     return replace(memory, provenance=dict(memory.provenance))
-
-
-def _check_text(texts: Iterable[str]) -> None:
-    for text in texts:
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InvalidInput("a text is not valid Unicode") from error

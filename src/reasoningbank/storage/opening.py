@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,7 @@ from reasoningbank.errors import ScopeViolation, StoreCorrupt
 from reasoningbank.storage import lexical
 from reasoningbank.storage.connection import ConnectionSource, identity_of, open_connection
 from reasoningbank.storage.copies import copy
-from reasoningbank.storage.failures import translated
+from reasoningbank.storage.failures import decoding, translated
 from reasoningbank.storage.locking import BankLock
 from reasoningbank.storage.schema import MIGRATIONS, check_readable, migrate
 
@@ -31,11 +32,13 @@ class BankFile:
         self.lock = BankLock(path.with_name(path.name + ".lock"))
         self.sidecar_lock = BankLock(self.sidecars.with_name(self.sidecars.name + ".lock"))
         self._vfs = vfs
+        self._name = str(path)
+        self._log = f"{path}-wal"
 
     @property
     def identity(self) -> tuple[int, int] | None:
         """Which file lies at the path now; None when there is none."""
-        return identity_of(self.path)
+        return identity_of(self._name)
 
     @property
     def bytes(self) -> int:
@@ -46,7 +49,7 @@ class BankFile:
     def log_bytes(self) -> int:
         """Size of the write-ahead log."""
         try:
-            return self.path.with_name(self.path.name + "-wal").stat().st_size
+            return os.stat(self._log).st_size  # noqa: PTH116 - asked after every write
         except OSError:
             return 0
 
@@ -143,7 +146,8 @@ class BankFile:
 
 
 def _change(source: ConnectionSource) -> int:
-    return cast(int, source.run("SELECT value FROM counters WHERE name = 'change'")[0][0])
+    with decoding("the bank"):
+        return int(cast(int, source.run("SELECT value FROM counters WHERE name = 'change'")[0][0]))
 
 
 _LOST = (

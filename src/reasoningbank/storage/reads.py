@@ -11,7 +11,7 @@ from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
 from reasoningbank.errors import MemoryNotFound
-from reasoningbank.ports import Job, Link, RecallEntry, RecallLog, WeightChange
+from reasoningbank.ports import Link, RecallEntry, RecallLog, WeightChange
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     COLUMN_COUNT,
@@ -154,29 +154,13 @@ class Reads:
         )
         return [Link(source=cast(str, row[0]), target=cast(str, row[1]), kind=cast(str, row[2])) for row in rows]
 
-    def recalls(self, *, limit: int) -> Sequence[RecallLog]:
+    def recalls(self, *, limit: int, session: str | None = None) -> Sequence[RecallLog]:
         heads = self._source.run(
-            "SELECT number, id, at, query, session, embedder, tokens FROM recalls ORDER BY number DESC LIMIT ?",
-            (limit or -1,),
+            "SELECT number, id, at, query, session, embedder, tokens FROM recalls "
+            "WHERE ?1 IS NULL OR session = ?1 ORDER BY number DESC LIMIT ?2",
+            (session, limit or -1),
         )
         return [self._recall(row) for row in heads]
-
-    def jobs(self, *, due: datetime) -> Sequence[Job]:
-        rows = self._source.run(
-            "SELECT kind, key, due, payload, attempts FROM jobs WHERE due <= ? ORDER BY due, kind, key",
-            (to_microseconds(due),),
-        )
-        with decoding("a job"):
-            return [
-                Job(
-                    kind=cast(str, row[0]),
-                    key=cast(str, row[1]),
-                    due=from_microseconds(cast(int, row[2])),
-                    payload=json.loads(cast(str, row[3])),
-                    attempts=cast(int, row[4]),
-                )
-                for row in rows
-            ]
 
     def _revision(self, row: Row) -> Memory:
         with decoding("an earlier version"):

@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from functools import cache
 from typing import Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from reasoningbank.errors import InvalidInput
@@ -44,7 +45,7 @@ def from_json(kind: type[_Record], value: Json) -> _Record:
 
 def _decoded(kind: object, value: Json) -> object:
     if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         return kind(**{name: _decoded(hints[name], item) for name, item in value.items() if name in hints})
     if kind is datetime and isinstance(value, str):
         return datetime.fromisoformat(value)
@@ -62,3 +63,8 @@ def _decoded(kind: object, value: Json) -> object:
     if origin in {Union, types.UnionType}:
         return None if value is None else _decoded(arguments[0], value)
     raise InvalidInput(f"{type(value).__name__} is not a {kind}")
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, object]:
+    return get_type_hints(kind)

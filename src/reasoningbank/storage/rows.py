@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from json.encoder import encode_basestring
 from typing import cast
 
 from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.consolidation import CONSOLIDATION
 from reasoningbank.domain.memory import Memory, Outcome, State
-from reasoningbank.domain.recall import DENSE_LEGS, Filter, Leg
+from reasoningbank.domain.recall import VECTOR_LEGS, Filter, Leg
 from reasoningbank.domain.signal import ProjectWeights, Rater, Signal, SignalType
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.failures import decoding
@@ -22,9 +24,12 @@ MEMORY_COLUMNS = (
     "id, title, description, content, outcome, category, state, tags, prior, positive, negative, usage_count, tokens, "
     "provenance, consolidation_id, created_at, updated_at, last_used, version"
 )
-TAGS_COLUMN = MEMORY_COLUMNS.split(", ").index("tags")
 LEGS_PER_KEY = 4
 """Numbers kept for the vectors of one memory, so that two more legs need no migration."""
+CONSOLIDATED_SQL = (
+    f"(instr(m.provenance, '\"{CONSOLIDATION}\"') > 0 AND json_type(m.provenance, '$.{CONSOLIDATION}') IS NOT NULL)"
+)
+"""Whether a memory ``m`` was made of others: 1 or 0; most rows are told without reading their JSON."""
 COLUMN_COUNT = MEMORY_COLUMNS.count(",") + 1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -57,13 +62,13 @@ def memory_row(memory: Memory) -> Row:
         memory.outcome,
         memory.category,
         memory.state,
-        json.dumps(memory.tags, ensure_ascii=False),
+        f"[{', '.join(map(encode_basestring, memory.tags))}]",
         memory.belief.prior,
         memory.belief.positive,
         memory.belief.negative,
         memory.usage_count,
         memory.tokens,
-        json.dumps(dict(memory.provenance), ensure_ascii=False, sort_keys=True),
+        json.dumps(dict(memory.provenance), ensure_ascii=False, sort_keys=True) if memory.provenance else "{}",
         memory.consolidation_id,
         to_microseconds(memory.created_at),
         to_microseconds(memory.updated_at),
@@ -73,19 +78,18 @@ def memory_row(memory: Memory) -> Row:
 
 
 def checksum(row: Row) -> bytes:
-    """Sixteen bytes that change when any value of the row changes."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(repr([value for value in row if not isinstance(value, bytes)]).encode("utf-8", "surrogatepass"))
-    for value in row:
-        if isinstance(value, bytes):
-            digest.update(len(value).to_bytes(8, "little"))
-            digest.update(value)
+    """Sixteen bytes that change when any value of the row changes; a long last value of bytes costs least."""
+    last = row[-1]
+    if not isinstance(last, bytes):
+        return hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest = hashlib.blake2b(last, digest_size=16)
+    digest.update(repr((len(last), *row[:-1])).encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 
 def vector_id(key: int, leg: str) -> int:
     """The number of a memory's vector in a leg: four per key."""
-    return LEGS_PER_KEY * key + DENSE_LEGS.index(leg)
+    return LEGS_PER_KEY * key + VECTOR_LEGS.index(leg)
 
 
 def memory_from(project: str, row: Row, stored: Value) -> Memory:
@@ -204,9 +208,15 @@ def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
         if value is not None:
             clauses.append(clause)
             values.append(value)
+    if condition.categories is not None:
+        clauses.append("m.category IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(condition.categories))
+    if condition.consolidated is not None:
+        clauses.append(f"{CONSOLIDATED_SQL} = ?")
+        values.append(int(condition.consolidated))
     for tag in condition.tags:
-        clauses.append("EXISTS (SELECT 1 FROM memory_tags AS t WHERE t.tag = ? AND t.key = m.key)")
-        values.append(tag)
+        clauses.append("instr(m.tags, ?) AND EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)")
+        values += [encode_basestring(tag), tag]
     return " AND ".join(clauses), values
 
 

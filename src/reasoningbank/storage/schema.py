@@ -2,10 +2,17 @@
 
 A migration is never edited once released: a change is a new function at the end.
 
-``counters`` holds the number of the last transaction that changed memories and the last key given out; neither is ever
-used twice. A memory's row names the transactions that changed it (``change``) and its derived parts (``indexed``).
-The id of a vector is its memory's key and leg in one number (``rows.vector_id``). Every page that a transaction touches
-is written twice and forced to the disk once, so there is no index that a query does not need.
+``counters`` gives the number of the last transaction that changed memories and the last key given out; neither is ever
+used twice. A memory's row names the transactions that made it (``born``), that last changed it (``change``) and that
+last changed its derived parts (``indexed``). The id of a vector is its memory's key and leg in one number
+(``rows.vector_id``).
+
+Every page that a transaction touches is written twice and forced to the disk once, and a new memory touches one page of
+every table and index that it is put into. So there is no index that a query does not need, and nothing is stored that
+follows from something else: keys are given out in the order of changes, so only rows that were changed after they were
+made are indexed by change; both counters follow from the rows, above a floor that is raised when no row says so; the
+text index keeps no copy of the texts, which are columns of the memories. The columns that every memory's filter needs
+come before the long ones, so that they are read without the overflow pages.
 """
 
 from __future__ import annotations
@@ -16,6 +23,7 @@ from collections.abc import Callable
 import apsw
 
 from reasoningbank.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
+from reasoningbank.storage.learning_schema import learning_schema
 
 APPLICATION_ID = 0x52424E4B
 """Marks the file as a bank ("RBNK")."""
@@ -25,15 +33,12 @@ migration = MIGRATIONS.append
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
-CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO counters VALUES ('change', 0), ('key', 0);
+CREATE TABLE floors (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO floors VALUES ('change', 0), ('key', 0);
 
 CREATE TABLE memories (
     key INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
-    title TEXT NOT NULL,
-    description TEXT NOT NULL,
-    content TEXT NOT NULL,
     outcome TEXT NOT NULL,
     category TEXT NOT NULL,
     state TEXT NOT NULL,
@@ -44,7 +49,6 @@ CREATE TABLE memories (
     confidence REAL NOT NULL,
     usage_count INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
-    provenance TEXT NOT NULL,
     consolidation_id TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -52,25 +56,41 @@ CREATE TABLE memories (
     version INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
     checksum BLOB NOT NULL,
+    born INTEGER NOT NULL,
     change INTEGER NOT NULL,
-    indexed INTEGER NOT NULL
+    indexed INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    description TEXT NOT NULL,
+    content TEXT NOT NULL,
+    provenance TEXT NOT NULL,
+    text TEXT NOT NULL
 ) STRICT;
-CREATE INDEX memories_by_change ON memories (change);
+CREATE INDEX memories_by_change ON memories (change) WHERE change <> born;
 CREATE INDEX memories_by_fingerprint ON memories (fingerprint);
 
-CREATE TABLE memory_tags (
-    tag TEXT NOT NULL,
-    key INTEGER NOT NULL,
-    PRIMARY KEY (tag, key)
-) STRICT, WITHOUT ROWID;
-
-CREATE VIRTUAL TABLE memory_text USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
-INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+CREATE VIRTUAL TABLE memory_text USING fts5 (
+    text, content = 'memories', content_rowid = 'key', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1), ('pgsz', 1950);
 
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL) STRICT;
 
 CREATE TABLE deletions (key INTEGER PRIMARY KEY, change INTEGER NOT NULL) STRICT;
 CREATE INDEX deletions_by_change ON deletions (change);
+
+CREATE VIEW counters (name, value) AS
+SELECT 'change', max(
+    (SELECT value FROM floors WHERE name = 'change'),
+    coalesce((SELECT born FROM memories ORDER BY key DESC LIMIT 1), 0),
+    coalesce((SELECT max(change) FROM memories WHERE change <> born), 0),
+    coalesce((SELECT max(change) FROM deletions), 0)
+)
+UNION ALL
+SELECT 'key', max(
+    (SELECT value FROM floors WHERE name = 'key'),
+    coalesce((SELECT max(key) FROM memories), 0),
+    coalesce((SELECT max(key) FROM deletions), 0)
+);
 
 CREATE TABLE revisions (
     key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
@@ -174,6 +194,9 @@ def first_schema(connection: apsw.Connection) -> None:
     if connection.reserve_bytes("main", -1):
         connection.execute("INSERT INTO meta VALUES ('checksums', 'page')")
     connection.pragma("application_id", APPLICATION_ID)
+
+
+migration(learning_schema)
 
 
 def schema_version(connection: apsw.Connection) -> int:

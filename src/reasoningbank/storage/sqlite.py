@@ -13,21 +13,37 @@ from typing import cast
 import apsw
 import numpy
 
+from reasoningbank.domain.experience import Trace
 from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import StoreClosed, StoreError, StoreTooNew
-from reasoningbank.ports import LexicalMatches, Scored, StoreReport, Transaction, Vector
-from reasoningbank.storage import lexical, upkeep
+from reasoningbank.ports import (
+    Candidates,
+    ClosePairs,
+    LexicalMatches,
+    Pool,
+    Scored,
+    StoreReport,
+    Transaction,
+    Vector,
+    WordsWorth,
+)
+from reasoningbank.storage import upkeep
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.copies import copy
 from reasoningbank.storage.dense import DenseIndex, erase_vectors, remove_vectors
-from reasoningbank.storage.failures import translated
+from reasoningbank.storage.failures import decoding, translated
 from reasoningbank.storage.locking import LOCK_TIMEOUT
 from reasoningbank.storage.opening import BankFile
-from reasoningbank.storage.reads import Reads
+from reasoningbank.storage.pairs import close_pairs
+from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.schema import MIGRATIONS
-from reasoningbank.storage.writes import ERASURE, Writes
+from reasoningbank.storage.searching import Search, checked
+from reasoningbank.storage.standing import Standings
+from reasoningbank.storage.trace_index import TraceIndex
+from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.writes import ERASURE, WORDS_WORTH, Writes
 
 
 class _Generation:
@@ -36,11 +52,11 @@ class _Generation:
     def __init__(self, identity: tuple[int, int] | None, dense: DenseIndex) -> None:
         self.identity = identity
         self.dense = dense
-        self.lexical = lexical.LexicalIndex()
+        self.traces = TraceIndex()
         self.idle: list[ConnectionSource] = []
 
 
-class SqliteStore(Reads):
+class SqliteStore(QueueReads):
     """The Store port over one file. Reads take no lock; a write holds the bank's lock for one transaction."""
 
     def __init__(self, path: Path, scope: Scope, *, vfs: str | None = None) -> None:
@@ -51,6 +67,8 @@ class SqliteStore(Reads):
         self._closed = False
         self._deleted = False
         self._log_limit = upkeep.LOG_LIMIT
+        self._tidied = 0
+        self._standings = Standings()
         try:
             self._writer: ConnectionSource | None = self._file.prepare()
             self._generation = self._new_generation(self._writer.identity)
@@ -75,6 +93,15 @@ class SqliteStore(Reads):
         rows = self.run("SELECT value FROM meta WHERE name = 'model_id'")
         return cast(str, rows[0][0]) if rows else None
 
+    @property
+    def words_worth(self) -> WordsWorth:
+        rows = self.run("SELECT value FROM meta WHERE name = ?", (WORDS_WORTH,))
+        if not rows:
+            return WordsWorth()
+        with decoding("what words are worth in the bank"):
+            factor, model_id, memories = json.loads(cast(str, rows[0][0]))
+            return WordsWorth(factor=float(factor), model_id=str(model_id), memories=int(memories))
+
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """One statement on a pooled connection."""
         with self._borrowed() as (_, source):
@@ -84,35 +111,60 @@ class SqliteStore(Reads):
         return self._transaction()
 
     def nearest(self, leg: str, vector: Vector, condition: Filter, limit: int) -> Sequence[Scored]:
-        with self._snapshot() as (generation, source):
-            found = generation.dense.search(source.run, leg, vector, condition, limit)
-            names = self._names(source, [key for key, _ in found])
-        return [Scored(id=names[key], score=score) for key, score in found]
+        query = checked(vector)
+        with self._search([condition], query, leg) as search:
+            return search.nearest(leg, query, limit)
 
     def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
-        names: dict[int, str] = {}
-
-        def keys() -> Sequence[int]:
-            names.update(self._keys(source, memory_ids))
-            return list(names)
-
-        with self._snapshot() as (generation, source):
-            found = generation.dense.similarities(source.run, leg, vector, keys)
-        return {names[key]: score for key, score in found.items()}
+        query = checked(vector)
+        with self._search([], query, leg) as search:
+            return search.similarities(leg, query, memory_ids)
 
     def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
-        with self._snapshot() as (generation, source), translated(self.path):
-            selection = generation.dense.selection(source.run, condition)
-            ranking = generation.lexical.ranking(source.connection, source.run, text, selection.change)
-            best = numpy.flatnonzero(selection.holds(ranking.keys))[: max(0, limit)]
-            keys, scores = ranking.keys[best].tolist(), ranking.scores[best].tolist()
-            names = self._names(source, keys)
-        hits = tuple(Scored(id=names[key], score=score) for key, score in zip(keys, scores, strict=True))
-        return LexicalMatches(hits=hits, terms=ranking.terms, documents=selection.documents)
+        with self._search([condition]) as search:
+            return search.matching(text, limit)
+
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        query = checked(vector)
+        with self._search([pool.condition for pool in pools], query) as search:
+            return search.candidates(query, text, pools)
+
+    def close_pairs(self, leg: str, threshold: float, condition: Filter, *, limit: int) -> ClosePairs:
+        with self._search([condition], leg=leg) as search:
+            keys, matrix = search.rows(leg)
+        # Compared outside of the read: it takes long, and nothing that it reads changes any more.
+        found = close_pairs(matrix, threshold, limit)
+        involved = keys[numpy.union1d(found.first, found.second)].tolist()
+        rows = self.run(
+            "SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key", (str(involved),)
+        )
+        known = numpy.array([row[0] for row in rows], dtype=numpy.int64)
+        first, second = (numpy.searchsorted(known, keys[side]) for side in (found.first, found.second))
+        kept = numpy.isin(keys[found.first], known) & numpy.isin(keys[found.second], known)
+        return ClosePairs(
+            ids=tuple(cast(str, row[1]) for row in rows),
+            first=first[kept].astype(numpy.int32),
+            second=second[kept].astype(numpy.int32),
+            scores=found.scores[kept],
+        )
 
     def vector(self, leg: str, memory_id: str) -> Vector | None:
-        with self._snapshot() as (generation, source):
-            return generation.dense.vector(source.run, leg, lambda: next(iter(self._keys(source, [memory_id])), None))
+        with self._search([], leg=leg) as search:
+            return search.vector(leg, memory_id)
+
+    def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
+        with self._search([], leg=leg) as search:
+            return search.vectors(leg, memory_ids)
+
+    def similar_traces(self, vector: Vector, *, limit: int) -> Sequence[tuple[Trace, float]]:
+        query = unit_vector(vector)
+        with self._borrowed() as (generation, source), translated(self.path):
+            source.run("BEGIN")
+            try:
+                return generation.traces.similar(source.run, query, limit)
+            finally:
+                if source.connection.in_transaction:
+                    source.run("COMMIT")
 
     def check(self) -> StoreReport:
         self._check_open()
@@ -124,7 +176,7 @@ class SqliteStore(Reads):
                     if source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,)):
                         self._unerased = True
                         self._tidy_up(source, whatever_it_takes=True)
-                    return upkeep.report(self.path, source, Reads(source))
+                    return upkeep.report(self.path, source, QueueReads(source))
             finally:
                 source.connection.close()
 
@@ -152,14 +204,12 @@ class SqliteStore(Reads):
         with self._file.lock.held():
             self._check_open()
             source = self._current_writer()
-            source.run("BEGIN IMMEDIATE")
-            writes = Writes(source)
+            writes = Writes(source, self._standings)
             try:
-                if int(str(source.run("PRAGMA user_version")[0][0])) > len(MIGRATIONS):
+                if writes.begin() > len(MIGRATIONS):
                     raise StoreTooNew(f"a newer version has changed {self.path.name} while this one had it open")
                 yield writes
-                writes.check_whole()
-                source.run("COMMIT")
+                writes.commit()
             except BaseException:
                 self._roll_back(source)
                 raise
@@ -167,7 +217,7 @@ class SqliteStore(Reads):
                 writes.end()
             if writes.change:
                 self._file.lock.mark(writes.change)
-            if writes.deleted:
+            if writes.erased:
                 self._deleted = self._unerased = True
             self._tidy_up(source)
         if writes.deleted:
@@ -189,6 +239,10 @@ class SqliteStore(Reads):
         checked. What was committed stays committed when the disk is full or readers are in the way: then the next
         write, the closing or the next opening does it.
         """
+        rows = source.connection.total_changes()
+        if not self._unerased and not self._closed and 0 <= rows - self._tidied < upkeep.TIDY_ROWS:
+            return
+        self._tidied = rows
         rewritten = self._unerased and (whatever_it_takes or self._file.bytes <= upkeep.REWRITE_LIMIT)
         with suppress(apsw.Error):
             if rewritten:
@@ -242,12 +296,13 @@ class SqliteStore(Reads):
         return self._taken()
 
     @contextmanager
-    def _snapshot(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
-        """A connection inside one short read transaction, so that several reads see one state."""
-        with self._borrowed() as (generation, source):
+    def _search(self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "") -> Iterator[Search]:
+        """A search inside one short read transaction, so that all it reads is of one state."""
+        with self._borrowed() as (generation, source), translated(self.path):
             source.run("BEGIN")
             try:
-                yield generation, source
+                view = generation.dense.view(source.run, conditions, None if query is None else len(query), leg=leg)
+                yield Search(view, source)
             finally:
                 if source.connection.in_transaction:
                     source.run("COMMIT")
@@ -292,16 +347,3 @@ class SqliteStore(Reads):
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("the bank is closed")
-
-    @staticmethod
-    def _names(source: ConnectionSource, keys: Sequence[int]) -> Mapping[int, str]:
-        rows = source.run("SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?))", (str(keys),))
-        return {cast(int, key): cast(str, name) for key, name in rows}
-
-    @staticmethod
-    def _keys(source: ConnectionSource, memory_ids: Sequence[str]) -> Mapping[int, str]:
-        rows = source.run(
-            "SELECT key, id FROM memories WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(memory_ids)),),
-        )
-        return {cast(int, key): cast(str, name) for key, name in rows}

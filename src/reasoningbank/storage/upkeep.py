@@ -15,6 +15,8 @@ from reasoningbank.errors import BankError
 from reasoningbank.ports import StoreReport
 from reasoningbank.storage.connection import BUSY_MILLISECONDS, page_checksums
 from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.learning_check import LEARNING_CHECKS
+from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.reads import Reads, Source
 from reasoningbank.storage.rows import LEGS_PER_KEY, checksum
 from reasoningbank.storage.schema import MIGRATIONS
@@ -23,6 +25,8 @@ from reasoningbank.storage.writes import ERASURE
 ALL_STATES = Filter(states=STATES)
 LOG_LIMIT = 16 * 2**20
 """Bytes of write-ahead log from which on it is emptied after a write."""
+TIDY_ROWS = 64
+"""So many rows are written before the size of the log is looked at again."""
 REWRITE_LIMIT = 16 * 2**20
 """Bytes of a bank up to which it is rewritten after every deletion: a quarter of a second."""
 LOG_MILLISECONDS = 250
@@ -32,17 +36,11 @@ _BATCH = 500
 
 _UNINDEXED = (
     f"SELECT id FROM memories WHERE {LEGS_PER_KEY} * key NOT IN (SELECT id FROM vectors) "  # noqa: S608 - a constant
-    "OR key NOT IN (SELECT rowid FROM memory_text)"
-)
-_UNTAGGED = (
-    "SELECT m.id FROM memories AS m WHERE "
-    "(SELECT count(DISTINCT j.value) FROM json_each(m.tags) AS j) "
-    "<> (SELECT count(*) FROM memory_tags AS t WHERE t.key = m.key) OR EXISTS (SELECT 1 FROM json_each(m.tags) AS j "
-    "WHERE NOT EXISTS (SELECT 1 FROM memory_tags AS t WHERE t.tag = j.value AND t.key = m.key))"
+    "OR key NOT IN (SELECT id FROM memory_text_docsize)"
 )
 
 
-def report(path: Path, source: Source, store: Reads) -> StoreReport:
+def report(path: Path, source: Source, store: QueueReads) -> StoreReport:
     """Reads the whole bank and lists every defect it finds."""
     problems = [*_structure(source), *_contents(source, store)]
     names = (path, path.with_name(path.name + "-wal"))
@@ -64,7 +62,7 @@ def _structure(source: Source) -> list[str]:
     problems: list[str] = []
     checks = (
         ("PRAGMA integrity_check", "the file's structure is damaged: {}"),
-        ("PRAGMA foreign_key_check", "a row refers to a memory that is gone: {}"),
+        ("PRAGMA foreign_key_check", "a row refers to a memory, a trajectory or a trace that is gone: {}"),
     )
     for statement, message in checks:
         try:
@@ -74,15 +72,15 @@ def _structure(source: Source) -> list[str]:
             continue
         problems += [message.format(row[0]) for row in rows if row[0] != "ok"]
     try:
-        source.run("INSERT INTO memory_text (memory_text) VALUES ('integrity-check')")
+        source.run("INSERT INTO memory_text (memory_text, rank) VALUES ('integrity-check', 1)")
     except BankError as error:
         problems.append(f"the text index is damaged: {error}")
     return problems
 
 
-def _contents(source: Source, store: Reads) -> list[str]:
+def _contents(source: Source, store: QueueReads) -> list[str]:
     problems: list[str] = []
-    for part in (_unerased, _torn, _vectors, _memories):
+    for part in (_unerased, _torn, _vectors, _memories, *LEARNING_CHECKS):
         try:
             with decoding("the bank"):
                 problems += part(source, store)
@@ -103,18 +101,13 @@ def _torn(source: Source, _store: Reads) -> list[str]:
         for statement, message in (
             (_UNINDEXED, "memory {!r} has no text index or no vector"),
             (
-                "SELECT rowid FROM memory_text WHERE rowid NOT IN (SELECT key FROM memories)",
+                "SELECT id FROM memory_text_docsize WHERE id NOT IN (SELECT key FROM memories)",
                 "the text index holds row {!r}, whose memory is gone",
             ),
             (
                 f"SELECT id FROM vectors WHERE id / {LEGS_PER_KEY} NOT IN (SELECT key FROM memories)",  # noqa: S608
                 "vector number {!r} belongs to no memory",
             ),
-            (
-                "SELECT tag FROM memory_tags WHERE key NOT IN (SELECT key FROM memories)",
-                "the tag {!r} is given to a memory that is gone",
-            ),
-            (_UNTAGGED, "the tags of memory {!r} are not indexed as they are stored"),
         )
         for row in source.run(statement)
     ]

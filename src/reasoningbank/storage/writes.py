@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
 from typing import cast
@@ -13,7 +12,7 @@ from typing import cast
 import numpy
 
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import DENSE_LEGS, Recall
+from reasoningbank.domain.recall import VECTOR_LEGS, Recall
 from reasoningbank.domain.signal import Signal, SignalAggregate
 from reasoningbank.errors import (
     BankError,
@@ -24,12 +23,14 @@ from reasoningbank.errors import (
     StoreClosed,
     StoreError,
 )
-from reasoningbank.ports import Indexed, Job, Link, WeightChange
-from reasoningbank.storage.reads import COUNT_COLUMNS, WEIGHT_COLUMNS, Reads, Source
+from reasoningbank.ports import Indexed, Link, WeightChange, WordsWorth
+from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.storage.learning_writes import LearningWrites
+from reasoningbank.storage.queue import QueueWrites
+from reasoningbank.storage.reads import COUNT_COLUMNS, WEIGHT_COLUMNS
 from reasoningbank.storage.rows import (
     LEGS_PER_KEY,
     MEMORY_COLUMNS,
-    TAGS_COLUMN,
     Row,
     Value,
     checksum,
@@ -38,12 +39,16 @@ from reasoningbank.storage.rows import (
     to_microseconds,
     vector_id,
 )
+from reasoningbank.storage.standing import Standing, Standings
+from reasoningbank.storage.vectors import unit_vector
 
 ERASURE = "erasure"
 """Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
+WORDS_WORTH = "words worth"
+"""Under this name it holds what the bank has learned that words are worth in it: factor, model and memories as JSON."""
 _WRITTEN = f"{MEMORY_COLUMNS}, confidence, fingerprint, checksum, change"
 _PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
-_INSERT = f"INSERT INTO memories ({_WRITTEN}, key, indexed) VALUES ({_PLACES}, ?, ?)"  # noqa: S608 - constant columns
+_INSERT = f"INSERT INTO memories ({_WRITTEN}, key, born, indexed, text) VALUES ({_PLACES}, ?, ?, ?, ?)"  # noqa: S608
 _UPDATE = f"UPDATE memories SET ({_WRITTEN}) = ({_PLACES}) WHERE key = ?"  # noqa: S608 - constant columns
 _ROLL_UP = f"""
 INSERT INTO aggregates (key, {COUNT_COLUMNS}, positive, negative, last_rollup)
@@ -66,6 +71,24 @@ ON CONFLICT (key) DO UPDATE SET
 """  # noqa: S608 - constant columns
 
 
+class _Whole:
+    """The statements of one write: all of them happen or none; when even that fails, the transaction does.
+
+    The first write needs no savepoint: when it fails, the transaction begins anew.
+    """
+
+    __slots__ = ("_before", "_first", "_writes")
+
+    def __init__(self, writes: Writes) -> None:
+        self._writes = writes
+
+    def __enter__(self) -> None:
+        self._first, self._before = self._writes._begin_write()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._writes._end_write(self._first, self._before, error)
+
+
 class _Ended:
     """The source of a transaction that is over."""
 
@@ -76,18 +99,43 @@ class _Ended:
         raise StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
 
 
-class Writes(Reads):
+class Writes(LearningWrites, QueueWrites):
     """The Transaction port over the connection that holds the bank's write lock.
 
     A write that is refused changes nothing, also when the caller catches the error and goes on.
+
+    Args:
+        source: The connection that writes.
+        standings: What the connection knows of the bank.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ConnectionSource, standings: Standings) -> None:
         super().__init__(source)
-        self.change = 0
-        self._space: dict[str, str] | None = None
+        self._standings = standings
+        self._connection = source
+        self._schema = self._last_change = self._last_key = self._unwritten = 0
+        self._space: Mapping[str, str] = {}
         self._broken: BankError | None = None
+        self.change = 0
         self.deleted: list[int] = []
+        self.erased = False
+
+    def begin(self) -> int:
+        """Begins the transaction; returns how many migrations the file has had."""
+        self._source.run("BEGIN IMMEDIATE")
+        standing = self._standings.read(self._connection)
+        self._schema, self._last_change, self._last_key = standing.schema, standing.change, standing.key
+        self._space = standing.space
+        self._unwritten = self._connection.connection.total_changes()
+        return self._schema
+
+    def commit(self) -> None:
+        """Makes everything durable; nothing of it when a write failed half-way."""
+        self.check_whole()
+        change = self.change or self._last_change
+        standing = Standing(schema=self._schema, change=change, key=self._last_key, space=self._space)
+        self._source.run("COMMIT")
+        self._standings.keep(self._connection, standing)
 
     def end(self) -> None:
         """Makes every further call fail: outside its block a write would not be protected by the lock."""
@@ -104,9 +152,9 @@ class Writes(Reads):
     def insert(self, memory: Memory, indexed: Indexed) -> None:
         with self._whole():
             vectors = self._checked(memory, indexed)
-            key = self._next_key()
-            self._source.run(_INSERT, (*self._values(memory), key, self.change))
-            self._write_tags(key, memory)
+            self._last_key = key = self._last_key + 1
+            change = self._next_change()
+            self._source.run(_INSERT, (*self._values(memory), key, change, change, indexed.text))
             self._write_derived(key, indexed, vectors)
 
     def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
@@ -119,34 +167,32 @@ class Writes(Reads):
                     "INSERT INTO revisions VALUES (?, ?, ?, ?)",
                     (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
                 )
-            values = self._values(memory)
-            if old[TAGS_COLUMN] != values[TAGS_COLUMN]:
-                self._remove_tags(key)
-                self._write_tags(key, memory)
-            self._source.run(_UPDATE, (*values, key))
             if indexed is not None:
-                self._source.run("UPDATE memories SET indexed = change WHERE key = ?", (key,))
                 self._remove_derived(key)
+            self._source.run(_UPDATE, (*self._values(memory), key))
+            if indexed is not None:
+                self._source.run("UPDATE memories SET indexed = change, text = ? WHERE key = ?", (indexed.text, key))
                 self._write_derived(key, indexed, vectors)
 
     def forget_vectors(self) -> None:
         with self._whole():
             self._source.run("DELETE FROM vectors")
+            self._source.run("DELETE FROM trace_vectors")
             self._source.run("DELETE FROM meta WHERE name IN ('model_id', 'dimension') OR name LIKE 'sidecar %'")
             self._source.run("INSERT OR REPLACE INTO meta VALUES ('space', ?)", (uuid.uuid4().hex,))
-            self._next_change()
-        self._space = None
+            self._source.run("UPDATE floors SET value = ? WHERE name = 'change'", (self._next_change(),))
+            self._space = {}
 
     def delete(self, memory_id: str) -> None:
         key = self._key(memory_id)
         with self._whole():
             self._remove_derived(key)
-            self._remove_tags(key)
             self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
             self._source.run("DELETE FROM memories WHERE key = ?", (key,))
             self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._next_change()))
-            self._source.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", (ERASURE, "pending"))
+            self._note_erasure()
         self.deleted.append(key)
+        self.erased = True
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         if signal.weight is None:
@@ -200,6 +246,10 @@ class Writes(Reads):
             (to_microseconds(change.at), change.signal_id, *numbers),
         )
 
+    def set_words_worth(self, worth: WordsWorth) -> None:
+        value = json.dumps([worth.factor, worth.model_id, worth.memories])
+        self._source.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (WORDS_WORTH, value))
+
     def roll_up(self, cutoff: datetime, at: datetime) -> int:
         limit = to_microseconds(cutoff)
         moved = cast(int, self._source.run("SELECT count(*) FROM signals WHERE at < ?", (limit,))[0][0])
@@ -226,19 +276,6 @@ class Writes(Reads):
     def link(self, link: Link) -> None:
         self._source.run("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", (link.source, link.target, link.kind))
 
-    def enqueue(self, job: Job) -> bool:
-        if self._source.run("SELECT 1 FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key)):
-            return False
-        payload = json.dumps(dict(job.payload), sort_keys=True)
-        self._source.run(
-            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?)",
-            (job.kind, job.key, to_microseconds(job.due), payload, job.attempts),
-        )
-        return True
-
-    def finish(self, job: Job) -> None:
-        self._source.run("DELETE FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key))
-
     def _key(self, memory_id: str) -> int:
         rows = self._source.run("SELECT key FROM memories WHERE id = ?", (memory_id,))
         if not rows:
@@ -252,36 +289,48 @@ class Writes(Reads):
     def _next_change(self) -> int:
         """The number of this transaction in the bank's sequence of changes."""
         if not self.change:
-            rows = self._source.run("UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value")
-            self.change = cast(int, rows[0][0])
+            self.change = self._last_change + 1
         return self.change
 
-    def _next_key(self) -> int:
-        """A key that no memory ever had; with the number of this transaction when it has none yet."""
-        if self.change:
-            rows = self._source.run("UPDATE counters SET value = value + 1 WHERE name = 'key' RETURNING value")
-            return cast(int, rows[0][0])
-        rows = self._source.run("UPDATE counters SET value = value + 1 RETURNING name, value")
-        numbers = {cast(str, name): cast(int, value) for name, value in rows}
-        self.change = numbers["change"]
-        return numbers["key"]
+    def _note_change(self) -> int:
+        """The same for a transaction that perhaps changes no memory: a floor of the counter says it instead."""
+        change = self._next_change()
+        self._source.run("UPDATE floors SET value = ?1 WHERE name = 'change' AND value < ?1", (change,))
+        return change
 
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """The statements of one write: all of them happen or none; when even that fails, the transaction does."""
-        self._source.run("SAVEPOINT one_write")
-        try:
-            yield
-        except BaseException as error:
-            self.change, self._space = 0, None
-            try:
-                self._source.run("ROLLBACK TO one_write")
-            except BankError as second:
-                self._broken = error if isinstance(error, BankError) else second
-            raise
-        finally:
-            if self._broken is None:
+    def _note_erasure(self) -> None:
+        self._source.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", (ERASURE, "pending"))
+
+    def _whole(self) -> _Whole:
+        return _Whole(self)
+
+    def _begin_write(self) -> tuple[bool, tuple[int, int, Mapping[str, str]]]:
+        """Whether it is the first write of the transaction, and what to go back to when it fails."""
+        first = self._connection.connection.total_changes() == self._unwritten
+        if not first:
+            self._source.run("SAVEPOINT one_write")
+        return first, (self.change, self._last_key, self._space)
+
+    def _end_write(self, first: bool, before: tuple[int, int, Mapping[str, str]], error: BaseException | None) -> None:
+        if error is None:
+            if not first:
                 self._source.run("RELEASE one_write")
+            return
+        self.change, self._last_key, self._space = before
+        try:
+            self._undo(first)
+        except BankError as second:
+            self._broken = error if isinstance(error, BankError) else second
+            self.end()
+
+    def _undo(self, first: bool) -> None:
+        if not first:
+            self._source.run("ROLLBACK TO one_write")
+            self._source.run("RELEASE one_write")
+            return
+        if self._connection.connection.in_transaction:
+            self._source.run("ROLLBACK")
+        self.begin()
 
     def _checked(self, memory: Memory, indexed: Indexed | None) -> dict[str, bytes]:
         """The bytes of each vector, once everything about the memory can be stored."""
@@ -291,29 +340,14 @@ class Writes(Reads):
             return {}
         vectors: dict[str, bytes] = {}
         for leg, vector in indexed.vectors.items():
-            if leg not in DENSE_LEGS:
-                raise InvalidInput(f"there is no dense leg {leg!r}; the legs are {', '.join(DENSE_LEGS)}")
-            row = numpy.ascontiguousarray(vector, dtype=numpy.float32)
-            if row.ndim != 1 or not len(row) or not bool(numpy.isfinite(row).all()):
-                raise InvalidInput("a vector is one row of finite numbers")
-            vectors[leg] = row.tobytes()
+            if leg not in VECTOR_LEGS:
+                raise InvalidInput(f"there is no dense leg {leg!r}; the legs are {', '.join(VECTOR_LEGS)}")
+            vectors[leg] = unit_vector(vector).tobytes()
         if len({len(raw) for raw in vectors.values()}) > 1:
             raise ModelMismatch("the vectors of one memory have different dimensions")
         for raw in vectors.values():
             self._check_space(indexed.model_id, len(raw) // numpy.dtype(numpy.float32).itemsize)
         return vectors
-
-    def _write_tags(self, key: int, memory: Memory) -> None:
-        for tag in dict.fromkeys(memory.tags):
-            self._source.run("INSERT INTO memory_tags VALUES (?, ?)", (tag, key))
-
-    def _remove_tags(self, key: int) -> None:
-        """Removes the tags of the memory as it is stored now: there is no index by memory."""
-        self._source.run(
-            "DELETE FROM memory_tags WHERE key = ?1 "
-            "AND tag IN (SELECT j.value FROM memories AS m, json_each(m.tags) AS j WHERE m.key = ?1)",
-            (key,),
-        )
 
     def _write_derived(self, key: int, indexed: Indexed, vectors: Mapping[str, bytes]) -> None:
         self._source.run("INSERT INTO memory_text (rowid, text) VALUES (?, ?)", (key, indexed.text))
@@ -322,21 +356,20 @@ class Writes(Reads):
             self._source.run("INSERT INTO vectors VALUES (?, ?, ?)", (name, raw, checksum((name, raw))))
 
     def _remove_derived(self, key: int) -> None:
+        """Before the memory's text changes: the text index finds its terms in it."""
         first = LEGS_PER_KEY * key
         self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
         self._source.run("DELETE FROM vectors WHERE id >= ? AND id < ?", (first, first + LEGS_PER_KEY))
 
     def _check_space(self, model_id: str, dimension: int) -> None:
         """Refuses vectors of another model or dimension than the bank's (DESIGN D11)."""
-        if self._space is None:
-            names = self._source.run("SELECT name, value FROM meta WHERE name IN ('model_id', 'dimension')")
-            self._space = {cast(str, name): cast(str, value) for name, value in names}
+        space = self._space
         wanted = {"model_id": model_id, "dimension": str(dimension)}
-        if self._space == wanted:
+        if space == wanted:
             return
-        if self._space and self._source.run("SELECT 1 FROM vectors LIMIT 1"):
+        if space and self._source.run("SELECT 1 FROM vectors UNION ALL SELECT 1 FROM trace_vectors LIMIT 1"):
             raise ModelMismatch(
-                f"the bank's vectors come from {self._space['model_id']} ({self._space['dimension']} dimensions), "
+                f"the bank's vectors come from {space['model_id']} ({space['dimension']} dimensions), "
                 f"not from {model_id} ({dimension})"
             )
         for name, value in wanted.items():

@@ -13,9 +13,13 @@ the promises it keeps as its attribute ``promises``. Words in the suite are thei
 
 from reasoningbank.testing.conformance.evidence import EvidenceConformance
 from reasoningbank.testing.conformance.filters import FilterConformance
+from reasoningbank.testing.conformance.jobs import JobConformance
+from reasoningbank.testing.conformance.learning import LearningConformance
 from reasoningbank.testing.conformance.memories import MemoryConformance
+from reasoningbank.testing.conformance.pairs import PairConformance
 from reasoningbank.testing.conformance.scopes import ADVERSARIAL_NAMES, ScopeConformance
 from reasoningbank.testing.conformance.search import SearchConformance
+from reasoningbank.testing.conformance.traces import TraceConformance
 from reasoningbank.testing.conformance.transactions import TransactionConformance
 
 
@@ -23,9 +27,13 @@ class StoreConformance(
     MemoryConformance,
     FilterConformance,
     SearchConformance,
+    PairConformance,
     EvidenceConformance,
     TransactionConformance,
     ScopeConformance,
+    LearningConformance,
+    TraceConformance,
+    JobConformance,
 ):
     """All of it."""
 

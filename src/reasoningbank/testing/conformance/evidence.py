@@ -219,6 +219,9 @@ class EvidenceConformance(Conformance):
                     transaction.log_recall(full)
             assert [log.id for log in store.recalls(limit=0)] == [empty.id, full.id]
             assert [log.id for log in store.recalls(limit=1)] == [empty.id]
+            assert [log.id for log in store.recalls(limit=0, session="s1")] == [full.id]
+            assert [log.id for log in store.recalls(limit=0, session="")] == [empty.id]
+            assert store.recalls(limit=0, session="s2") == []
             log = store.recalls(limit=5)[1]
             assert (log.query, log.session, log.embedder, log.tokens) == (full.query, "s1", "conformance", 99)
             assert log.at == START

@@ -7,6 +7,7 @@ from datetime import timedelta
 from itertools import product
 
 from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.consolidation import CONSOLIDATION
 from reasoningbank.domain.memory import OUTCOMES, STATES, Memory
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
 from reasoningbank.testing.conformance.base import (
@@ -40,6 +41,11 @@ CONDITIONS: tuple[Condition, ...] = (
     (Filter(states=STATES, category="debug"), lambda memory: memory.category == "debug"),
     (Filter(states=STATES, category=""), lambda memory: memory.category == ""),
     (Filter(states=STATES, category="unheard of"), lambda _: False),
+    (Filter(states=STATES, categories=()), lambda _: False),
+    (Filter(states=STATES, categories=("debug", "unheard of")), lambda memory: memory.category == "debug"),
+    (Filter(states=STATES, categories=("debug", "")), lambda _: True),
+    (Filter(states=STATES, consolidated=True), lambda memory: CONSOLIDATION in memory.provenance),
+    (Filter(states=STATES, consolidated=False), lambda memory: CONSOLIDATION not in memory.provenance),
     (Filter(states=STATES, min_confidence=0.8), lambda memory: memory.confidence >= 0.8),
     (Filter(states=STATES, below_confidence=0.8), lambda memory: memory.confidence < 0.8),
     (Filter(states=STATES, min_confidence=0.6, below_confidence=0.8), lambda memory: memory.confidence == 0.6),
@@ -78,6 +84,7 @@ def population() -> list[Memory]:
             tags=tags,
             category=category,
             belief=Belief.starting_at(confidence),
+            provenance={CONSOLIDATION: "merged"} if number % 5 == 0 else {"source": f"{CONSOLIDATION}:"},
         )
         for number, (outcome, state, tags, category, confidence) in enumerate(combinations)
     ]

@@ -9,10 +9,11 @@ from reasoningbank.domain.recall import CONTENT_LEG
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreUnavailable
-from reasoningbank.ports import Storage, Store, WeightChange
+from reasoningbank.ports import Storage, Store, WeightChange, WordsWorth
 from reasoningbank.testing.conformance.base import (
     EAST,
     EVERYTHING,
+    MODEL,
     SCOPE,
     START,
     Conformance,
@@ -118,6 +119,7 @@ class ScopeConformance(Conformance):
                     transaction.add_signal(signal("m1", day=-40), once=True)
                     transaction.roll_up(START - timedelta(days=30), START)
                     transaction.add_signal(signal("m1", session="s2"))
+                    transaction.set_words_worth(WordsWorth(factor=0.25, model_id=MODEL, memories=40))
                 saved = _state(store)
                 target = directory / "saved bank.backup"
                 store.backup(target)
@@ -125,6 +127,7 @@ class ScopeConformance(Conformance):
                 with store.transaction() as transaction:
                     transaction.delete("m1")
                     transaction.insert(lesson("m9"), indexed("zebra"))
+                    transaction.set_words_worth(WordsWorth(factor=0.5, model_id=MODEL, memories=60))
                 assert _state(store) != saved
                 storage.restore(SCOPE, target)
                 assert _state(store) == saved
@@ -229,6 +232,7 @@ def _state(store: Store) -> tuple[object, ...]:
     return (
         memories,
         list(store.weight_history()),
+        store.words_worth,
         [(list(store.signals(memory.id)), store.aggregate(memory.id)) for memory in memories],
         [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)],
         [[hit.id for hit in store.matching(word, EVERYTHING, 99).hits] for word in ("kiwi", "lamp", "zebra")],

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from reasoningbank.domain.memory import Outcome
+from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, Filter
 from reasoningbank.errors import InvalidInput, ModelMismatch
-from reasoningbank.ports import Indexed, Store
+from reasoningbank.ports import Candidates, Indexed, Pool, Store, Vector, WordsWorth
 from reasoningbank.testing.conformance.base import (
     EAST,
     EVERYTHING,
@@ -98,6 +101,73 @@ class SearchConformance(Conformance):
             assert kept.tolist() == vector(0.6, 0.8, 0, 0).tolist()
             assert store.vector(DESCRIPTION_LEG, "m3") is None
 
+    @promise("storage:candidates")
+    def test_candidates_are_what_the_legs_bring_one_by_one(self) -> None:
+        """Pool by pool, for any limits and conditions, also for candidates that lack a description or were replaced."""
+        numbers = numpy.random.default_rng(11)
+        rows = _unit_rows(numbers, 400)
+        words = ("kiwi", "lamp", "zebra", "brick", "quartz")
+        with self.fresh() as store:
+            assert list(store.candidates(rows[0], "kiwi", [_pool(5, 5)])) == [
+                composed(store, rows[0], "kiwi", _pool(5, 5))
+            ]
+            with store.transaction() as transaction:
+                for row in range(150):
+                    derived = {CONTENT_LEG: rows[row]} | ({DESCRIPTION_LEG: rows[row + 200]} if row % 3 else {})
+                    text = " ".join(numbers.choice(words, size=int(numbers.integers(0, 6))))
+                    memory = lesson(f"m{row}", outcome="failure" if row % 2 else "success", tags=(f"t{row % 4}",))
+                    transaction.insert(memory, Indexed(text=text, model_id="random/16", vectors=derived))
+            with store.transaction() as transaction:
+                for row in range(0, 150, 7):
+                    derived = {CONTENT_LEG: rows[row + 180]}
+                    transaction.update(lesson(f"m{row}"), Indexed(text="lamp", model_id="random/16", vectors=derived))
+                for row in range(0, 150, 11):
+                    transaction.delete(f"m{row}")
+            pools = [
+                _pool(1, 1),
+                _pool(0, 3, outcome="failure"),
+                _pool(7, 0, tags=("t1",)),
+                _pool(10, 20, outcome="success", tags=("t2",)),
+                _pool(999, 999),
+                _pool(5, 5, tags=("none",)),
+            ]
+            for vector_of, text in ((rows[1], "kiwi zebra"), (rows[2], "absent"), (rows[3], ""), (rows[4], "lamp")):
+                expected = [composed(store, vector_of, text, pool) for pool in pools]
+                assert list(store.candidates(vector_of, text, pools)) == expected
+            assert any(len(each.dense[CONTENT_LEG]) > 10 for each in expected)
+            assert list(store.candidates(rows[0], "kiwi", [])) == []
+
+    @promise("storage:candidates")
+    def test_candidates_of_one_search_are_of_one_state(self) -> None:
+        """While another thread stores and deletes, a memory is in both kinds of legs of an answer or in none."""
+        with self.fresh() as store:
+            fill(store, [(lesson("m0"), indexed("kiwi"))])
+            done = threading.Event()
+
+            def write() -> None:
+                try:
+                    for number in range(1, 60):
+                        with store.transaction() as transaction:
+                            transaction.insert(lesson(f"m{number}"), indexed("kiwi", vector(*NORTH), vector(*UP)))
+                            if number % 2:
+                                transaction.delete(f"m{number - 1}")
+                finally:
+                    done.set()
+
+            writer = threading.Thread(target=write)
+            writer.start()
+            try:
+                while not done.is_set():
+                    proven, again = store.candidates(vector(*EAST), "kiwi", [_pool(99, 99), _pool(99, 99)])
+                    assert proven == again
+                    assert {hit.id for hit in proven.lexical.hits} == set(proven.dense[CONTENT_LEG])
+                    assert proven.lexical.documents == len(proven.dense[CONTENT_LEG])
+            finally:
+                writer.join()
+            assert len(store.candidates(vector(*EAST), "kiwi", [_pool(99, 99)])[0].lexical.hits) == store.count(
+                EVERYTHING
+            )
+
     @promise("storage:lexical")
     def test_only_what_matches_is_found_and_every_term_is_counted(self) -> None:
         """Rare words count more, scores are positive and descend, unknown words match nothing."""
@@ -180,6 +250,8 @@ class SearchConformance(Conformance):
                 store.nearest(CONTENT_LEG, vector(1, 0, 0), EVERYTHING, 5)
             with refuses(ModelMismatch):
                 store.similarities(CONTENT_LEG, vector(1, 0, 0, 0, 0), ["m1"])
+            with refuses(ModelMismatch):
+                store.candidates(vector(1, 0, 0), "", [_pool(5, 5)])
             assert store.count(EVERYTHING) == 1
 
     @promise("storage:re-embed")
@@ -205,6 +277,25 @@ class SearchConformance(Conformance):
                 transaction.forget_vectors()
             assert _model_of(store) is None
             assert list(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
+
+    @promise("storage:words-worth")
+    def test_what_words_are_worth_is_kept(self) -> None:
+        """It is 1 until it was learned, the last that was learned counts, a transaction that fails changes nothing."""
+        with self.fresh() as store:
+            assert store.words_worth == WordsWorth(factor=1.0, model_id="", memories=0)
+            first, second = (WordsWorth(factor=factor, model_id=MODEL, memories=40) for factor in (0.125, 0.5))
+            with store.transaction() as transaction:
+                transaction.set_words_worth(first)
+            assert store.words_worth == first
+            try:
+                with store.transaction() as transaction:
+                    transaction.set_words_worth(second)
+                    raise KeyError("it does not come to be")
+            except KeyError:
+                assert store.words_worth == first
+            with store.transaction() as transaction:
+                transaction.set_words_worth(second)
+            assert store.words_worth == second
 
     @promise("storage:model")
     def test_both_legs_of_the_first_memory_have_one_dimension(self) -> None:
@@ -233,8 +324,24 @@ class SearchConformance(Conformance):
                     store.nearest(CONTENT_LEG, vector(wrong, 0, 0, 0), EVERYTHING, 5)
                 with refuses(InvalidInput):
                     store.similarities(CONTENT_LEG, vector(0, wrong, 0, 0), ["m1"])
+                with refuses(InvalidInput):
+                    store.candidates(vector(0, 0, wrong, 0), "", [_pool(5, 5)])
             assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)] == ["m1"]
             assert list(store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 0)) == []
+
+
+def _pool(dense: int, lexical: int, *, outcome: Outcome | None = None, tags: tuple[str, ...] = ()) -> Pool:
+    return Pool(condition=Filter(outcome=outcome, tags=tags), dense=dense, lexical=lexical)
+
+
+def composed(store: Store, query: Vector, text: str, pool: Pool) -> Candidates:
+    """The candidates of a pool, asked for leg by leg."""
+    lexical = store.matching(text, pool.condition, pool.lexical)
+    found = {hit.id for hit in lexical.hits}
+    for leg in DENSE_LEGS:
+        found.update(hit.id for hit in store.nearest(leg, query, pool.condition, pool.dense))
+    dense = {leg: dict(store.similarities(leg, query, sorted(found))) for leg in DENSE_LEGS}
+    return Candidates(dense=dense, lexical=lexical)
 
 
 def _model_of(store: Store) -> str | None:

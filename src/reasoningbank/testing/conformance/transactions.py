@@ -185,4 +185,5 @@ def _everything(store: Store) -> tuple[object, ...]:
         list(store.recalls(limit=0)),
         list(store.jobs(due=START)),
         store.model_id,
+        store.words_worth,
     )

@@ -1,261 +1,36 @@
-"""The whole seam on one screen: what an adapter must do, and nothing else.
-
-A ``Storage`` is a place with many banks; a ``Store`` is everything inside ONE scope, so that no query can reach into
-another. Reads go straight to the store; everything that belongs together is written inside one ``Transaction``.
-"""
+"""Stores: everything inside ONE scope, read directly and written in transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-import numpy
-from numpy.typing import NDArray
-
 from reasoningbank.domain.experience import Trace
 from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Filter, Leg, Recall
+from reasoningbank.domain.recall import Filter, Recall
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
 from reasoningbank.domain.trajectory import Judgement, Trajectory, Verdict
-
-Vector = NDArray[numpy.float32]
-"""One embedding of unit length."""
-
-
-class Clock(Protocol):
-    """Tells the time."""
-
-    def now(self) -> datetime:
-        """The current time, timezone-aware, UTC."""
-
-
-class Embedder(Protocol):
-    """Turns texts into unit vectors whose inner product is their similarity."""
-
-    @property
-    def name(self) -> str:
-        """The name a user chooses it by and sees in every answer."""
-
-    @property
-    def model_id(self) -> str:
-        """Identifies the vector space: vectors of different model ids are never compared."""
-
-    @property
-    def dimension(self) -> int:
-        """Length of every vector."""
-
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of questions: shape (len(texts), dimension), float32, unit rows."""
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of texts to be found: shape (len(texts), dimension), float32, unit rows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Indexed:
-    """What is derived from a memory and stored with it.
-
-    Attributes:
-        text: Analysed words for the lexical leg.
-        model_id: The vector space of the vectors.
-        vectors: One unit vector per dense leg that the memory has text for.
-    """
-
-    text: str
-    model_id: str
-    vectors: Mapping[str, Vector]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
-    """One memory's score in one leg."""
-
-    id: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LexicalTerm:
-    """One term of a query: how many of the bank's memories contain it (0: nothing to match)."""
-
-    text: str
-    documents: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LexicalMatches:
-    """The lexical leg's answer: hits by descending BM25, and what its terms are worth in this bank.
-
-    Attributes:
-        hits: At most as many as asked for, best first; scores are positive.
-        terms: The query's terms that are not stop words.
-        documents: How many memories the bank's text index holds.
-    """
-
-    hits: tuple[Scored, ...] = ()
-    terms: tuple[LexicalTerm, ...] = ()
-    documents: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """Durable background work, stored in the transaction that made it necessary.
-
-    Attributes:
-        kind: What to do.
-        key: Idempotency key: a second job of the same kind and key is not stored.
-        due: Not before this time.
-        attempts: How many times it was claimed.
-        lease: What proves that this worker has claimed it; empty when nobody has.
-        error: What went wrong the last time; empty when nothing did.
-    """
-
-    kind: str
-    key: str
-    due: datetime
-    payload: Mapping[str, str] = field(default_factory=dict)
-    attempts: int = 0
-    lease: str = ""
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """A directed relation between two memories."""
-
-    source: str
-    target: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightChange:
-    """One entry of the weights' history: the weights after a rating."""
-
-    at: datetime
-    weights: ProjectWeights
-    signal_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallEntry:
-    """One delivered item of a logged recall."""
-
-    memory_id: str
-    rank: int
-    unproven: bool
-    relevance: float
-    legs: Mapping[str, Leg]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallLog:
-    """What one search delivered, as it was logged; deleted memories are gone from it."""
-
-    id: str
-    at: datetime
-    query: str
-    session: str
-    embedder: str
-    tokens: int
-    entries: tuple[RecallEntry, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreReport:
-    """What a check of a store found.
-
-    Attributes:
-        engine: Name and version of the engine.
-        location: Where it lives, for a person.
-        schema: Version of the schema.
-        sizes: Bytes per part.
-        problems: One sentence per defect; empty when everything is in order.
-    """
-
-    engine: str
-    location: str
-    schema: int
-    sizes: Mapping[str, int]
-    problems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """What a language model is asked.
-
-    Attributes:
-        name: The prompt's name.
-        version: Changes with its words, so that an answer can be traced to them.
-        instructions: What to do; never holds text of a trajectory.
-        material: What to do it with: quoted data, never instructions (DESIGN D10).
-    """
-
-    name: str
-    version: str
-    instructions: str
-    material: str
-
-    @property
-    def label(self) -> str:
-        """Name and version, as provenance keeps them."""
-        return f"{self.name}@{self.version}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
-    """A language model's answer: its text as it came, and what it cost."""
-
-    text: str
-    model: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-
-class LanguageModel(Protocol):
-    """Answers a prompt with JSON text that should follow a schema; callers check that it does."""
-
-    @property
-    def name(self) -> str:
-        """Provider and model, as provenance keeps them."""
-
-    def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
-        """The answer, as it came.
-
-        Args:
-            prompt: What is asked.
-            schema: A JSON schema of the object that is wanted.
-            temperature: 0 for judging; the paper distils at 1.
-
-        Raises:
-            ModelUnavailable: When there was no answer, also after the adapter's own retries.
-            BudgetExhausted: When the call could exceed the tokens of the day; it was not made.
-        """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrajectoryEntry:
-    """A stored trajectory in a list.
-
-    Attributes:
-        judgement: The latest; None before the first.
-        distilled: When it was distilled, with or without a lesson; None while it waits.
-    """
-
-    id: str
-    task: str
-    session: str
-    source: str
-    steps: int
-    at: datetime
-    judgement: Judgement | None
-    distilled: datetime | None
+from reasoningbank.ports.models import Vector
+from reasoningbank.ports.records import (
+    Candidates,
+    ClosePairs,
+    Indexed,
+    Job,
+    LexicalMatches,
+    Link,
+    Pool,
+    RecallLog,
+    Scored,
+    StoreReport,
+    TrajectoryEntry,
+    WeightChange,
+    WordsWorth,
+)
 
 
 class StoreReader(Protocol):
@@ -290,6 +65,9 @@ class StoreReader(Protocol):
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
         """The trajectory as it was captured; raises TrajectoryNotFound."""
+
+    def entry(self, trajectory_id: str) -> TrajectoryEntry:
+        """The trajectory as a list shows it; raises TrajectoryNotFound."""
 
     def trajectories(
         self, *, limit: int, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
@@ -346,6 +124,9 @@ class Transaction(StoreReader, Protocol):
     def set_weights(self, change: WeightChange) -> None:
         """Replaces the weights and appends to their history."""
 
+    def set_words_worth(self, worth: WordsWorth) -> None:
+        """Replaces what the bank has learned that words are worth in it."""
+
     def roll_up(self, cutoff: datetime, at: datetime) -> int:
         """Moves signals older than the cutoff into aggregates; returns how many."""
 
@@ -371,7 +152,10 @@ class Transaction(StoreReader, Protocol):
         """Removes a job that was done; False, and nothing changes, when it has a lease and that was lost."""
 
     def put_back(self, job: Job, *, due: datetime, error: str) -> bool:
-        """Gives a claimed job back for a later attempt; False when the lease was lost."""
+        """Gives a claimed job back for a later attempt; False when the lease was lost.
+
+        It keeps the attempts that the caller's job names, so that a wait which was no attempt need not count as one.
+        """
 
     def bury(self, job: Job, *, at: datetime, error: str) -> bool:
         """Moves a claimed job to the dead ones, where a person can see it; False when the lease was lost."""
@@ -415,6 +199,10 @@ class Store(StoreReader, Protocol):
     def model_id(self) -> str | None:
         """The vector space of the stored vectors; None when there are none yet."""
 
+    @property
+    def words_worth(self) -> WordsWorth:
+        """What the bank has learned that words are worth in it; factor 1 when it has not."""
+
     def transaction(self) -> AbstractContextManager[Transaction]:
         """One atomic, durable unit of writes; an exception inside leaves no trace."""
 
@@ -427,8 +215,27 @@ class Store(StoreReader, Protocol):
     def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
         """BM25 over analysed text among the memories that meet the condition."""
 
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        """All that a fused search needs, pool by pool, in one state of the bank.
+
+        The same as ``nearest`` in both dense legs, ``matching``, and ``similarities`` of whatever these have found.
+        """
+
+    def close_pairs(self, leg: str, threshold: float, condition: Filter, *, limit: int) -> ClosePairs:
+        """Every pair of memories that meet the condition and whose cosine in a dense leg is above the threshold.
+
+        Args:
+            leg: The leg; memories without a vector in it are in no pair.
+            threshold: Pairs exactly at it are left out.
+            condition: What both must be.
+            limit: Most pairs; when there are more, the closest are given.
+        """
+
     def vector(self, leg: str, memory_id: str) -> Vector | None:
         """The stored vector of one memory in one leg."""
+
+    def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
+        """The stored vectors of those of these memories that have one in the leg."""
 
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
         """The memories of these ids that exist."""
@@ -436,11 +243,14 @@ class Store(StoreReader, Protocol):
     def weight_history(self) -> Sequence[WeightChange]:
         """Every change of the weights, oldest first."""
 
-    def recalls(self, *, limit: int) -> Sequence[RecallLog]:
-        """The newest logged recalls, newest first; limit 0 means all."""
+    def recalls(self, *, limit: int, session: str | None = None) -> Sequence[RecallLog]:
+        """The newest logged recalls, of all sessions or of one, newest first; limit 0 means all."""
 
     def jobs(self, *, due: datetime) -> Sequence[Job]:
         """Jobs due at that time, oldest first, claimed ones included."""
+
+    def claimable(self, kinds: Sequence[str], *, at: datetime) -> bool:
+        """Whether ``claim`` would hand out a job of these kinds: to be asked often, for it takes no lock."""
 
     def dead_jobs(self) -> Sequence[Job]:
         """Jobs that failed too often, oldest first."""

@@ -1,0 +1,96 @@
+"""Time, embeddings and language models as the rooms see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+Vector = NDArray[numpy.float32]
+"""One embedding of unit length."""
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """The current time, timezone-aware, UTC."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors whose inner product is their similarity."""
+
+    @property
+    def name(self) -> str:
+        """The name a user chooses it by and sees in every answer."""
+
+    @property
+    def model_id(self) -> str:
+        """Identifies the vector space: vectors of different model ids are never compared."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        """Vectors of questions: shape (len(texts), dimension), float32, unit rows."""
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        """Vectors of texts to be found: shape (len(texts), dimension), float32, unit rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a language model is asked.
+
+    Attributes:
+        name: The prompt's name.
+        version: Changes with its words, so that an answer can be traced to them.
+        instructions: What to do; never holds text of a trajectory.
+        material: What to do it with: quoted data, never instructions (DESIGN D10).
+    """
+
+    name: str
+    version: str
+    instructions: str
+    material: str
+
+    @property
+    def label(self) -> str:
+        """Name and version, as provenance keeps them."""
+        return f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A language model's answer: its text as it came, and what it cost."""
+
+    text: str
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class LanguageModel(Protocol):
+    """Answers a prompt with JSON text that should follow a schema; callers check that it does."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model, as provenance keeps them."""
+
+    def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
+        """The answer, as it came.
+
+        Args:
+            prompt: What is asked.
+            schema: A JSON schema of the object that is wanted.
+            temperature: 0 for judging; the paper distils at 1.
+
+        Raises:
+            ModelUnavailable: When there was no answer, also after the adapter's own retries.
+            BudgetExhausted: When the call could exceed the tokens of the day; it was not made.
+        """

@@ -1,0 +1,165 @@
+"""The durable queue: jobs lie in the bank itself, are held by a lease, and end in the transaction of their effect."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
+from typing import cast
+
+from reasoningbank.errors import InvalidInput
+from reasoningbank.ports import Job
+from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.learning_reads import LearningReads
+from reasoningbank.storage.learning_rows import error_text, proven
+from reasoningbank.storage.learning_schema import JOB_COLUMNS
+from reasoningbank.storage.rows import Row, checksum, from_microseconds, to_microseconds
+
+_COUNT = JOB_COLUMNS.count(",") + 1
+_SELECT = f"SELECT {JOB_COLUMNS}, checksum FROM jobs"  # noqa: S608 - constant columns
+_FREE = "died IS NULL AND due <= ?1 AND kind IN (SELECT value FROM json_each(?2)) AND (lease = '' OR until <= ?1)"
+_PLACES = ", ".join("?" * (_COUNT + 1))
+_WRITE = f"INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}, checksum) VALUES ({_PLACES})"  # noqa: S608 - constant columns
+
+
+class QueueReads(LearningReads):
+    """The reads of the Store port that concern jobs."""
+
+    def jobs(self, *, due: datetime) -> Sequence[Job]:
+        rows = self._source.run(
+            f"{_SELECT} WHERE died IS NULL AND due <= ? ORDER BY due, kind, key", (to_microseconds(due),)
+        )
+        return [_job(row) for row in rows]
+
+    def claimable(self, kinds: Sequence[str], *, at: datetime) -> bool:
+        rows = self._source.run(
+            f"SELECT 1 FROM jobs INDEXED BY jobs_by_due WHERE {_FREE} LIMIT 1",  # noqa: S608 - constant clauses
+            (to_microseconds(at), json.dumps(list(kinds))),
+        )
+        return bool(rows)
+
+    def dead_jobs(self) -> Sequence[Job]:
+        rows = self._source.run(f"{_SELECT} WHERE died IS NOT NULL ORDER BY died, kind, key")
+        return [_job(row) for row in rows]
+
+
+class QueueWrites(QueueReads, ABC):
+    """The writes of the Transaction port that concern jobs."""
+
+    def enqueue(self, job: Job) -> bool:
+        check_kind(job)
+        if self._source.run("SELECT 1 FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key)):
+            return False
+        self._write(replace(job, lease=""))
+        return True
+
+    def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
+        check_lease(lease, at, until)
+        now = to_microseconds(at)
+        rows = self._source.run(
+            f"{_SELECT} INDEXED BY jobs_by_due WHERE {_FREE} ORDER BY due, kind, key LIMIT 1",
+            (now, json.dumps(list(kinds))),
+        )
+        if not rows:
+            return None
+        found = _job(rows[0])
+        claimed = replace(found, lease=lease, attempts=found.attempts + 1)
+        self._write(claimed, until=to_microseconds(until))
+        return claimed
+
+    def extend(self, job: Job, until: datetime) -> bool:
+        limit = to_microseconds(until)
+        held = self._held(job)
+        if held is not None:
+            self._write(held, until=limit)
+        return held is not None
+
+    def finish(self, job: Job) -> bool:
+        if job.lease and self._held(job) is None:
+            return False
+        with self._whole():
+            self._source.run("DELETE FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key))
+            self._note_change()
+        return True
+
+    def put_back(self, job: Job, *, due: datetime, error: str) -> bool:
+        to_microseconds(due)
+        check_kind(job)
+        held = self._held(job)
+        if held is not None:
+            self._write(replace(held, lease="", due=due, attempts=job.attempts, error=error_text(error)))
+        return held is not None
+
+    def bury(self, job: Job, *, at: datetime, error: str) -> bool:
+        died = to_microseconds(at)
+        held = self._held(job)
+        if held is not None:
+            self._write(replace(held, lease="", error=error_text(error)), died=died)
+        return held is not None
+
+    def revive(self, kind: str, key: str, *, due: datetime) -> bool:
+        to_microseconds(due)
+        rows = self._source.run(f"{_SELECT} WHERE kind = ? AND key = ? AND died IS NOT NULL", (kind, key))
+        if not rows:
+            return False
+        self._write(replace(_job(rows[0]), due=due, attempts=0))
+        return True
+
+    @abstractmethod
+    def _whole(self) -> AbstractContextManager[None]:
+        """Several statements that happen together or not at all."""
+
+    @abstractmethod
+    def _note_change(self) -> int:
+        """Counts this transaction, and says so in the file."""
+
+    def _held(self, job: Job) -> Job | None:
+        """The job as it is stored, when the caller's lease is still the one that holds it."""
+        if not job.lease:
+            return None
+        rows = self._source.run(
+            f"{_SELECT} WHERE kind = ? AND key = ? AND lease = ? AND died IS NULL", (job.kind, job.key, job.lease)
+        )
+        return _job(rows[0]) if rows else None
+
+    def _write(self, job: Job, *, until: int = 0, died: int | None = None) -> None:
+        payload = json.dumps(dict(job.payload), sort_keys=True)
+        due = to_microseconds(job.due)
+        row: Row = (job.kind, job.key, due, payload, job.attempts, job.lease, until, job.error, died)
+        with self._whole():
+            self._source.run(_WRITE, (*row, checksum(row)))
+            self._note_change()
+
+
+def check_kind(job: Job) -> None:
+    """Refuses a job that says nothing."""
+    if not job.kind.strip():
+        raise InvalidInput("a job needs its kind")
+    if job.attempts < 0:
+        raise InvalidInput(f"a job cannot have been claimed {job.attempts} times")
+
+
+def check_lease(lease: str, at: datetime, until: datetime) -> None:
+    """Refuses a claim that would hold nothing."""
+    if not lease:
+        raise InvalidInput("a claim needs a lease to be known by", hint="Use a new id for every claim.")
+    if to_microseconds(until) <= to_microseconds(at):
+        raise InvalidInput("a claim must last for some time")
+
+
+def _job(row: Row) -> Job:
+    name = f"job {str(row[0])[:40]!r} {str(row[1])[:80]!r}"
+    kind, key, due, payload, attempts, lease, _, error, _ = proven(name, row[:_COUNT], row[_COUNT])
+    with decoding(name):
+        return Job(
+            kind=cast(str, kind),
+            key=cast(str, key),
+            due=from_microseconds(cast(int, due)),
+            payload=json.loads(cast(str, payload)),
+            attempts=cast(int, attempts),
+            lease=cast(str, lease),
+            error=cast(str, error),
+        )

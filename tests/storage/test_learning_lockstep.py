@@ -1,0 +1,280 @@
+"""SQLite and the reference store in lock-step over everything about learning and jobs: the same answers or errors."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from reasoningbank.domain.learning import Origin, OriginKind, Refusal
+from reasoningbank.domain.recall import CONTENT_LEG, TASK_LEG, VECTOR_LEGS
+from reasoningbank.domain.trajectory import VERDICTS, Step, Verdict
+from reasoningbank.errors import BankError
+from reasoningbank.ports import Indexed, Job, Store, Transaction
+from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, lesson, vector
+from reasoningbank.testing.conformance.learning import judgement, trajectory
+from reasoningbank.testing.conformance.traces import trace
+
+MEMORIES = ("m1", "m2", "m3")
+TRAJECTORIES = ("t1", "t2", "t3", "t4")
+TRACES = ("s1", "s2", "s3")
+KINDS = ("distil", "judge")
+
+moments = st.integers(-4, 4).map(lambda hours: START + timedelta(hours=hours))
+later = st.integers(5, 9).map(lambda hours: START + timedelta(hours=hours))
+memory_ids = st.sampled_from(MEMORIES)
+trajectory_ids = st.sampled_from(TRAJECTORIES)
+trace_ids = st.sampled_from(TRACES)
+kinds = st.sampled_from(KINDS)
+keys = st.sampled_from(("", "a", "b"))
+leases = st.sampled_from(("", "one", "two"))
+models = st.sampled_from(("lattice/4", "lattice/4", "lattice/4", "other/4"))
+# Coordinates whose products are exact in single precision, so that equal cosines are equal in every store.
+directions = st.one_of(
+    st.tuples(st.integers(0, 3), st.sampled_from((-1.0, 1.0, 2.0))).map(
+        lambda pair: tuple(pair[1] if axis == pair[0] else 0.0 for axis in range(4))
+    ),
+    st.tuples(*[st.sampled_from((-0.5, 0.5))] * 4),
+    st.just((0.0, 0.0, 0.0, 0.0)),
+)
+
+
+class Interrupted(Exception):
+    """Ends a transaction that is meant to fail."""
+
+
+class LearningLockstep(RuleBasedStateMachine):
+    """The model is the in-memory store; the subject is SQLite, read through a second handle as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = Path(tempfile.mkdtemp(prefix="reasoningbank-lockstep-"))
+        self.files, self.model_place = SqliteStorage(self.directory / "banks"), MemoryStorage()
+        self.model: Store = self.model_place.open(SCOPE)
+        self.subject: Store = self.files.open(SCOPE)
+        self.watcher: Store = self.files.open(SCOPE)
+        self.saved = False
+
+    def teardown(self) -> None:
+        """Closes everything and removes the files."""
+        for store in (self.subject, self.watcher, self.model):
+            store.close()
+        shutil.rmtree(self.directory)
+
+    def write(self, action: Callable[[Transaction], object], *, interrupted: bool = False) -> None:
+        """Runs one transaction on both; both give the same result or the same error."""
+        outcomes = []
+        for store in (self.model, self.subject):
+            try:
+                with store.transaction() as transaction:
+                    outcome = action(transaction)
+                    if interrupted:
+                        raise Interrupted
+            except Interrupted:
+                outcome = Interrupted
+            except BankError as error:
+                outcome = type(error)
+            outcomes.append(outcome)
+        assert outcomes[0] == outcomes[1], f"expected {outcomes[0]}, SQLite: {outcomes[1]}"
+
+    @rule(name=memory_ids, content=directions, task=st.none() | directions, model=models)
+    def insert(self, name: str, content: tuple[float, ...], task: tuple[float, ...] | None, model: str) -> None:
+        vectors = {CONTENT_LEG: vector(*content)} | ({} if task is None else {TASK_LEG: vector(*task)})
+        derived = Indexed(text="kiwi", model_id=model, vectors=vectors)
+        known = [memory.id for memory in self.model.page(EVERYTHING, limit=0, offset=0)]
+        if name in known:
+            self.write(lambda transaction: transaction.update(lesson(name), derived))
+        else:
+            self.write(lambda transaction: transaction.insert(lesson(name), derived))
+
+    @rule(name=memory_ids)
+    def delete(self, name: str) -> None:
+        self.write(lambda transaction: transaction.delete(name))
+
+    @rule()
+    def forget_vectors(self) -> None:
+        self.write(lambda transaction: transaction.forget_vectors())
+
+    @rule(name=trajectory_ids, content=trajectory_ids, key=keys, steps=st.integers(0, 3))
+    def keep(self, name: str, content: str, key: str, steps: int) -> None:
+        kept = replace(trajectory(content), id=name, steps=(Step(action="a"),) * steps)
+        self.write(lambda transaction: transaction.keep(kept, key=key))
+
+    @rule(name=trajectory_ids)
+    def erase_trajectory(self, name: str) -> None:
+        self.write(lambda transaction: transaction.erase_trajectory(name))
+
+    @rule(name=trajectory_ids, verdict=st.sampled_from(VERDICTS), at=moments)
+    def judge(self, name: str, verdict: Verdict, at: datetime) -> None:
+        self.write(lambda transaction: transaction.judge(name, judgement(verdict, at=at)))
+
+    @rule(name=trajectory_ids, at=st.none() | moments)
+    def mark_distilled(self, name: str, at: datetime | None) -> None:
+        self.write(lambda transaction: transaction.mark_distilled(name, at))
+
+    @rule(memory=memory_ids, name=trajectory_ids, kind=st.sampled_from(("distilled", "corroborated")), at=moments)
+    def add_origin(self, memory: str, name: str, kind: OriginKind, at: datetime) -> None:
+        origin = Origin(memory_id=memory, trajectory=name, kind=kind, steps=(1, 2), at=at)
+        self.write(lambda transaction: transaction.add_origin(origin))
+
+    @rule(name=trajectory_ids, number=st.integers(0, 3), at=moments)
+    def refuse(self, name: str, number: int, at: datetime) -> None:
+        refusal = Refusal(id=f"r{number}", trajectory=name, reason="only_names", detail="d", at=at)
+        self.write(lambda transaction: transaction.refuse(refusal))
+
+    @rule(name=trace_ids, direction=directions, model=models, session=keys)
+    def keep_trace(self, name: str, direction: tuple[float, ...], model: str, session: str) -> None:
+        kept = trace(name, session=session)
+        self.write(lambda transaction: transaction.keep_trace(kept, vector(*direction), model))
+
+    @rule(name=trace_ids, direction=st.none() | directions, model=models, verdict=st.sampled_from(VERDICTS))
+    def update_trace(self, name: str, direction: tuple[float, ...] | None, model: str, verdict: Verdict) -> None:
+        changed = trace(name, outcome=verdict, state="extracted", strategies=("m1",), query="never stored")
+        row = None if direction is None else vector(*direction)
+        self.write(lambda transaction: transaction.update_trace(changed, row, model))
+
+    @rule(kind=kinds, key=keys, due=moments)
+    def enqueue(self, kind: str, key: str, due: datetime) -> None:
+        self.write(lambda transaction: transaction.enqueue(Job(kind=kind, key=key, due=due, payload={"k": key})))
+
+    @rule(wanted=st.lists(kinds, max_size=2, unique=True), lease=leases, at=moments, until=later)
+    def claim(self, wanted: list[str], lease: str, at: datetime, until: datetime) -> None:
+        self.write(lambda transaction: transaction.claim(wanted, lease=lease, at=at, until=until))
+
+    @rule(lease=leases, at=later, until=later)
+    def claim_late(self, lease: str, at: datetime, until: datetime) -> None:
+        self.write(lambda transaction: transaction.claim(KINDS, lease=lease, at=at, until=until + timedelta(hours=3)))
+
+    @rule(
+        kind=kinds,
+        key=keys,
+        lease=leases,
+        at=later,
+        step=st.sampled_from(("extend", "finish", "put_back", "bury", "revive")),
+    )
+    def step(self, kind: str, key: str, lease: str, at: datetime, step: str) -> None:
+        job = Job(kind=kind, key=key, due=START, lease=lease)
+        actions: dict[str, Callable[[Transaction], object]] = {
+            "extend": lambda transaction: transaction.extend(job, at),
+            "finish": lambda transaction: transaction.finish(job),
+            "put_back": lambda transaction: transaction.put_back(job, due=at, error="later"),
+            "bury": lambda transaction: transaction.bury(job, at=at, error="never"),
+            "revive": lambda transaction: transaction.revive(kind, key, due=at),
+        }
+        self.write(actions[step])
+
+    @rule(name=trajectory_ids, memory=memory_ids, direction=directions)
+    def fail(self, name: str, memory: str, direction: tuple[float, ...]) -> None:
+        def action(transaction: Transaction) -> None:
+            transaction.enqueue(Job(kind="distil", key="never", due=START))
+            transaction.claim(KINDS, lease="never", at=START, until=START + timedelta(hours=1))
+            transaction.keep(trajectory("never"))
+            transaction.keep_trace(trace("never"), vector(*direction), "lattice/4")
+            transaction.erase_trajectory(name)
+            transaction.delete(memory)
+
+        self.write(action, interrupted=True)
+
+    @rule(everybody=st.booleans())
+    def reopen(self, everybody: bool) -> None:
+        self.subject.close()
+        if everybody:
+            self.watcher.close()
+            self.watcher = self.files.open(SCOPE)
+        self.subject = self.files.open(SCOPE)
+
+    @rule()
+    def save(self) -> None:
+        self.model.backup(self.directory / "model")
+        self.subject.backup(self.directory / "subject")
+        self.saved = True
+
+    @precondition(lambda self: self.saved)
+    @rule()
+    def restore(self) -> None:
+        self.model_place.restore(SCOPE, self.directory / "model")
+        self.files.restore(SCOPE, self.directory / "subject")
+
+    @rule(
+        limit=st.integers(0, 4),
+        offset=st.integers(0, 4),
+        verdict=st.none() | st.sampled_from(VERDICTS),
+        pending=st.none() | st.booleans(),
+        memory=memory_ids,
+        name=trajectory_ids,
+        session=keys,
+    )
+    def ask(
+        self,
+        limit: int,
+        offset: int,
+        verdict: Verdict | None,
+        pending: bool | None,
+        memory: str,
+        name: str,
+        session: str,
+    ) -> None:
+        found, expected = (
+            (
+                list(store.trajectories(limit=limit, offset=offset, verdict=verdict, pending=pending)),
+                list(store.origins(memory_id=memory)),
+                list(store.origins(trajectory=name)),
+                list(store.origins(memory_id=memory, trajectory=name)),
+                list(store.refusals(trajectory=name, limit=limit)),
+                list(store.traces(session=session, limit=limit)),
+                store.captured(session),
+                store.captured(trajectory(name).digest),
+            )
+            for store in (self.watcher, self.model)
+        )
+        assert found == expected
+
+    @invariant()
+    def everything_that_can_be_read_is_the_same(self) -> None:
+        expected = _readable(self.model)
+        assert _readable(self.subject) == expected
+        assert _readable(self.watcher) == expected
+
+
+def _readable(store: Store) -> dict[str, object]:
+    entries = list(store.trajectories(limit=0))
+    aim = vector(1, 0, 0, 0)
+    return {
+        "entries": entries,
+        "trajectories": [store.trajectory(entry.id) for entry in entries],
+        "one by one": [store.entry(entry.id) for entry in entries],
+        "judgements": [list(store.judgements(entry.id)) for entry in entries],
+        "origins": list(store.origins()),
+        "refusals": list(store.refusals()),
+        "traces": list(store.traces()),
+        "similar": list(store.similar_traces(aim, limit=9)),
+        "nearest": [list(store.nearest(leg, aim, EVERYTHING, 9)) for leg in VECTOR_LEGS],
+        "vectors": [
+            None if found is None else found.tolist()
+            for leg in VECTOR_LEGS
+            for found in (store.vector(leg, name) for name in MEMORIES)
+        ],
+        "jobs": list(store.jobs(due=START + timedelta(days=9))),
+        "dead": list(store.dead_jobs()),
+        "claimable": [
+            store.claimable((kind,), at=START + timedelta(hours=hours)) for kind in KINDS for hours in (0, 6)
+        ],
+        "model": store.model_id,
+    }
+
+
+@pytest.mark.promise("learning:lock-step")
+@pytest.mark.timeout(7_200)
+def test_sqlite_and_the_reference_store_learn_alike(torture: bool) -> None:
+    chosen = settings(max_examples=400 if torture else 25, stateful_step_count=50 if torture else 25)
+    run_state_machine_as_test(LearningLockstep, settings=chosen)

@@ -1,0 +1,244 @@
+"""What the SQLite store owes to sessions and searches beyond the conformance suite: erasure, damage, old banks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.domain.learning import Origin, Refusal
+from reasoningbank.domain.trajectory import Step
+from reasoningbank.errors import StoreCorrupt, StoreError
+from reasoningbank.ports import Job, Store
+from reasoningbank.storage import memory_learning, schema, trace_index
+from reasoningbank.storage.connection import open_connection
+from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.testing.conformance.base import (
+    EAST,
+    EVERYTHING,
+    MODEL,
+    NORTH,
+    SCOPE,
+    START,
+    UP,
+    fill,
+    indexed,
+    lesson,
+    vector,
+)
+from reasoningbank.testing.conformance.learning import judgement, trajectory
+from reasoningbank.testing.conformance.traces import trace
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    """Where a bank file is to be made."""
+    return tmp_path / "bank.db"
+
+
+@pytest.fixture
+def store(bank: Path) -> Iterator[Store]:
+    """An open bank."""
+    opened = SqliteStorage(bank).open(SCOPE)
+    yield opened
+    opened.close()
+
+
+def learn(store: Store) -> None:
+    """One row of every table of learning."""
+    fill(store, [lesson("m1")])
+    with store.transaction() as transaction:
+        transaction.keep(trajectory("t1", steps=(Step(observation="Zanzibar" * 90),)), key="file")
+        transaction.judge("t1", judgement("failure", rationale="Zanzibar was closed"))
+        transaction.refuse(Refusal(id="r1", trajectory="t1", reason="markup", detail="Zanzibar", at=START))
+        transaction.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
+        transaction.keep_trace(trace("s1"), vector(*EAST), MODEL)
+        transaction.enqueue(Job(kind="distil", key="t1", due=START))
+
+
+@pytest.mark.promise("learning:erase")
+def test_no_byte_of_an_erased_trajectory_stays_in_any_file(store: Store, bank: Path) -> None:
+    """Compressed text is looked for as it was written; the judgement's and the refusal's words too."""
+    learn(store)
+    rows = open_connection(bank)
+    body = rows.execute("SELECT body FROM trajectory_bodies").get
+    assert isinstance(body, bytes)
+    rows.close()
+    with store.transaction() as transaction:
+        for number in range(40):
+            transaction.keep(trajectory(f"other {number}"))
+    with store.transaction() as transaction:
+        transaction.erase_trajectory("t1")
+    for path in bank.parent.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert body not in content, path.name
+            assert b"Zanzibar" not in content, path.name
+    assert store.check().problems == ()
+
+
+@pytest.mark.promise("learning:damage")
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE trajectories SET task = 'another task'", True),
+        ("UPDATE trajectories SET distilled = 5", True),
+        ("UPDATE trajectories SET digest = 'x' WHERE number = 1", True),
+        ("UPDATE trajectory_bodies SET body = zeroblob(40)", True),
+        (
+            "UPDATE trajectory_bodies SET body = b.body, checksum = b.checksum "
+            "FROM trajectory_bodies AS b WHERE b.number = 2",
+            True,
+        ),
+        ("UPDATE judgements SET verdict = 'success'", True),
+        ("UPDATE origins SET trajectory = 't9'", True),
+        ("UPDATE refusals SET body = '{}'", True),
+        ("UPDATE traces SET body = replace(body, 'unknown', 'success')", True),
+        ("UPDATE trace_vectors SET vector = zeroblob(16)", True),
+        ("UPDATE jobs SET attempts = 0, lease = '', until = 0", True),
+        ("UPDATE jobs SET key = 'other'", True),
+        ("DELETE FROM trajectory_bodies WHERE number = 1", False),
+        ("DELETE FROM trace_vectors", False),
+        ("DELETE FROM trajectories WHERE number = 1", False),
+        ("DELETE FROM traces", False),
+        ("DELETE FROM memories", False),
+    ],
+)
+def test_a_row_that_is_not_what_was_written_is_never_an_answer(
+    store: Store, bank: Path, statement: str, named: bool
+) -> None:
+    """Reading it raises StoreCorrupt, and the check names it; the check names what hangs on rows that are gone."""
+    learn(store)
+    with store.transaction() as transaction:
+        transaction.keep(trajectory("t2"))
+        assert transaction.claim(("distil",), lease="one", at=START, until=START + HOUR)
+    connection = open_connection(bank)
+    connection.pragma("foreign_keys", False)
+    connection.execute(statement)
+    connection.close()
+    assert store.check().problems
+    if not named:
+        return
+    refused = 0
+    for read in (
+        lambda: store.trajectory("t1"),
+        lambda: store.trajectories(limit=0),
+        lambda: store.judgements("t1"),
+        lambda: store.origins(),
+        lambda: store.refusals(),
+        lambda: store.traces(),
+        lambda: store.similar_traces(vector(*EAST), limit=1),
+        lambda: store.jobs(due=START),
+    ):
+        try:
+            read()
+        except StoreCorrupt as error:
+            assert "does not hold what was written" in str(error)
+            refused += 1
+    assert refused
+
+
+@pytest.mark.promise("learning:damage")
+def test_a_damaged_job_is_not_handed_out(store: Store, bank: Path) -> None:
+    learn(store)
+    connection = open_connection(bank)
+    connection.execute('UPDATE jobs SET payload = \'{"path": "/etc"}\'')
+    connection.close()
+    with pytest.raises(StoreError), store.transaction() as transaction:
+        transaction.claim(("distil",), lease="one", at=START, until=START + HOUR)
+
+
+@pytest.mark.promise("learning:migration", "memoria:H1")
+def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is migrated when it is opened, with a backup beside it, and takes everything about learning."""
+    with monkeypatch.context() as patched:
+        for module in ("schema", "opening", "sqlite"):
+            patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", schema.MIGRATIONS[:1])
+        old = SqliteStorage(bank).open(SCOPE)
+        memories = [lesson(f"m{number}", tags=("t",)) for number in range(5)]
+        fill(old, [(memory, indexed("kiwi")) for memory in memories])
+        connection = open_connection(bank)
+        for number, due in enumerate((1_767_268_800_000_000, 1_767_268_800_000_001)):
+            connection.execute(
+                "INSERT INTO jobs VALUES ('roll_up', ?, ?, ?, ?)", (f"daily {number}", due, '{"n": "ä"}', number)
+            )
+        connection.close()
+        assert old.page(EVERYTHING, limit=0, offset=0) == memories
+        old.close()
+    store = SqliteStorage(bank).open(SCOPE)
+    assert list(store.page(EVERYTHING, limit=0, offset=0)) == memories
+    assert [hit.id for hit in store.nearest("content", vector(*EAST), EVERYTHING, 9)] == [each.id for each in memories]
+    jobs = store.jobs(due=START + timedelta(days=1))
+    assert [(job.key, job.attempts, dict(job.payload)) for job in jobs] == [
+        ("daily 0", 0, {"n": "ä"}),
+        ("daily 1", 1, {"n": "ä"}),
+    ]
+    assert [(job.lease, job.error) for job in jobs] == [("", "")] * 2
+    with store.transaction() as transaction:
+        assert not transaction.enqueue(jobs[0])
+        assert transaction.finish(replace(jobs[0], lease=""))
+        assert transaction.claim(("roll_up",), lease="one", at=START + HOUR, until=START + 2 * HOUR)
+        transaction.delete("m1")
+    learn_again = lesson("m9")
+    fill(store, [learn_again])
+    with store.transaction() as transaction:
+        transaction.keep(trajectory("t1"))
+        assert transaction.add_origin(Origin(memory_id="m9", trajectory="t1", kind="distilled", at=START))
+        transaction.keep_trace(trace("s1"), vector(*UP), MODEL)
+    report = store.check()
+    assert (report.problems, report.schema) == ((), len(schema.MIGRATIONS))
+    store.close()
+    kept = open_connection(bank.with_name("bank.db.before-2"))
+    assert kept.pragma("user_version") == 1
+    assert kept.execute("SELECT count(*) FROM jobs").get == 2
+    kept.close()
+
+
+@pytest.mark.promise("learning:similar-traces")
+@pytest.mark.parametrize("place", ["sqlite", "memory"])
+def test_only_the_newest_traces_are_compared(bank: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """The oldest fall out as new ones come; they are still there, and opening the bank anew changes nothing."""
+    monkeypatch.setattr(trace_index, "COMPARED_TRACES", 50)
+    monkeypatch.setattr(trace_index, "_SPARE", 3)
+    monkeypatch.setattr(memory_learning, "COMPARED_TRACES", 50)
+    storage = SqliteStorage(bank) if place == "sqlite" else MemoryStorage()
+    store = storage.open(SCOPE)
+    for number in range(130):
+        with store.transaction() as transaction:
+            transaction.keep_trace(trace(f"s{number}"), vector(*(EAST if number % 10 == 0 else NORTH)), MODEL)
+        nearest = [each.id for each, cosine in store.similar_traces(vector(*EAST), limit=200) if cosine == 1.0]
+        oldest = max(0, number - 49)
+        assert nearest == [f"s{each}" for each in range(number, oldest - 1, -1) if each % 10 == 0]
+    assert store.trace("s0") == trace("s0")
+    again = storage.open(SCOPE)
+    assert again.similar_traces(vector(*EAST), limit=200) == store.similar_traces(vector(*EAST), limit=200)
+    with store.transaction() as transaction:
+        transaction.update_trace(trace("s100"), vector(*UP), MODEL)
+    assert [(each.id, cosine) for each, cosine in again.similar_traces(vector(*UP), limit=1)] == [("s100", 1.0)]
+    again.close()
+    store.close()
+
+
+@pytest.mark.promise("learning:concurrent-traces")
+def test_a_search_among_traces_sees_what_another_handle_has_written(store: Store, bank: Path) -> None:
+    """Trace by trace, and after a restore that took some of them away."""
+    other = SqliteStorage(bank).open(SCOPE)
+    target = bank.with_name("saved")
+    for number in range(5):
+        with other.transaction() as transaction:
+            transaction.keep_trace(trace(f"s{number}"), vector(*EAST), MODEL)
+        assert store.similar_traces(vector(*EAST), limit=1)[0][0].id == f"s{number}"
+        if number == 2:
+            store.backup(target)
+    SqliteStorage(bank).restore(SCOPE, target)
+    assert [each.id for each, _ in store.similar_traces(vector(*EAST), limit=9)] == ["s2", "s1", "s0"]
+    with other.transaction() as transaction:
+        transaction.keep_trace(trace("new"), vector(*EAST), MODEL)
+    assert store.similar_traces(vector(*EAST), limit=1)[0][0].id == "new"
+    other.close()
