@@ -7,9 +7,11 @@ RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+LLM_URL ?=
+LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval guarantees lock clean
+.PHONY: help demo test check bench torture eval-retrieval eval-learning guarantees lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -37,6 +39,10 @@ torture: $(DEV_READY) ## the durability and model tests many times longer
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
 	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.retrieval
 
+eval-learning: $(DEV_READY) ## how well sessions become lessons, with intervals; LLM_URL=... LLM=... adds a language model
+	OMP_NUM_THREADS=1 $(if $(LLM),REASONINGBANK_LLM='$(LLM)') $(if $(LLM_URL),REASONINGBANK_LLM_URL='$(LLM_URL)') \
+		$(BIN)/python -m reasoningbank.evaluation.learning
+
 guarantees: $(DEV_READY) ## write the guarantee table of the README from tests/promises.py
 	$(BIN)/python tools/write_guarantees.py
 
@@ -57,6 +63,7 @@ $(RUN_READY): requirements/lock.txt pyproject.toml | $(BIN)/python
 	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(DEV_READY): requirements/dev.txt $(RUN_READY)
+$(DEV_READY): requirements/dev.txt requirements/agents.txt $(RUN_READY)
 	$(PIP_INSTALL) --require-hashes --requirement requirements/dev.txt
+	$(PIP_INSTALL) --no-deps --require-hashes --requirement requirements/agents.txt
 	@touch $@

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Resolves the dependencies into requirements/lock.txt (to run) and requirements/dev.txt (to develop as well).
-# Neither names an index address; both hold the hashes of every file of every pinned version. Needs uv.
+# Resolves the dependencies into requirements/lock.txt (to run), requirements/dev.txt (to develop as well) and
+# requirements/agents.txt (agents that are installed without what they require). None names an index address; all hold
+# the hashes of every file of every pinned version. Needs uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
@@ -10,3 +11,4 @@ compile() {
 compile pyproject.toml requirements/build.in --extra remote --extra otel --output-file requirements/lock.txt
 compile pyproject.toml requirements/build.in --extra remote --extra otel --group dev \
     --constraint requirements/lock.txt --output-file requirements/dev.txt
+compile --no-deps requirements/agents.in --output-file requirements/agents.txt

@@ -23,6 +23,14 @@ from reasoningbank.errors import ConfigurationError
 
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
+_SHORTEST_SECRET = 6
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API_?)?(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|CREDENTIALS?|PAT|DSN|COOKIE)(?:_|$)",
+    re.IGNORECASE,
+)
+_URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+_SECRET = ("embedder_key", "llm_key")
+_SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +48,14 @@ class Settings:
         embedder_dimension: Its dimension; 0 asks the model.
         embedder_timeout: Seconds to wait for it.
         backups: How many automatic backups of a bank are kept.
+        llm: The language model by name: openai:MODEL, anthropic:MODEL, google:MODEL; empty for none.
+        llm_url: Base URL instead of the provider's own, as of a local server.
+        llm_key: Its key; never shown. Empty takes the provider's own variable.
+        llm_daily_tokens: Tokens per UTC day that are never exceeded; 0 for no limit.
+        llm_timeout: Seconds one attempt may take.
+        llm_votes: How many judgements of the model are put to the vote.
+        profile: Which tools the MCP server offers: core, briefing, curation, learning or experience.
+        paid_calls: Whether a language model that is not on this machine may be called.
     """
 
     home: Path
@@ -52,11 +68,18 @@ class Settings:
     embedder_dimension: int = 0
     embedder_timeout: float = 30.0
     backups: int = 7
+    llm: str = ""
+    llm_url: str = ""
+    llm_key: str = ""
+    llm_daily_tokens: int = 0
+    llm_timeout: float = 60.0
+    llm_votes: int = 1
+    profile: str = "core"
+    paid_calls: bool = True
 
     def __repr__(self) -> str:
         shown = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.embedder_key:
-            shown["embedder_key"] = "***"
+        shown |= {name: "***" for name in _SECRET if shown[name]}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
@@ -67,7 +90,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         ConfigurationError: When the file cannot be read, or a key or a value is not known.
     """
     environment = os.environ if environment is None else environment
-    home = Path(environment.get(f"{PREFIX}HOME") or _default_home()).expanduser().absolute()
+    home = data_directory(environment)
     settings = _from_file(Settings(home=home), home / FILE_NAME)
     known = _names() | {"home", "log"}
     for name, raw in environment.items():
@@ -79,6 +102,19 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         if key in _names() and raw:
             settings = _with(settings, key, raw, name)
     return settings
+
+
+def data_directory(environment: Mapping[str, str] | None = None) -> Path:
+    """The data directory: ``REASONINGBANK_HOME``, else the platform's place for data."""
+    environment = os.environ if environment is None else environment
+    return Path(environment.get(f"{PREFIX}HOME") or _default_home()).expanduser().absolute()
+
+
+def client_directory(environment: Mapping[str, str] | None = None) -> Path | None:
+    """The directory of the project that an agent's client works on, when it says so and the directory exists."""
+    environment = os.environ if environment is None else environment
+    named = environment.get("CLAUDE_PROJECT_DIR") or environment.get("DEVIN_PROJECT_DIR") or ""
+    return Path(named) if named and Path(named).is_dir() else None
 
 
 def local_tenant() -> str:
@@ -157,13 +193,44 @@ def _with(settings: Settings, key: str, value: object, source: str) -> Settings:
     try:
         if isinstance(value, (dict, list)) or (wanted is str and not isinstance(value, str)):
             raise ValueError(f"expected {wanted.__name__}")
-        converted = wanted(value)
+        converted = _switched(value) if wanted is bool else wanted(value)
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"{source} is not usable: {error}", hint=f"Give it a {wanted.__name__}.") from error
     return replace(settings, **cast("dict[str, Any]", {key: converted}))
+
+
+def _switched(value: object) -> bool:
+    """A switch as TOML has it or as a variable spells it."""
+    state = value if isinstance(value, bool) else _SWITCH.get(str(value).strip().lower())
+    if state is None:
+        raise ValueError("expected true or false")
+    return state
 
 
 def _unknown(name: str, options: list[str]) -> ConfigurationError:
     close = difflib.get_close_matches(name, options, n=1)
     hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(options))}."
     return ConfigurationError(f"{name} is no setting", hint=hint)
+
+
+def secret_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Variables of the environment that hold a secret, told by their name or by a password in a URL, with their values.
+
+    Values of fewer than six characters are left out: they are switches, and they occur in ordinary text.
+    """
+    environment = os.environ if environment is None else environment
+    return {
+        name: value
+        for name, value in environment.items()
+        if len(value) >= _SHORTEST_SECRET and (_SECRET_NAME.search(name) or _URL_WITH_PASSWORD.search(value))
+    }
+
+
+def set_default_variable(name: str, value: str) -> None:
+    """Sets a variable of this process's environment for a library that reads it, unless it is set already."""
+    os.environ.setdefault(name, value)
+
+
+def child_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment with further variables, for a program that is run."""
+    return {**os.environ, **variables}

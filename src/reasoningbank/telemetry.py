@@ -1,4 +1,4 @@
-"""OpenTelemetry spans and metrics of memory work, under the GenAI semantic conventions' names.
+"""OpenTelemetry spans and metrics of memory work and model calls, under the GenAI semantic conventions' names.
 
 Silent without an SDK; nothing is sent anywhere by us; no content, query or project name is ever an attribute.
 """
@@ -27,10 +27,14 @@ Operation = Literal[
     "create_memory_store",
     "feedback_memory",
     "outcome_memory",
+    "consolidate_memories",
+    "undo_consolidation",
 ]
-"""The GenAI memory operations, and two of ours for evidence."""
+"""The GenAI memory operations, and ours for evidence and consolidation."""
 
 Attribute = str | int | float | bool
+
+_PROVIDERS = {"google": "gcp.gemini"}
 
 
 @functools.cache
@@ -64,6 +68,24 @@ def _delivered() -> Counter:
 
     return metrics.get_meter(SCOPE).create_counter(
         "gen_ai.memory.delivered", description="Memories delivered by searches."
+    )
+
+
+@functools.cache
+def _chat_duration() -> Histogram:
+    from opentelemetry import metrics
+
+    return metrics.get_meter(SCOPE).create_histogram(
+        "gen_ai.client.operation.duration", unit="s", description="How long a language model took."
+    )
+
+
+@functools.cache
+def _chat_tokens() -> Histogram:
+    from opentelemetry import metrics
+
+    return metrics.get_meter(SCOPE).create_histogram(
+        "gen_ai.client.token.usage", unit="{token}", description="Tokens of calls of language models."
     )
 
 
@@ -125,3 +147,67 @@ def observed(operation: Operation, *, store: str) -> Iterator[Observation]:
                 labels["error.type"] = failure
             _duration().record(time.perf_counter() - started, labels)
             _operations().add(1, labels)
+
+
+class Chat:
+    """The span of one call of a language model, for what is known only at its end."""
+
+    def __init__(self, span: Span, labels: dict[str, Attribute]) -> None:
+        self._span = span
+        self._labels = labels
+
+    def answered(self, *, model: str, input_tokens: int, output_tokens: int, finish: str) -> None:
+        """Notes which model answered, what that cost (0: not known) and why it stopped; never what it said."""
+        self._span.set_attribute("gen_ai.response.model", model)
+        if finish:
+            self._span.set_attribute("gen_ai.response.finish_reasons", [finish])
+        for kind, tokens in (("input", input_tokens), ("output", output_tokens)):
+            if tokens:
+                self._span.set_attribute(f"gen_ai.usage.{kind}_tokens", tokens)
+                _chat_tokens().record(tokens, {**self._labels, "gen_ai.token.type": kind})
+
+
+@contextmanager
+def chatted(*, provider: str, model: str, temperature: float, max_tokens: int, server: str) -> Iterator[Chat]:
+    """A span and the duration and tokens of one call of a language model, its attempts included.
+
+    Args:
+        provider: Who answers, in the conventions' spelling or a name of its own.
+        model: The model that is asked.
+        temperature: How it samples.
+        max_tokens: Most tokens of the answer.
+        server: Host that is called; empty for the provider's own.
+    """
+    from opentelemetry.trace import SpanKind
+
+    started = time.perf_counter()
+    labels: dict[str, Attribute] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
+        "gen_ai.request.model": model,
+    }
+    if server:
+        labels["server.address"] = server
+    attributes: dict[str, Attribute] = {
+        **labels,
+        "gen_ai.request.temperature": temperature,
+        "gen_ai.request.max_tokens": max_tokens,
+        "gen_ai.output.type": "json",
+    }
+    with _tracer().start_as_current_span(
+        f"chat {model}",
+        kind=SpanKind.CLIENT,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        failed: dict[str, Attribute] = {}
+        try:
+            yield Chat(span, labels)
+        except BankError as error:
+            failed["error.type"] = error.code
+            span.set_attribute("error.type", error.code)
+            span.set_status(_failed())
+            raise
+        finally:
+            _chat_duration().record(time.perf_counter() - started, {**labels, **failed})

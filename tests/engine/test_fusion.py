@@ -155,3 +155,16 @@ def test_a_closer_memory_is_never_less_relevant(cosine: float, more: float, memo
     far = fuse({"m": cosine}, {}, lexical, model_id=MINILM, floor=0.0)[0].relevance
     near = fuse({"m": min(1.0, cosine + more)}, {}, lexical, model_id=MINILM, floor=0.0)[0].relevance
     assert near >= far
+
+
+@pytest.mark.promise("fusion:words-worth")
+@given(cosines, cosines, lexical_answers())
+def test_words_that_are_worth_nothing_leave_the_order_to_the_dense_legs(
+    content: dict[str, float], description: dict[str, float], lexical: LexicalMatches
+) -> None:
+    order = [one.id for one in fuse(content, description, lexical, model_id=MINILM, floor=0.0, words_worth=0.0)]
+    near = [max(content.get(one, -1.0), description.get(one, -1.0)) for one in order]
+    assert near == pytest.approx(sorted(near, reverse=True), abs=1e-9)
+    assert fuse(content, description, lexical, model_id=MINILM, words_worth=1.0) == fuse(
+        content, description, lexical, model_id=MINILM
+    )

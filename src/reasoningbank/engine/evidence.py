@@ -50,11 +50,29 @@ def rate(
 
 
 def report_outcome(
-    transaction: Transaction, memory_id: str, *, succeeded: bool, session: str, rater: Rater, at: datetime
+    transaction: Transaction,
+    memory_id: str,
+    *,
+    succeeded: bool,
+    session: str,
+    rater: Rater,
+    at: datetime,
+    shared_by: int = 1,
 ) -> OutcomeReport:
-    """Stores how a task ended that used the memory: once per memory and session; without a session every time."""
+    """Stores how a task ended that used the memory: once per memory and session; without a session every time.
+
+    Args:
+        transaction: Where it is written.
+        memory_id: The memory.
+        succeeded: How the task ended.
+        session: The task.
+        rater: Who says so.
+        at: When.
+        shared_by: How many memories share the weight of the outcome in equal parts.
+    """
     memory = transaction.get(memory_id)
     signal = _signal(memory, "outcome", succeeded, session, rater, at, transaction.weights())
+    signal = replace(signal, weight=(signal.weight or 0) // shared_by)
     if not transaction.add_signal(signal, once=bool(session)):
         return OutcomeReport(
             memory_id=memory_id,

@@ -14,7 +14,8 @@ The legs have scales of their own, so each is first brought to one that means th
 the lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the query's, at most 4:
 ``0.9 * u1 * (e1 - e10) / 7.4 * (1 - x10) * exp(2 i)``. So words count when the best hit covers the query's rare words
 (``u1``), when it stands out from the tenth, when the dense leg has not found ten close matches already (``x10``), and
-when the query names things: ``i`` is the share of its rare-term mass in identifiers.
+when the query names things: ``i`` is the share of its rare-term mass in identifiers. What a bank has
+learned that words are worth in it (``engine/weighing.py``) multiplies the weight.
 
 **Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories, at
 least 3: the more memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that
@@ -111,6 +112,7 @@ def fuse(
     *,
     model_id: str,
     floor: float = FLOOR,
+    words_worth: float = 1.0,
 ) -> tuple[Fused, ...]:
     """The candidates above the relevance floor, best first; of equals the smaller id comes first.
 
@@ -120,6 +122,7 @@ def fuse(
         lexical: The lexical leg; its terms and number of memories say what a match is worth.
         model_id: The vector space of the cosines.
         floor: The least relevance; 0 keeps every candidate.
+        words_worth: What the weight of words is multiplied by in this bank (``engine/weighing.py``).
     """
     background = calibration_of(model_id).background
     words = _words(lexical)
@@ -131,7 +134,8 @@ def fuse(
     evidence, coverage = _column(words.evidence, ids, 0.0), _column(words.coverage, ids, 0.0)
     base = words.at(_BACKGROUND)
     span = max(words.at(1) - base, 0.05 * words.at(1), _LEAST_IDF)
-    scores = nearness + _weight(words, nearness) * numpy.maximum(0.0, (evidence - base) / span) ** _SHARPNESS
+    prominence = numpy.maximum(0.0, (evidence - base) / span) ** _SHARPNESS
+    scores = nearness + words_worth * _weight(words, nearness) * prominence
     order = numpy.lexsort((numpy.arange(len(ids)), -scores))
     relevance = _relevance(nearness, coverage, words)[order]
     kept = relevance >= floor

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG
+from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 from reasoningbank.engine.analysis import analyse
 from reasoningbank.ports import Embedder, Indexed, Vector
+
+TASK = "task"
+"""The entry of a memory's provenance that holds the task it was distilled from."""
 
 
 def content_text(memory: Memory) -> str:
     """The text of the dense leg over title and content (spec/contextd 1.5: title, blank line, content)."""
     return f"{memory.title}\n\n{memory.content}"
+
+
+def task_text(memory: Memory) -> str:
+    """The task that the memory was distilled from; empty for a memory that was recorded."""
+    return memory.provenance.get(TASK, "").strip()
 
 
 def lexical_text(memory: Memory) -> str:
@@ -21,16 +29,24 @@ def lexical_text(memory: Memory) -> str:
 
 
 def index(memories: Sequence[Memory], embedder: Embedder) -> list[Indexed]:
-    """Embeds and analyses memories, in one batch per leg."""
+    """Embeds and analyses memories, in one batch per leg; memories of one task share its vector."""
     contents = embedder.embed_documents([content_text(memory) for memory in memories])
-    described = [memory for memory in memories if memory.description]
-    descriptions = embedder.embed_documents([memory.description for memory in described])
-    vectors: dict[str, Vector] = {memory.id: vector for memory, vector in zip(described, descriptions, strict=True)}
-    return [
-        Indexed(
-            text=lexical_text(memory),
-            model_id=embedder.model_id,
-            vectors={CONTENT_LEG: content} | ({DESCRIPTION_LEG: vectors[memory.id]} if memory.id in vectors else {}),
-        )
-        for memory, content in zip(memories, contents, strict=True)
-    ]
+    descriptions = _embedded([memory.description for memory in memories], embedder)
+    tasks = _embedded([task_text(memory) for memory in memories], embedder)
+    indexed = []
+    for memory, content in zip(memories, contents, strict=True):
+        vectors = {CONTENT_LEG: content}
+        if memory.description:
+            vectors[DESCRIPTION_LEG] = descriptions[memory.description]
+        if task := task_text(memory):
+            vectors[TASK_LEG] = tasks[task]
+        indexed.append(Indexed(text=lexical_text(memory), model_id=embedder.model_id, vectors=vectors))
+    return indexed
+
+
+def _embedded(texts: Sequence[str], embedder: Embedder) -> dict[str, Vector]:
+    """The vector of each text that is not empty."""
+    distinct = list(dict.fromkeys(text for text in texts if text))
+    if not distinct:
+        return {}
+    return dict(zip(distinct, embedder.embed_documents(distinct), strict=True))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, Filter, Hit
+from reasoningbank.domain.consolidation import is_consolidated
+from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, Filter, Hit
 from reasoningbank.engine.analysis import query_terms
-from reasoningbank.engine.fusion import Fused, fuse
+from reasoningbank.engine.fusion import FLOOR, Fused, fuse
 from reasoningbank.engine.hygiene import reveal
 from reasoningbank.errors import ModelMismatch
-from reasoningbank.ports import Embedder, LexicalMatches, Store, Vector
+from reasoningbank.ports import Candidates, Embedder, Pool, Store, Vector
 
 LEAST_DENSE, LEAST_LEXICAL = 30, 50
 """Each leg brings at least so many memories before fusion, which measures the lexical best against the fiftieth."""
@@ -34,6 +35,7 @@ class Question:
         limit: Most proven memories.
         min_confidence: What proven means for this search.
         unproven: Most unproven memories.
+        legs: The legs that propose memories; the others only rank what these have proposed.
     """
 
     text: str
@@ -41,12 +43,27 @@ class Question:
     limit: int
     min_confidence: float
     unproven: int
+    legs: tuple[str, ...] = LEGS
+
+
+class Wanted(NamedTuple):
+    """A list of memories that meet a condition, and how many it holds at most."""
+
+    condition: Filter
+    limit: int
 
 
 def recall(
-    store: Store, embedder: Embedder, question: Question, chance: random.Random
+    store: Store, embedder: Embedder, question: Question, chance: random.Random, *, vector: Vector | None = None
 ) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
     """Finds the proven hits, best first, and draws the unproven ones.
+
+    Args:
+        store: Where to look.
+        embedder: Makes the query's vector.
+        question: What is wanted.
+        chance: Decides the draw.
+        vector: The query's vector, when it was made already.
 
     Raises:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
@@ -56,16 +73,50 @@ def recall(
         return (), ()
     if stored != embedder.model_id:
         raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {embedder.model_id}")
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        search = _Search(store, embedder, question.text, beside)
-        proven = search.hits(replace(question.condition, min_confidence=question.min_confidence), question.limit)
-        unproven: list[Hit] = []
-        if question.unproven > 0 and question.min_confidence > 0.0:
-            below = replace(question.condition, below_confidence=question.min_confidence)
-            shown = {hit.memory.fingerprint for hit in proven}
-            pool = [hit for hit in search.hits(below, UNPROVEN_POOL) if hit.memory.fingerprint not in shown]
-            unproven = draw(pool, question.unproven, chance)
-    return tuple(map(_revealed, proven)), tuple(map(_revealed, unproven))
+    wanted = [Wanted(replace(question.condition, min_confidence=question.min_confidence), question.limit)]
+    if question.unproven > 0 and question.min_confidence > 0.0:
+        below = replace(question.condition, below_confidence=question.min_confidence)
+        wanted.append(Wanted(below, UNPROVEN_POOL))
+    if vector is None:
+        vector = embedder.embed_queries([question.text])[0]
+    worth = store.words_worth
+    factor = worth.factor if worth.model_id == stored else 1.0
+    found = gather(store, vector, question.text, wanted, question.legs)
+    proven, *others = [
+        _collapsed(store, rank(candidates, stored, words_worth=factor), each.limit)
+        for candidates, each in zip(found, wanted, strict=True)
+    ]
+    shown = {hit.memory.fingerprint for hit in proven}
+    pool = [hit for hits in others for hit in hits if hit.memory.fingerprint not in shown]
+    drawn = draw(pool, question.unproven, chance)
+    return tuple(map(_revealed, proven)), tuple(map(_revealed, drawn))
+
+
+def gather(
+    store: Store, vector: Vector, text: str, wanted: Sequence[Wanted], legs: Sequence[str] = LEGS
+) -> Sequence[Candidates]:
+    """What the three legs bring for each list that is wanted; the evaluation measures the same.
+
+    The legs of a question are lexical or dense: one that names either dense leg lets both propose.
+    """
+    dense, lexical = any(leg in legs for leg in DENSE_LEGS), LEXICAL_LEG in legs
+    pools = [
+        Pool(
+            condition=each.condition,
+            dense=max(LEAST_DENSE, CANDIDATES_PER_HIT * each.limit) if dense else 0,
+            lexical=max(LEAST_LEXICAL, CANDIDATES_PER_HIT * each.limit) if lexical else 0,
+        )
+        for each in wanted
+    ]
+    return store.candidates(vector, " ".join(query_terms(text)), pools)
+
+
+def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_worth: float = 1.0) -> tuple[Fused, ...]:
+    """The candidates above the relevance floor, best first; none when no memory of the pool has a vector."""
+    content, description = candidates.dense[CONTENT_LEG], candidates.dense[DESCRIPTION_LEG]
+    if not content:
+        return ()
+    return fuse(content, description, candidates.lexical, model_id=model_id, floor=floor, words_worth=words_worth)
 
 
 def _revealed(hit: Hit) -> Hit:
@@ -85,55 +136,22 @@ def _sample(hit: Hit, chance: random.Random) -> float:
     return chance.betavariate(max(belief.alpha, _LEAST), max(belief.beta, _LEAST))
 
 
-class _Search:
-    """One query against one store; its vector and terms are made once, words are ranked beside vectors."""
+def _collapsed(store: Store, fused: Sequence[Fused], limit: int) -> list[Hit]:
+    """The first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
 
-    def __init__(self, store: Store, embedder: Embedder, text: str, beside: Executor) -> None:
-        self._beside = beside
-        self._store = store
-        self._embedder = embedder
-        self._vector: Vector = embedder.embed_queries([text])[0]
-        self._terms = " ".join(query_terms(text))
-
-    def hits(self, condition: Filter, limit: int) -> list[Hit]:
-        """The best memories that meet the condition, the same text only once."""
-        if limit <= 0:
-            return []
-        wanted = CANDIDATES_PER_HIT * limit
-        words = self._beside.submit(self._store.matching, self._terms, condition, max(LEAST_LEXICAL, wanted))
-        legs = {leg: self._nearest(leg, condition, max(LEAST_DENSE, wanted)) for leg in DENSE_LEGS}
-        lexical = words.result()
-        if not legs[CONTENT_LEG]:
-            return []
-        self._complete(legs, lexical)
-        fused = fuse(legs[CONTENT_LEG], legs[DESCRIPTION_LEG], lexical, model_id=self._embedder.model_id)
-        return self._collapsed(fused, limit)
-
-    def _nearest(self, leg: str, condition: Filter, limit: int) -> dict[str, float]:
-        found = self._store.nearest(leg, self._vector, condition, limit)
-        return {hit.id: hit.score for hit in found}
-
-    def _complete(self, legs: Mapping[str, dict[str, float]], lexical: LexicalMatches) -> None:
-        """Looks up the cosines of candidates that only another leg has found."""
-        candidates = {hit.id for hit in lexical.hits}.union(*legs.values())
-        for leg, scores in legs.items():
-            missing = sorted(candidates - scores.keys())
-            if missing:
-                scores.update(self._store.similarities(leg, self._vector, missing))
-
-    def _collapsed(self, fused: Sequence[Fused], limit: int) -> list[Hit]:
-        """The first hits whose texts differ by more than case, space and punctuation; the rest are named in them."""
-        hits: dict[bytes, Hit] = {}
-        size = limit + _SPARE
-        for start in range(0, len(fused), size):
-            batch = fused[start : start + size]
-            memories = self._store.many([one.id for one in batch])
-            for one in batch:
-                if one.id in memories:
-                    _collapse(hits, Hit(memory=memories[one.id], relevance=one.relevance, legs=one.legs))
-            if len(hits) >= limit:
-                break
-        return list(hits.values())[:limit]
+    Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
+    """
+    hits: dict[bytes, Hit] = {}
+    size = limit + _SPARE
+    for start in range(0, len(fused) if limit > 0 else 0, size):
+        batch = fused[start : start + size]
+        memories = store.many([one.id for one in batch])
+        for one in batch:
+            if one.id in memories:
+                _collapse(hits, Hit(memory=memories[one.id], relevance=one.relevance, legs=one.legs))
+        if len(hits) >= limit:
+            break
+    return sorted(hits.values(), key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))[:limit]
 
 
 def _collapse(hits: dict[bytes, Hit], hit: Hit) -> None:

@@ -1,7 +1,10 @@
 """Export and import as JSON lines: one reviewable line per memory with all its evidence.
 
-The first line names the format; every further line is one memory, its signals, rolled-up counts, earlier versions and
-links, or one change of the weights. An import of an export gives the same memories, beliefs and histories.
+The first line names the format; every further line is one memory, its signals, rolled-up counts, links and origins, or
+one change of the weights. An import of an export gives the same memories, beliefs and histories.
+
+Trajectories are not exported. An origin names its trajectory and its session all the same, as it does in a bank whose
+trajectory was erased: so a session that taught a memory before the export does not count as a further one after it.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, cast, get_args
 
 from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.learning import Origin, OriginKind
 from reasoningbank.domain.memory import STATES, Memory
 from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
@@ -34,6 +38,7 @@ class Record:
     signals: tuple[Signal, ...] = ()
     aggregate: SignalAggregate | None = None
     links: tuple[Link, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
 
 def write_export(store: Store, file: TextIO) -> int:
@@ -50,6 +55,7 @@ def write_export(store: Store, file: TextIO) -> int:
                         "signals": [_fields(signal) for signal in store.signals(memory.id)],
                         "aggregate": _fields(aggregate) if aggregate.last_rollup else None,
                         "links": [asdict(link) for link in store.links(memory.id) if link.source == memory.id],
+                        "origins": [_fields(origin) for origin in store.origins(memory_id=memory.id)],
                     }
                 )
             )
@@ -111,6 +117,7 @@ def _record(fields: Mapping[str, Any], project: str) -> Record:
         signals=tuple(_signal(_object(signal), memory.id, project) for signal in fields.get("signals", [])),
         aggregate=None if aggregate is None else _aggregate(_object(aggregate), memory.id, project),
         links=tuple(Link(**_object(link)) for link in fields.get("links", [])),
+        origins=tuple(_origin(_object(origin), memory.id) for origin in fields.get("origins", [])),
     )
     return _with_evidence(record)
 
@@ -152,6 +159,18 @@ def _signal(fields: Mapping[str, Any], memory_id: str, project: str) -> Signal:
     return signal
 
 
+def _origin(fields: Mapping[str, Any], memory_id: str) -> Origin:
+    values = dict(fields) | {"memory_id": memory_id, "at": _moment(fields["at"])}
+    values["steps"] = tuple(values.get("steps", ()))
+    origin = Origin(**values)
+    texts = (origin.trajectory, origin.session, origin.model, origin.prompt)
+    if origin.kind not in get_args(OriginKind) or not all(isinstance(text, str) for text in texts):
+        raise InvalidInput("an origin needs its kind, its trajectory and its session")
+    if origin.at is None or not all(type(step) is int for step in origin.steps):
+        raise InvalidInput("an origin needs its time, and its steps are whole numbers")
+    return origin
+
+
 def _aggregate(fields: Mapping[str, Any], memory_id: str, project: str) -> SignalAggregate:
     values = dict(fields) | {"memory_id": memory_id, "project": project, "last_rollup": _moment(fields["last_rollup"])}
     return SignalAggregate(**values)
@@ -165,7 +184,7 @@ def _weight_change(fields: Mapping[str, Any], project: str) -> WeightChange:
     return WeightChange(at=at, weights=ProjectWeights(project=project, **values), signal_id=str(fields["signal_id"]))
 
 
-def _fields(thing: Memory | Signal | SignalAggregate | ProjectWeights) -> dict[str, Any]:
+def _fields(thing: Memory | Signal | SignalAggregate | ProjectWeights | Origin) -> dict[str, Any]:
     fields = asdict(thing)
     for name, value in fields.items():
         if isinstance(value, datetime):

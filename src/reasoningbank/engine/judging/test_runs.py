@@ -1,0 +1,151 @@
+"""Which steps ran tests, which tests they ran, and how that ended."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reasoningbank.domain.trajectory import Step
+from reasoningbank.engine.judging.commands import Part, command, parts, vocabulary
+from reasoningbank.engine.judging.summaries import summary_of
+
+_TEST_SCRIPT = re.compile(r"(?:^|[/_.:-])(?:tests?|spec|check|verify|tox|nox)(?:$|[/_.:-])")
+_SCRIPT_RUNNERS = vocabulary("npm yarn pnpm bun make just task rake")
+_INTERPRETERS = vocabulary("python python3 node ruby bash sh")
+_NO_SUCH_PROGRAM = frozenset((126, 127))
+_PYTEST_DID_NOT_TEST = frozenset((2, 3, 4, 5))
+_VERBS = vocabulary("test run nextest discover verify install package clean")
+_EVERYTHING = frozenset(("", ".", "..."))
+_SPACE = re.compile(r"\s+")
+_MAX_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A test run of a session: what was run, and how it ended.
+
+    Attributes:
+        name: Equal for runs of the same tests: runner, folder and targets; see ``covers``.
+    """
+
+    name: str
+    succeeded: bool
+    detail: str
+    failures: int
+
+
+def run_of(step: Step) -> Run | None:
+    """The test run that the step made; None when it made none or when it proves nothing."""
+    line = command(step)
+    if not line:
+        return None
+    programs = [part for part in parts(line) if not part.silent]
+    tests = [(part, runner) for part in programs if (runner := _runner(part)) is not None]
+    if not tests and all(part.reads for part in programs):
+        return None
+    summary = summary_of(step.observation, line)
+    if tests:
+        part, runner = tests[-1]
+    else:
+        part, runner = Part(("",)), ""
+    alone = len(programs) == 1 and bool(tests) and "|" not in line
+    if summary is None or summary.empty:
+        return _without_summary(step, part, runner) if alone and runner and summary is None else None
+    name = _name(part, summary.runner) if tests else _plain_name(programs, summary.runner)
+    contradicted = alone and summary.succeeded and step.exit_code not in {None, 0}
+    detail = f"{summary}, but exit status {step.exit_code}" if contradicted else str(summary)
+    return Run(name, summary.succeeded and not contradicted, detail, summary.failed + summary.errors)
+
+
+def covers(later: str, earlier: str) -> bool:
+    """Whether a run of the later name ran everything that a run of the earlier name did.
+
+    ``pytest`` covers ``pytest tests/test_a.py`` and ``pytest tests`` does too; not the other way round. A run of chosen
+    tests (``-k``) covers only runs of the same choice.
+    """
+    if later == earlier:
+        return True
+    runner, *targets = later.split(" ")
+    earlier_runner, *earlier_targets = earlier.split(" ")
+    chosen = {target for target in targets if target.startswith("-")}
+    if runner != earlier_runner or (chosen and chosen != {old for old in earlier_targets if old.startswith("-")}):
+        return False
+    places = [target for target in targets if not target.startswith("-")]
+    earlier_places = [target for target in earlier_targets if not target.startswith("-")]
+    return not places or (
+        bool(earlier_places) and all(any(_inside(old, new) for new in places) for old in earlier_places)
+    )
+
+
+def stashes(part: Part) -> bool | None:
+    """Whether the program puts the edits aside (True) or brings them back (False); None for anything else."""
+    if part.program != "git" or part.word(1) != "stash" or part.word(2) in {"list", "show", "drop", "clear"}:
+        return None
+    return part.word(2) not in {"pop", "apply", "branch"}
+
+
+def _inside(target: str, folder: str) -> bool:
+    return target == folder or target.startswith((folder.rstrip("/") + "/", folder + "::"))
+
+
+def _runner(part: Part) -> str | None:
+    """The runner that the program is, empty when it is some command for tests, None when it runs no tests."""
+    words = part.words
+    program = part.program
+    second = part.word(1)
+    runner: str | None = None
+    if program == "test" and len(words) > 1:
+        return None
+    if program in {"pytest", "py.test"}:
+        runner = "pytest"
+    elif program.startswith("python") and second == "-m" and part.word(2) in {"pytest", "unittest"}:
+        runner = part.word(2)
+    elif program in {"jest", "mocha"} or (program, second) in {("go", "test"), ("cargo", "test"), ("cargo", "nextest")}:
+        runner = program
+    elif program in {"mvn", "mvnw", "mvnd"} and {"test", "verify", "install", "package"} & set(words):
+        runner = "maven"
+    elif program in {"tox", "nox", "ctest", "vitest", "gradle", "gradlew"} or (
+        (program in _SCRIPT_RUNNERS and any(_TEST_SCRIPT.search(word) for word in words[1:]))
+        or (program in _INTERPRETERS and any(_TEST_SCRIPT.search(word) for word in words[1:] if word[:1] != "-"))
+        or _TEST_SCRIPT.search(words[0])
+    ):
+        runner = ""
+    elif program in {"docker", "docker-compose", "podman", "ssh", "kubectl"}:
+        inner = [index for index, word in enumerate(words) if word in {"pytest", "jest", "mocha", "mvn", "go", "cargo"}]
+        runner = _runner(Part(words[inner[0] :])) if inner else None
+    return runner
+
+
+def _name(part: Part, runner: str) -> str:
+    words = list(part.words)
+    known = {"pytest": "pytest", "unittest": "unittest", "maven": "mvn"}.get(runner, runner)
+    place = next((i for i, word in enumerate(words) if word.rsplit("/", 1)[-1].startswith(known)), None)
+    label = runner + (f"@{part.folder}" if part.folder else "")
+    if place is None:
+        return " ".join([label, *(_SPACE.sub("_", word) for word in words)])[:_MAX_NAME]
+    targets: list[str] = []
+    rest = iter(words[place + 1 :])
+    for word in rest:
+        if word in {"-k", "-m", "-t", "-g", "-run", "--testNamePattern", "--grep", "-p"}:
+            targets.append(f"{word}={_SPACE.sub('_', next(rest, ''))}")
+        elif word.startswith(("-run=", "-Dtest=", "--grep=", "-k=", "--testNamePattern=", "-pl")):
+            targets.append(_SPACE.sub("_", word))
+        elif not word.startswith("-") and word not in _VERBS:
+            targets.append(_SPACE.sub("_", word.removeprefix("./").rstrip("/")))
+    return " ".join([label, *(target for target in targets if target not in _EVERYTHING)])[:_MAX_NAME]
+
+
+def _plain_name(programs: list[Part], runner: str) -> str:
+    working = [part for part in programs if not part.reads]
+    words = " ".join(working[-1].words[:4]) if working else ""
+    return f"{runner} {words}".strip()[:_MAX_NAME].replace("\n", " ")
+
+
+def _without_summary(step: Step, part: Part, runner: str) -> Run | None:
+    """A runner that failed before it could count: a build that does not compile, a file that cannot be collected."""
+    status = step.exit_code
+    if status in {None, 0} or status in _NO_SUCH_PROGRAM or status is None or status < 0 or status > 128:
+        return None
+    if runner == "pytest" and status in _PYTEST_DID_NOT_TEST:
+        return None
+    return Run(_name(part, runner), False, f"{runner}: ended with exit status {status} before any test was counted", 1)

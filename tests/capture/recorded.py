@@ -1,0 +1,311 @@
+"""One session of our own making, written in every format that capture reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reasoningbank.capture import Skipped, read
+from reasoningbank.domain.trajectory import Trajectory
+
+TASK = "The nightly export drops the last row of every page; find out why and repair it."
+ANSWER = "The loop stopped one short of the page size. It is inclusive now, and the tests pass."
+STARTED = "2026-03-04T05:06:07Z"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A command of a shell, why it was run and what came of it."""
+
+    thought: str
+    action: str
+    observation: str
+    exit_code: int = 0
+
+
+TURNS = (
+    Turn(
+        "First see what the exporter does.",
+        "sed -n 1,40p export/pages.py",
+        "for row in range(size - 1):\n    emit(row)",
+    ),
+    Turn(
+        "Prove it with a test.", "pytest -q tests/test_pages.py", "E   assert 9 == 10\n1 failed, 3 passed in 0.12s", 1
+    ),
+    Turn("Make the range inclusive.", "sed -i 's/size - 1/size/' export/pages.py", ""),
+    Turn("Run the tests again.", "pytest -q tests/test_pages.py", "4 passed in 0.11s"),
+)
+
+
+def claude_code(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "Bash") -> str:
+    """JSON lines of Claude Code."""
+    common = {
+        "sessionId": "cc-1",
+        "isSidechain": False,
+        "cwd": "/home/dev/shop",
+        "version": "2.1.0",
+        "timestamp": STARTED,
+    }
+    lines: list[dict[str, object]] = [
+        {"type": "summary", "summary": "Repair of the export", "leafUuid": "u-0"},
+        {**common, "type": "user", "uuid": "u-0", "message": {"role": "user", "content": task}},
+    ]
+    for number, turn in enumerate(turns):
+        call = f"toolu_{number}"
+        said = [
+            {"type": "text", "text": turn.thought},
+            {"type": "tool_use", "id": call, "name": tool, "input": {"command": turn.action, "description": "d"}},
+        ]
+        failed = turn.exit_code != 0
+        seen = f"Exit code {turn.exit_code}\n{turn.observation}" if failed else turn.observation
+        result = {"type": "tool_result", "tool_use_id": call, "content": seen, "is_error": failed}
+        report = {"stdout": turn.observation, "stderr": "", "interrupted": False} if not failed else f"Error: {seen}"
+        lines.append(
+            {**common, "type": "assistant", "uuid": f"a-{number}", "message": {"role": "assistant", "content": said}}
+        )
+        lines.append(
+            {
+                **common,
+                "type": "user",
+                "uuid": f"r-{number}",
+                "toolUseResult": report,
+                "message": {"role": "user", "content": [result]},
+            }
+        )
+    last = {"role": "assistant", "content": [{"type": "text", "text": answer}]}
+    lines.append({**common, "type": "assistant", "uuid": "a-last", "message": last})
+    return _lines(lines)
+
+
+def codex(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "shell") -> str:
+    """JSON lines of Codex."""
+
+    def item(**payload: object) -> dict[str, object]:
+        return {"timestamp": STARTED, "type": "response_item", "payload": payload}
+
+    def message(role: str, text: str) -> dict[str, object]:
+        kind = "output_text" if role == "assistant" else "input_text"
+        return item(type="message", role=role, content=[{"type": kind, "text": text}])
+
+    lines: list[dict[str, object]] = [
+        {"timestamp": STARTED, "type": "session_meta", "payload": {"id": "cx-1", "timestamp": STARTED, "cwd": "/src"}},
+        message("developer", "Rules of the house."),
+        message("user", "<environment_context>\n  <cwd>/src</cwd>\n</environment_context>"),
+        message("user", task),
+        {"timestamp": STARTED, "type": "event_msg", "payload": {"type": "user_message", "message": task}},
+    ]
+    for number, turn in enumerate(turns):
+        call = f"call_{number}"
+        arguments = json.dumps({"command": ["bash", "-lc", turn.action], "workdir": "/src"})
+        output = json.dumps({"output": turn.observation, "metadata": {"exit_code": turn.exit_code}})
+        lines += [
+            item(type="reasoning", summary=[{"type": "summary_text", "text": turn.thought}], encrypted_content="x"),
+            item(type="function_call", name=tool, arguments=arguments, call_id=call),
+            item(type="function_call_output", call_id=call, output=output),
+        ]
+    lines.append(message("assistant", answer))
+    return _lines(lines)
+
+
+def swe_agent(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """A ``.traj`` file; it knows no exit codes."""
+    steps = [
+        {
+            "action": f"{turn.action}\n",
+            "observation": turn.observation,
+            "response": f"{turn.thought}\n```\n{turn.action}\n```",
+            "thought": turn.thought,
+            "state": '{"working_dir": "/src"}',
+        }
+        for turn in turns
+    ]
+    asked = f"Here is the work.\nISSUE:\n{task}\n\nINSTRUCTIONS:\nWork on it by yourself."
+    history = [
+        {"role": "system", "content": "SETTING: a shell.", "agent": "main"},
+        {"role": "user", "content": "A demonstration of something else.", "is_demo": True, "agent": "main"},
+        {"role": "user", "content": asked, "agent": "main"},
+    ]
+    info = {"exit_status": "submitted", "submission": answer, "model_stats": {"api_calls": 4}}
+    return json.dumps({"environment": "main", "trajectory": steps, "history": history, "info": info}, indent=2)
+
+
+def mini_swe_agent(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """A ``.traj.json`` file."""
+    rules = "One command in a block ```mswea_bash_command```; end with `echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT`."
+    messages: list[dict[str, object]] = [
+        {"role": "system", "content": rules},
+        {
+            "role": "user",
+            "content": f"Please solve this issue: {task}\n\nYou can execute bash commands and edit files.",
+        },
+    ]
+    for turn in turns:
+        messages += [
+            {"role": "assistant", "content": f"{turn.thought}\n\n```mswea_bash_command\n{turn.action}\n```"},
+            {
+                "role": "user",
+                "content": f"<returncode>{turn.exit_code}</returncode>\n<output>\n{turn.observation}\n</output>",
+            },
+        ]
+    done = "Done.\n\n```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```"
+    messages += [{"role": "assistant", "content": done}, {"role": "user", "content": answer}]
+    info = {"exit_status": "Submitted", "submission": answer}
+    return json.dumps({"info": info, "messages": messages, "trajectory_format": "mini-swe-agent-1"}, indent=1)
+
+
+def message_list(
+    turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "bash"
+) -> list[object]:
+    """Messages as OpenAI's interface has them."""
+    messages: list[object] = [{"role": "system", "content": "Be exact."}, {"role": "user", "content": task}]
+    for number, turn in enumerate(turns):
+        call = f"call_{number}"
+        function = {"name": tool, "arguments": json.dumps({"command": turn.action})}
+        calls = [{"id": call, "type": "function", "function": function}]
+        report = json.dumps({"output": turn.observation, "exit_code": turn.exit_code})
+        messages += [
+            {"role": "assistant", "content": turn.thought, "tool_calls": calls},
+            {"role": "tool", "tool_call_id": call, "name": tool, "content": report},
+        ]
+    messages.append({"role": "assistant", "content": answer})
+    return messages
+
+
+def bare_messages(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """An array of messages."""
+    return json.dumps(message_list(turns, task, answer))
+
+
+def message_object(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """An object with an array of messages, over many lines."""
+    return json.dumps({"id": "chat-1", "messages": message_list(turns, task, answer)}, indent=2)
+
+
+def message_sessions(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """An array of sessions with labels beside the messages."""
+    session = {
+        "task_id": 7,
+        "reward": 1.0,
+        "info": {"gold": "LABEL gold actions"},
+        "traj": message_list(turns, task, answer),
+        "trial": 2,
+    }
+    return json.dumps([session])
+
+
+def agents_log(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """A log of agents that talk and of the terminal that runs their code, with marks about the mistake."""
+    history: list[dict[str, object]] = []
+    for number, turn in enumerate(turns):
+        speaker = f"Expert_{number % 2}"
+        state = "execution succeeded" if turn.exit_code == 0 else "execution failed"
+        history += [
+            {"content": f"{turn.thought}\n```sh\n{turn.action}\n```", "role": "assistant", "name": speaker},
+            {
+                "content": f"exitcode: {turn.exit_code} ({state})\nCode output: {turn.observation}",
+                "role": "user",
+                "name": "Computer_terminal",
+            },
+        ]
+    history += [
+        {"content": answer, "role": "assistant", "name": "Expert_0"},
+        {"content": "TERMINATE", "role": "assistant", "name": "Expert_0"},
+    ]
+    marks = {
+        "is_correct": False,
+        "question": task,
+        "question_ID": "q-1",
+        "ground_truth": "LABEL truth",
+        "history": history,
+        "mistake_agent": "LABEL agent",
+        "mistake_step": "1",
+        "mistake_reason": "LABEL reason",
+    }
+    return json.dumps(marks, indent=4)
+
+
+def plain_steps(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """The plain format, an object per step."""
+    lines: list[dict[str, object]] = [{"session": "p-1", "task": task, "created_at": STARTED}]
+    lines += [
+        {
+            "session": "p-1",
+            "thought": turn.thought,
+            "tool": "bash",
+            "action": turn.action,
+            "observation": turn.observation,
+            "exit_code": turn.exit_code,
+        }
+        for turn in turns
+    ]
+    lines.append({"session": "p-1", "final_answer": answer})
+    return _lines(lines)
+
+
+def plain_session(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """The plain format, an object per session."""
+    steps = [
+        {
+            "thought": turn.thought,
+            "tool": "bash",
+            "action": turn.action,
+            "observation": turn.observation,
+            "exit_code": turn.exit_code,
+        }
+        for turn in turns
+    ]
+    return _lines([{"session": "p-1", "task": task, "created_at": STARTED, "steps": steps, "final_answer": answer}])
+
+
+def plain_object(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """The plain format, a file that is one object over many lines."""
+    return json.dumps(json.loads(plain_session(turns, task, answer)), indent=2)
+
+
+Writer = Callable[..., str]
+WRITERS: dict[str, tuple[Writer, str]] = {
+    "Claude Code": (claude_code, "claude-code"),
+    "Codex": (codex, "codex"),
+    "SWE-agent": (swe_agent, "swe-agent"),
+    "mini-swe-agent": (mini_swe_agent, "mini-swe-agent"),
+    "array of messages": (bare_messages, "messages"),
+    "object of messages": (message_object, "messages"),
+    "array of sessions": (message_sessions, "messages"),
+    "log of agents": (agents_log, "messages"),
+    "plain steps": (plain_steps, "jsonl"),
+    "plain session": (plain_session, "jsonl"),
+    "plain object": (plain_object, "jsonl"),
+}
+"""Every way of writing, and the name of its format."""
+
+
+def sessions(path: Path, text: str | bytes, *, format: str = "auto") -> list[Trajectory]:  # noqa: A002
+    """The trajectories of a file with this text, of which nothing may be skipped."""
+    found = results(path, text, format=format)
+    assert not [result for result in found if isinstance(result, Skipped)], found
+    return [result for result in found if isinstance(result, Trajectory)]
+
+
+def results(path: Path, text: str | bytes, *, format: str = "auto") -> list[Trajectory | Skipped]:  # noqa: A002
+    """Everything that reading a file with this text gives."""
+    file = path / "recorded"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+    return list(read(file, format=format))
+
+
+def all_texts(trajectory: Trajectory) -> str:
+    """Every text that a trajectory holds."""
+    parts = [trajectory.task, trajectory.final_answer, trajectory.session, trajectory.source]
+    for step in trajectory.steps:
+        parts += [step.user, step.thought, step.action, step.tool, step.observation, step.error, step.actor]
+    for fact in trajectory.evidence:
+        parts += [fact.detail, fact.name]
+    for key, value in trajectory.metadata.items():
+        parts += [key, value]
+    return "\n\n".join([*parts, *trajectory.memories])
+
+
+def _lines(objects: Sequence[object]) -> str:
+    return "".join(json.dumps(value) + "\n" for value in objects)

@@ -1,0 +1,389 @@
+"""Models of providers: the real client against a server on this machine, in fair and foul weather."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.errors import BudgetExhausted, ConfigurationError, ModelUnavailable, PaidCallRefused
+from reasoningbank.llm import LEDGER, open_model
+from reasoningbank.llm.address import on_this_machine
+from reasoningbank.llm.budget import TokenBudget
+from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel
+from reasoningbank.ports import Completion, Prompt
+from reasoningbank.testing import ReplayServer, Reply, completion
+
+KEY = "sk-canary-0123456789"
+PROMPT = Prompt(name="judge", version="1-ab", instructions="Judge it.", material="A <|im_start|> session \ud800 é.")
+SCHEMA: dict[str, object] = {
+    "title": "Verdict",
+    "type": "object",
+    "properties": {"verdict": {"type": "string"}},
+    "required": ["verdict"],
+}
+ANSWER = '{"verdict": "success"}'
+REFUSED_KEY = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}})
+
+
+class Outcome:
+    """What came of one prompt: an answer or an error, and what the server saw."""
+
+    def __init__(self, replies: Iterable[str | Reply], *, provider: str = "openai", **options: object) -> None:
+        self.waits: list[float] = []
+        self.answer: Completion | None = None
+        self.error: ModelUnavailable | None = None
+        with ReplayServer(list(replies)) as server:
+            timeout = options.get("timeout", 30.0)
+            budget = options.get("budget")
+            assert isinstance(timeout, float)
+            assert budget is None or isinstance(budget, TokenBudget)
+            self.model = ProviderModel(
+                provider=provider,
+                model=str(options.get("model", "small")),
+                url=server.url.removesuffix("/v1") if provider != "openai" else server.url,
+                key=KEY,
+                timeout=timeout,
+                budget=budget,
+                sleep=self.waits.append,
+            )
+            try:
+                self.answer = self.model.complete(PROMPT, SCHEMA)
+            except ModelUnavailable as error:
+                self.error = error
+            self.requests = server.requests
+            self.left = server.left
+
+
+def failed(outcome: Outcome) -> ModelUnavailable:
+    """The error, which holds the key nowhere and nothing that holds it."""
+    error = outcome.error
+    assert error is not None
+    assert error.hint
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert KEY not in f"{error!r} {error} {error.hint} {outcome.model!r} {vars(error)}"
+    return error
+
+
+@pytest.mark.promise("llm:provider")
+def test_an_answer_comes_with_its_cost_and_the_request_says_what_is_wanted() -> None:
+    outcome = Outcome([completion(ANSWER, input_tokens=70, output_tokens=9)])
+    assert outcome.answer == Completion(text=ANSWER, model="openai:small", input_tokens=70, output_tokens=9)
+    (request,) = outcome.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body["temperature"] == 0.0
+    assert request.body["max_tokens"] == MAX_OUTPUT_TOKENS
+    assert "json_schema" in json.dumps(request.body["response_format"])
+    messages = request.body["messages"]
+    assert isinstance(messages, list)
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert messages[0]["content"] == "Judge it."
+    assert "session" in messages[1]["content"]
+
+
+@pytest.mark.promise("llm:provider-errors")
+@pytest.mark.parametrize(
+    ("replies", "requests", "told", "hint"),
+    [
+        ([Reply(status=401, body=REFUSED_KEY)], 1, "refused the key (HTTP 401, invalid_api_key)", "llm_key"),
+        ([Reply(status=403, body=REFUSED_KEY)], 1, "refused the key", "llm_key"),
+        ([Reply(status=404, body='{"error": {"code": "model_not_found"}}')], 1, "not known", "model's name"),
+        ([Reply(status=404, body="<html>nothing here</html>")], 1, "HTTP 404", "/v1"),
+        ([Reply(status=429, body="{}", headers={"retry-after": "600"})], 1, "rate limit", "later"),
+        ([Reply(status=429, body="{}")] * ATTEMPTS, ATTEMPTS, "rate limit", "later"),
+        ([Reply(status=429, body='{"error": {"code": "insufficient_quota"}}')], 1, "quota", "Top up"),
+        ([Reply(status=500, body="oops")] * ATTEMPTS, ATTEMPTS, "HTTP 500", "later"),
+        ([Reply(status=503, body="")] * ATTEMPTS, ATTEMPTS, "HTTP 503", "later"),
+        ([Reply(status=400, body='{"error": {"message": "no"}}')] * 2, 2, "refused the request", "key"),
+        ([Reply(status=418, body="tea")], 1, "HTTP 418", "llm_url"),
+        ([Reply(status=302, body="", headers={"location": "http://127.0.0.1:9/"})], 1, "no completion", "/v1"),
+        ([Reply(body="{}")], 1, "no completion", "/v1"),
+        ([Reply(body="[1, 2]")], 1, "no completion", "/v1"),
+        ([Reply(body="not json at all")], 1, "no completion", "/v1"),
+        ([Reply(body="<html></html>", headers={"content-type": "text/html"})], 1, "no completion", "/v1"),
+        ([Reply(body=completion(ANSWER).body, cut=40)] * ATTEMPTS, ATTEMPTS, "cannot be reached", "network"),
+        ([], 1, "HTTP 410", ""),
+    ],
+)
+def test_every_failure_is_told_with_a_hint_and_without_the_key(
+    replies: list[Reply], requests: int, told: str, hint: str
+) -> None:
+    outcome = Outcome(replies)
+    error = failed(outcome)
+    assert told in error.message
+    assert hint in error.hint
+    assert len(outcome.requests) == requests
+
+
+@pytest.mark.promise("llm:provider-retries")
+def test_limits_errors_and_broken_connections_are_tried_again_with_growing_waits() -> None:
+    broken = Reply(body=completion(ANSWER).body, cut=40)
+    outcome = Outcome([Reply(status=429, body="{}"), Reply(status=500, body=""), broken, ANSWER])
+    assert outcome.answer is not None
+    assert len(outcome.requests) == ATTEMPTS
+    for wait, base in zip(outcome.waits, (1.0, 2.0, 4.0), strict=True):
+        assert base <= wait <= 1.5 * base
+    asked = Outcome([Reply(status=429, body="{}", headers={"retry-after": "7"}), ANSWER])
+    assert asked.answer is not None
+    assert 7.0 <= asked.waits[0] <= 10.5
+
+
+@pytest.mark.promise("llm:provider-errors")
+def test_a_server_that_does_not_answer_in_time_and_one_that_is_not_there() -> None:
+    late = Outcome([Reply(body=completion(ANSWER).body, delay=1.5)], timeout=0.3)
+    assert "within 0.3 s" in failed(late).message
+    assert len(late.requests) == 1
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    waits: list[float] = []
+    model = ProviderModel(provider="openai", model="m", url=f"http://127.0.0.1:{port}/v1", key=KEY, sleep=waits.append)
+    with pytest.raises(ModelUnavailable) as caught:
+        model.complete(PROMPT, SCHEMA)
+    assert "cannot be reached" in caught.value.message
+    assert len(waits) == ATTEMPTS - 1
+
+
+@pytest.mark.promise("llm:provider")
+def test_a_server_without_schemas_is_asked_in_words_and_then_always() -> None:
+    refusal = Reply(status=400, body='{"error": {"message": "response_format is not supported"}}')
+    with ReplayServer([refusal, ANSWER, ANSWER]) as server:
+        model = ProviderModel(provider="openai", model="small", url=server.url)
+        for _ in range(2):
+            assert model.complete(PROMPT, SCHEMA).text == ANSWER
+        first, *others = server.requests
+    assert "json_schema" in json.dumps(first.body["response_format"])
+    for request in others:
+        assert "json_schema" not in json.dumps(request.body["response_format"])
+        assert "verdict" in json.dumps(request.body["messages"])
+
+
+@pytest.mark.promise("llm:provider")
+def test_anthropic_and_google_answer_through_the_same_port() -> None:
+    claude = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "text", "text": ANSWER}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    }
+    gemini = {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": ANSWER}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4, "totalTokenCount": 7},
+        "modelVersion": "gemini",
+    }
+    for provider, model, body in (
+        ("anthropic", "claude-haiku-4-5", claude),
+        ("google", "gemini-2.5-flash", gemini),
+    ):
+        outcome = Outcome([Reply(body=json.dumps(body))], provider=provider, model=model)
+        assert outcome.error is None, outcome.error
+        assert outcome.answer == Completion(text=ANSWER, model=f"{provider}:{model}", input_tokens=3, output_tokens=4)
+        refused = Outcome([Reply(status=401, body=REFUSED_KEY)], provider=provider, model=model)
+        assert "refused the key" in failed(refused).message
+        assert len(refused.requests) == 1
+
+
+@pytest.mark.promise("llm:provider")
+def test_it_answers_inside_a_running_event_loop_and_in_many_threads() -> None:
+    import asyncio
+
+    answers: list[str] = []
+    with ReplayServer(lambda asked: ANSWER if "session" in asked.text else "?") as server:
+        model = ProviderModel(provider="openai", model="small", url=server.url)
+
+        async def inside() -> str:
+            return model.complete(PROMPT, SCHEMA).text
+
+        answers.append(asyncio.run(inside()))
+        threads = [
+            threading.Thread(target=lambda: answers.append(model.complete(PROMPT, SCHEMA).text)) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert answers == [ANSWER] * 5
+
+
+@pytest.mark.promise("llm:budget")
+def test_the_budget_is_kept_before_each_call_and_settled_after_it(tmp_path: Path) -> None:
+    budget = TokenBudget(tmp_path / "ledger", 30_000)
+    Outcome([completion(ANSWER, input_tokens=70, output_tokens=30)], budget=budget)
+    assert budget.spent() == 100
+    Outcome([Reply(status=401, body=REFUSED_KEY)], budget=budget)
+    assert budget.spent() == 100
+    unknown = Outcome([completion(ANSWER, input_tokens=0, output_tokens=0)], budget=budget)
+    assert unknown.answer is not None
+    kept = budget.spent()
+    assert kept > 100 + MAX_OUTPUT_TOKENS
+    Outcome([Reply(body=completion(ANSWER).body, delay=1.0)], budget=budget, timeout=0.2)
+    assert budget.spent() > kept + MAX_OUTPUT_TOKENS
+    with pytest.raises(BudgetExhausted):
+        Outcome([Reply(status=500, body="")] * ATTEMPTS, budget=budget)
+
+
+@pytest.mark.promise("llm:budget")
+def test_without_tokens_left_nothing_is_sent(tmp_path: Path) -> None:
+    with ReplayServer([ANSWER]) as server:
+        model = open_model("openai:small", url=server.url, daily_tokens=500, home=tmp_path)
+        assert model is not None
+        with pytest.raises(BudgetExhausted):
+            model.complete(PROMPT, SCHEMA)
+        assert not server.requests
+    assert (tmp_path / LEDGER).exists()
+
+
+@pytest.mark.promise("llm:paid")
+def test_a_paid_call_in_a_test_is_an_error_whatever_the_settings_say(tmp_path: Path) -> None:
+    for name, url in (
+        ("openai:gpt-5-mini", ""),
+        ("anthropic:claude-haiku-4-5", ""),
+        ("google:gemini-2.5-flash", ""),
+        ("openai:x", "http://192.0.2.1/v1"),
+        ("openai:x", "http://localhost.example.org/v1"),
+    ):
+        model = open_model(name, url=url, key=KEY, home=tmp_path, daily_tokens=100_000)
+        assert model is not None
+        with pytest.raises(PaidCallRefused):
+            model.complete(PROMPT, SCHEMA)
+    assert not (tmp_path / LEDGER).exists()
+    assert all(map(on_this_machine, ("http://localhost:1/v1", "http://127.9.9.9/v1", "http://[::1]:8080")))
+
+
+@pytest.mark.promise("llm:paid")
+def test_the_setting_refuses_paid_calls_in_another_process(tmp_path: Path) -> None:
+    program = """
+import sys
+from reasoningbank.errors import PaidCallRefused
+from reasoningbank.llm import open_model
+from reasoningbank.ports import Prompt
+from reasoningbank.settings import load_settings
+settings = load_settings()
+model = open_model("openai:x", url="http://192.0.2.1/v1", home=settings.home, paid_calls=settings.paid_calls)
+try:
+    model.complete(Prompt(name="n", version="1", instructions="i", material="m"), {})
+except PaidCallRefused:
+    print("refused")
+"""
+    environment = {**os.environ, "REASONINGBANK_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60, env=environment
+    )
+    assert done.stdout == "refused\n"
+
+
+@pytest.mark.promise("llm:names")
+def test_names_and_arguments_are_checked_when_the_model_is_opened(tmp_path: Path) -> None:
+    assert open_model("", home=tmp_path) is None
+    model = open_model("openai:qwen3:4b", url="http://127.0.0.1:8080/v1/", home=tmp_path)
+    assert model is not None
+    assert model.name == "openai:qwen3:4b"
+    assert "127.0.0.1:8080/v1'" in repr(model)
+    for name in ("gpt-5", "openai:", "openai: ", "cohere:x", ":x"):
+        with pytest.raises(ConfigurationError) as caught:
+            open_model(name, home=tmp_path)
+        assert "anthropic:MODEL" in caught.value.hint
+    for url in ("ftp://x", "x", "http://", "http://user:pass@x/v1", "http://x/v1?key=1", "http://x:0/"):
+        with pytest.raises(ConfigurationError) as caught:
+            open_model("openai:x", url=url, home=tmp_path)
+        assert "pass@" not in caught.value.message
+    for timeout in (0.0, -1.0, float("nan")):
+        with pytest.raises(ConfigurationError):
+            open_model("openai:x", timeout=timeout, home=tmp_path)
+    with pytest.raises(ConfigurationError):
+        open_model("openai:x", daily_tokens=-1, home=tmp_path)
+    with pytest.raises(ConfigurationError) as caught:
+        open_model("openai:x", key=f"{KEY}\n", home=tmp_path)
+    assert KEY not in caught.value.message
+
+
+SPANS = """
+import json, logging, sys
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(provider)
+metrics.set_meter_provider(MeterProvider([reader]))
+
+from pydantic_ai import Agent
+from reasoningbank.errors import BankError
+from reasoningbank.llm.provider import ProviderModel
+from reasoningbank.ports import Prompt
+from reasoningbank.testing import ReplayServer, Reply, completion
+
+Agent.instrument_all()
+prompt = Prompt(name="judge", version="1", instructions="canary instructions", material="canary material")
+replies = [completion('{"canary": "answer"}'), Reply(status=401, body='{"error": {"message": "canary-key"}}')]
+with ReplayServer(replies) as server:
+    model = ProviderModel(provider="openai", model="small", url=server.url, key="canary-key")
+    model.complete(prompt, {"type": "object", "properties": {"canary": {"type": "string"}}})
+    try:
+        model.complete(prompt, {})
+    except BankError:
+        pass
+told = [json.loads(span.to_json()) for span in spans.get_finished_spans()]
+print(json.dumps({"spans": told, "metrics": json.loads(reader.get_metrics_data().to_json())}))
+"""
+
+
+@pytest.mark.promise("telemetry:chat")
+def test_each_call_is_a_span_with_its_tokens_and_without_content() -> None:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
+    done = subprocess.run(
+        [sys.executable, "-c", SPANS], capture_output=True, text=True, timeout=120, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert "canary" not in done.stdout
+    answered, refused = told["spans"]
+    assert [answered["name"], refused["name"]] == ["chat small"] * 2
+    assert answered["kind"] == "SpanKind.CLIENT"
+    for name, value in {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "small",
+        "gen_ai.response.model": "replay",
+        "gen_ai.usage.input_tokens": 10,
+        "gen_ai.usage.output_tokens": 5,
+        "server.address": "127.0.0.1",
+    }.items():
+        assert answered["attributes"][name] == value
+    assert refused["attributes"]["error.type"] == "model_unavailable"
+    for name in ("gen_ai.client.operation.duration", "gen_ai.client.token.usage"):
+        assert name in done.stdout
+
+
+@pytest.mark.promise("llm:key")
+@pytest.mark.parametrize(
+    ("provider", "model"), [("openai", "small"), ("anthropic", "claude-haiku-4-5"), ("google", "gemini-2.5-flash")]
+)
+def test_the_key_is_in_no_log_even_at_the_lowest_level(
+    provider: str, model: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        outcome = Outcome([Reply(status=401, body=REFUSED_KEY)], provider=provider, model=model)
+    failed(outcome)
+    assert any(KEY in value for value in outcome.requests[0].headers.values())
+    assert caplog.records
+    assert KEY not in caplog.text

@@ -1,0 +1,214 @@
+"""What a model answers: wrapping is forgiven, content is not, and nothing is invented."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+from reasoningbank.domain.trajectory import Judgement, Step, Trajectory
+from reasoningbank.engine.distilling.extract import extract
+from reasoningbank.engine.judging.judge import judge
+from reasoningbank.engine.reading import MAX_ANSWER, read_answer
+from reasoningbank.errors import MalformedAnswer
+from reasoningbank.testing import ScriptedModel
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Verdict(BaseModel):
+    """A shape of our own."""
+
+    model_config = ConfigDict(extra="forbid")
+    reason: str
+    verdict: Literal["success", "failure"]
+    probability: float
+    steps: tuple[int, ...] = ()
+
+
+GOOD: dict[str, object] = {"reason": "it {said} [so]", "verdict": "success", "probability": 0.9, "steps": [1, 2]}
+TEXT = json.dumps(GOOD)
+OPINION: dict[str, object] = {
+    "reason": "Step 1 shows the booking.",
+    "completeness": "met",
+    "grounding": "met",
+    "right_target": "met",
+    "verdict": "success",
+    "probability": 0.9,
+}
+LESSONS: dict[str, object] = {
+    "strategies": [
+        {
+            "title": "Read the fare rules first",
+            "description": "When a fare is to be changed",
+            "content": "Look at the fare rules before the change is promised.",
+            "steps": [0],
+            "tags": ["fares"],
+        }
+    ],
+    "lessons": [],
+}
+SESSION = Trajectory(
+    task="Change the fare of the booking",
+    steps=(Step(thought="I look", action="get_booking", tool="get_booking", observation="fare: basic"),),
+    final_answer="The fare was changed.",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to answer: how a good object is spoilt, and whether it can still be read."""
+
+    name: str
+    spoil: Callable[[dict[str, object]], str]
+    readable: bool
+
+
+def _mistyped(good: dict[str, object]) -> str:
+    """The object with a number for its first text or list."""
+    return json.dumps({**good, next(iter(good)): 5})
+
+
+ROWS = (
+    Row("fenced", lambda good: f"```json\n{json.dumps(good, indent=2)}\n```", readable=True),
+    Row("prefixed", lambda good: f"Here is the JSON: {json.dumps(good)}", readable=True),
+    Row("trailing prose", lambda good: f"{json.dumps(good)}\n\nI hope {{this}} helps [1].", readable=True),
+    Row("extra keys", lambda good: json.dumps({**good, "confidence": {"high": True}}), readable=True),
+    Row(
+        "thoughts first", lambda good: f'<think>{{"verdict": "failure"}} no</think>\n{json.dumps(good)}', readable=True
+    ),
+    Row("truncated", lambda good: json.dumps(good)[:-4], readable=False),
+    Row("truncated in a fence", lambda good: f"```json\n{json.dumps(good)[:-1]}\n```", readable=False),
+    Row("wrong types", _mistyped, readable=False),
+    Row("unsuccessful", lambda _: "The session was unsuccessful.", readable=False),
+    Row("empty", lambda _: " \n", readable=False),
+    Row("a list", lambda good: json.dumps([good]), readable=False),
+    Row(
+        "in two minds",
+        lambda good: json.dumps(good) + json.dumps({**good, next(iter(good)): "on second thought"}),
+        readable=False,
+    ),
+)
+by_name = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+@pytest.mark.promise("llm:reading")
+@by_name
+def test_twelve_answers_are_each_read_or_refused_with_what_is_wrong(row: Row) -> None:
+    assert len(ROWS) == 12
+    text = row.spoil(GOOD)
+    if row.readable:
+        assert read_answer(text, Verdict) == Verdict.model_validate({**GOOD, "steps": (1, 2)})
+    else:
+        with pytest.raises(MalformedAnswer) as caught:
+            read_answer(text, Verdict)
+        assert len(caught.value.message) < 500
+
+
+@pytest.mark.promise("llm:malformed-judge")
+@by_name
+def test_the_judge_reads_them_or_knows_nothing(row: Row) -> None:
+    model = ScriptedModel([row.spoil(OPINION)])
+    found = judge(SESSION, model, at=NOW)
+    if row.readable:
+        assert (found.verdict, found.probability, found.judge) == ("success", 0.9, "scripted")
+    else:
+        assert (found.verdict, found.probability, found.judge) == ("unknown", 0.5, "scripted")
+        assert "could not be read" in found.rationale
+
+
+@pytest.mark.promise("llm:malformed-judge")
+def test_a_verdict_that_contains_another_is_not_taken_for_it() -> None:
+    for word in ("unsuccessful", "not a success", "success?", ""):
+        model = ScriptedModel([json.dumps({**OPINION, "verdict": word})])
+        assert judge(SESSION, model, at=NOW).verdict == "unknown"
+
+
+@pytest.mark.promise("llm:malformed-distiller")
+@by_name
+def test_the_distiller_reads_them_or_refuses_the_whole_answer(row: Row) -> None:
+    judgement = Judgement(verdict="success", probability=0.9, rationale="It worked.", judge="user", at=NOW)
+    model = ScriptedModel([row.spoil(LESSONS)])
+    if row.readable:
+        found = extract(SESSION, judgement, model)
+        assert [item.title for item in found.items] == ["Read the fare rules first"]
+    else:
+        with pytest.raises(MalformedAnswer):
+            extract(SESSION, judgement, model)
+
+
+@pytest.mark.promise("llm:reading")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (TEXT[:40], "cut off"),
+        ("<think>hm", "thoughts"),
+        (TEXT.replace("0.9", '"0.9"'), "probability"),
+        (TEXT.replace("0.9", "true"), "probability"),
+        (TEXT.replace("0.9", "NaN"), "NaN"),
+        (TEXT.replace("[1, 2]", '[1, "2"]'), "steps.1"),
+        (TEXT.replace("success", "unsuccessful"), "verdict"),
+        ('{"reason": "r", "verdict": "success"}', "probability"),
+        ('{"verdict": "success", "verdict": "failure"}', "two values"),
+        ("{'verdict': 'success'}", "line 1, column 2"),
+        (f"yes:\n\n{TEXT}\n{TEXT.replace('success', 'failure')}", "line 4, column 1"),
+        ("[]", "list"),
+        ("null", "no JSON object"),
+        ("I cannot do that.", "no JSON object"),
+        ("", "empty"),
+        ("x" * (MAX_ANSWER + 1), "200,001"),
+        ('{"probability": 1' + "0" * 5_000 + "}", "number too long"),
+    ],
+)
+def test_the_error_says_what_is_wrong_and_where(text: str, told: str) -> None:
+    with pytest.raises(MalformedAnswer) as caught:
+        read_answer(text, Verdict)
+    assert told in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.promise("llm:reading")
+def test_the_same_object_twice_and_a_schema_before_it_are_no_contradiction() -> None:
+    schema = json.dumps(Verdict.model_json_schema())
+    for text in (TEXT + TEXT, f"{schema}\n{TEXT}", TEXT.replace("it {", "it\n{")):
+        assert read_answer(text, Verdict).verdict == "success"
+
+
+@pytest.mark.promise("llm:reading-bounded")
+@pytest.mark.parametrize("text", ["[" * 199_000, '{"a":' * 39_000, "[1," * 66_000, "[x " * 66_000, "{ " * 99_000])
+def test_hostile_answers_cost_little(text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(MalformedAnswer):
+        read_answer(text, Verdict)
+    assert time.process_time() - started < 2.0
+
+
+@pytest.mark.promise("llm:reading")
+@given(st.integers(0, len(TEXT) - 1))
+def test_no_beginning_of_an_answer_is_an_answer(length: int) -> None:
+    with pytest.raises(MalformedAnswer):
+        read_answer(TEXT[:length], Verdict)
+
+
+@pytest.mark.promise("llm:reading")
+@given(st.text(st.characters(exclude_characters="{[<")), st.text(st.characters(exclude_characters="{[")))
+def test_any_prose_around_an_answer_is_passed_over(before: str, after: str) -> None:
+    assert read_answer(before + TEXT + after, Verdict).steps == (1, 2)
+
+
+@pytest.mark.promise("llm:reading")
+@given(st.text(st.sampled_from('{}[]",:\\ \n`abe10.-') | st.characters(), max_size=200))
+def test_any_text_is_an_answer_or_malformed_and_nothing_else(text: str) -> None:
+    for candidate in (text, TEXT[:60] + text, text + TEXT):
+        try:
+            assert read_answer(candidate, Verdict).reason is not None
+        except MalformedAnswer as error:
+            assert error.message

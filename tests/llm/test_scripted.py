@@ -1,0 +1,90 @@
+"""The public stand-ins: a scripted model and a server that replays."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+
+import pytest
+
+from reasoningbank.errors import BudgetExhausted, InvalidInput, ModelUnavailable
+from reasoningbank.ports import LanguageModel, Prompt
+from reasoningbank.testing import Asked, ReplayServer, Reply, ScriptedModel
+
+
+def prompt(name: str = "judge", material: str = "m") -> Prompt:
+    """A prompt of this name."""
+    return Prompt(name=name, version="1", instructions="Do it.", material=material)
+
+
+@pytest.mark.promise("llm:scripted")
+def test_it_says_its_lines_in_order_and_remembers_what_it_was_asked() -> None:
+    model: LanguageModel = ScriptedModel(
+        ["one", BudgetExhausted("spent"), lambda asked: asked.material.upper()], name="double"
+    )
+    assert model.complete(prompt(), {}).text == "one"
+    with pytest.raises(BudgetExhausted):
+        model.complete(prompt(), {})
+    answer = model.complete(prompt(material="loud"), {"type": "object"}, temperature=1.0)
+    assert (answer.text, answer.model, answer.output_tokens) == ("LOUD", "double", 1)
+    with pytest.raises(ModelUnavailable) as caught:
+        model.complete(prompt("distil"), {})
+    assert "asked 4 times" in caught.value.message
+    assert isinstance(model, ScriptedModel)
+    assert [asked.name for asked in model.prompts] == ["judge"] * 3 + ["distil"]
+    assert model.temperatures == (0.0, 0.0, 1.0, 0.0)
+    assert model.schemas[2] == {"type": "object"}
+
+
+@pytest.mark.promise("llm:scripted")
+def test_it_answers_by_name_or_by_one_function() -> None:
+    model = ScriptedModel({"judge": "yes", "distil": lambda asked: asked.name})
+    assert [model.complete(prompt(name), {}).text for name in ("distil", "judge", "judge")] == ["distil", "yes", "yes"]
+    with pytest.raises(ModelUnavailable):
+        model.complete(prompt("other"), {})
+    assert ScriptedModel(lambda asked: asked.version).complete(prompt(), {}).text == "1"
+
+
+@pytest.mark.promise("llm:scripted")
+def test_threads_get_each_line_once() -> None:
+    model = ScriptedModel([str(number) for number in range(200)])
+    said: list[str] = []
+
+    def work() -> None:
+        said.extend(model.complete(prompt(), {}).text for _ in range(50))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(int, said)) == list(range(200))
+
+
+@pytest.mark.promise("llm:replay")
+def test_the_server_replays_its_answers_and_says_when_there_are_none_left() -> None:
+    def echo(asked: Asked) -> str | Reply:
+        return str(asked.body["n"])
+
+    def post(url: str, body: object) -> tuple[int, str]:
+        request = urllib.request.Request(f"{url}/chat/completions", data=json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=10) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    with ReplayServer(["one", echo, Reply(status=503, body="later")]) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        answers = [post(server.url, {"n": number}) for number in range(4)]
+        assert server.left == 0
+        assert [asked.body["n"] for asked in server.requests] == [0, 1, 2, 3]
+    assert [status for status, _ in answers] == [200, 200, 503, 410]
+    assert json.loads(answers[0][1])["choices"][0]["message"]["content"] == "one"
+    assert json.loads(answers[1][1])["choices"][0]["message"]["content"] == "1"
+    assert "no answer left for request 4" in answers[3][1]
+    with pytest.raises(InvalidInput):
+        ReplayServer("text")
