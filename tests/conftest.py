@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,17 @@ _QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("local", deadline=None, suppress_health_check=_QUIET, print_blob=True)
 settings.register_profile("ci", deadline=None, suppress_health_check=_QUIET, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+os.environ["REASONINGBANK_PAID_CALLS"] = "false"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _free() -> Iterator[None]:
+    """No test, and no process a test starts, pays for a language model by accident."""
+    from reasoningbank.testing import no_paid_calls
+
+    with no_paid_calls():
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

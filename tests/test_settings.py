@@ -38,7 +38,28 @@ def test_an_unknown_or_unusable_setting_is_an_error_with_a_suggestion(tmp_path: 
 
 @pytest.mark.promise("settings:secret")
 def test_a_key_is_never_shown() -> None:
-    assert "hush" not in repr(Settings(home=Path(), embedder_key="hush"))
+    assert "hush" not in repr(Settings(home=Path(), embedder_key="hush", llm_key="hush"))
+
+
+@pytest.mark.promise("settings:switch")
+def test_a_switch_is_read_as_it_is_spelt_and_nothing_else_is_one(tmp_path: Path) -> None:
+    def paid(value: str) -> bool:
+        return load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_PAID_CALLS": value}).paid_calls
+
+    assert [paid(value) for value in ("true", "1", "ON", "yes")] == [True] * 4
+    assert [paid(value) for value in ("false", "0", "Off", "no")] == [False] * 4
+    with pytest.raises(ConfigurationError):
+        paid("perhaps")
+    (tmp_path / "settings.toml").write_text("paid_calls = false\n", encoding="utf-8")
+    assert not load_settings({"REASONINGBANK_HOME": str(tmp_path)}).paid_calls
+
+
+@pytest.mark.promise("settings:precedence")
+def test_the_language_model_is_a_setting(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('llm = "openai:small"\nllm_daily_tokens = 5000\n', encoding="utf-8")
+    settings = load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_LLM_URL": "http://127.0.0.1:1/v1"})
+    assert (settings.llm, settings.llm_url, settings.llm_key) == ("openai:small", "http://127.0.0.1:1/v1", "")
+    assert (settings.llm_daily_tokens, settings.llm_timeout, settings.llm_votes) == (5000, 60.0, 1)
 
 
 @pytest.mark.promise("settings:project")

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from reasoningbank.async_briefing import AsyncBriefing
+from reasoningbank.async_curating import AsyncCurating
+from reasoningbank.async_learning import AsyncLearning
 from reasoningbank.bank import DEFAULT_SEARCH_LIMIT, Bank
 from reasoningbank.domain.answers import Event, Health, ImportReport, OutcomeReport, Rating, Stats
 from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE
@@ -17,11 +20,12 @@ from reasoningbank.domain.memory import STATES, Memory, State
 from reasoningbank.domain.recall import Recall
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import Rater
-from reasoningbank.ports import Clock, Embedder, Vector
+from reasoningbank.ports import Clock, Embedder, LanguageModel, Vector
+from reasoningbank.searching import By
 from reasoningbank.settings import Settings
 
 
-class AsyncBank:
+class AsyncBank(AsyncBriefing, AsyncCurating, AsyncLearning):
     """Bank with awaitable methods; arguments, answers and errors are those of Bank."""
 
     def __init__(self, bank: Bank) -> None:
@@ -35,6 +39,7 @@ class AsyncBank:
         tenant: str | None = None,
         project: str | None = None,
         embedder: str | Embedder | None = None,
+        model: str | LanguageModel | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
@@ -48,6 +53,7 @@ class AsyncBank:
                 tenant=tenant,
                 project=project,
                 embedder=embedder,
+                model=model,
                 settings=settings,
                 clock=clock,
                 chance=chance,
@@ -110,6 +116,8 @@ class AsyncBank:
         created_before: datetime | None = None,
         unproven: int = 1,
         session: str | None = None,
+        by: By = "memory",
+        k: int = 1,
     ) -> Recall:
         """See Bank.search."""
         return await asyncio.to_thread(
@@ -124,6 +132,8 @@ class AsyncBank:
             created_before=created_before,
             unproven=unproven,
             session=session,
+            by=by,
+            k=k,
         )
 
     async def get(self, memory_id: str) -> Memory:

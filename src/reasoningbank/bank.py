@@ -5,44 +5,35 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from reasoningbank.briefing import Briefing
+from reasoningbank.curating import Curating
 from reasoningbank.domain.answers import Event, OutcomeReport, Rating, Stats
 from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
 from reasoningbank.domain.memory import OUTCOMES, STATES, Memory, State, check_outcome
-from reasoningbank.domain.recall import Filter, Recall
+from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.scope import Scope
 from reasoningbank.domain.signal import SIGNAL_TYPES, Rater
 from reasoningbank.errors import (
-    EmptyQuery,
     InvalidInput,
     InvalidMemory,
-    MemoryNotFound,
     MissingTenantError,
-    StoreBusy,
-    StoreFull,
-    StoreUnavailable,
-    TextTooLong,
 )
-from reasoningbank.ports import Clock, Embedder, Link, Store, Transaction
+from reasoningbank.ports import Clock, Embedder, LanguageModel, Link, Transaction
+from reasoningbank.searching import DEFAULT_SEARCH_LIMIT as DEFAULT_SEARCH_LIMIT
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.telemetry import observed
-from reasoningbank.upkeep import Upkeep, checked_limit, checked_offset, clean_tags, session_name
+from reasoningbank.upkeep import checked_limit, checked_offset, clean_tags, session_name
 
 if TYPE_CHECKING:
-    from reasoningbank.engine.recall import Question
     from reasoningbank.ports import Vector
 
-DEFAULT_SEARCH_LIMIT = 10
-"""Most proven memories of a search that names no limit (seed 000)."""
-MAX_SEARCH_LIMIT = 100
-MAX_QUERY = 20_000
 _UPDATE_ATTEMPTS = 5
 
 
-class Bank(Upkeep):
+class Bank(Curating, Briefing):
     """The memory of one tenant's project. Thread-safe; use it as a context manager or close it.
 
     Example:
@@ -60,6 +51,7 @@ class Bank(Upkeep):
         tenant: str | None = None,
         project: str | None = None,
         embedder: str | Embedder | None = None,
+        model: str | LanguageModel | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
@@ -72,6 +64,7 @@ class Bank(Upkeep):
             tenant: The owner; None takes REASONINGBANK_TENANT.
             project: The project; None derives it from the working directory.
             embedder: An embedder or the name of one; None takes the configured one.
+            model: A language model or the name of one, to judge and distill; None takes the configured one, if any.
             settings: Instead of the environment and the settings file.
             clock: Instead of the real time, for tests.
             chance: Source of randomness of the unproven draw.
@@ -99,6 +92,18 @@ class Bank(Upkeep):
                 dimension=settings.embedder_dimension or None,
                 timeout=settings.embedder_timeout,
             )
+        if model is None or isinstance(model, str):
+            from reasoningbank.llm import open_model
+
+            model = open_model(
+                settings.llm if model is None else model,
+                url=settings.llm_url,
+                key=settings.llm_key,
+                timeout=settings.llm_timeout,
+                daily_tokens=settings.llm_daily_tokens,
+                paid_calls=settings.paid_calls,
+                home=settings.home,
+            )
         return cls(
             open_storage(url if url is not None else settings.url or None, home=settings.home),
             Scope(tenant=owner, project=name),
@@ -107,6 +112,7 @@ class Bank(Upkeep):
             clock=clock,
             chance=chance,
             session=session,
+            model=model,
         )
 
     def record(
@@ -153,70 +159,6 @@ class Bank(Upkeep):
                 transaction.insert(memory, indexed)
             self._keep_up()
             return memory
-
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int = DEFAULT_SEARCH_LIMIT,
-        min_confidence: float = MIN_CONFIDENCE,
-        outcome: str | None = None,
-        tags: Iterable[str] = (),
-        category: str | None = None,
-        created_after: datetime | None = None,
-        created_before: datetime | None = None,
-        unproven: int = 1,
-        session: str | None = None,
-    ) -> Recall:
-        """Finds what is relevant to a task, best first; nothing when nothing is.
-
-        Args:
-            query: The task or problem in words.
-            limit: Most proven memories, 0 to 100.
-            min_confidence: Proven means at least this.
-            outcome: Only this outcome.
-            tags: Only memories that carry all of these.
-            category: Only this category.
-            created_after: Only memories recorded at this time or later.
-            created_before: Only memories recorded before this time.
-            unproven: Most memories below ``min_confidence``, in a list of their own (DESIGN D6).
-            session: What the delivery counts for; at most one usage signal per memory and session.
-
-        Raises:
-            EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome: When an argument is not usable.
-            ModelMismatch: When the bank was built with another embedder.
-        """
-        from reasoningbank.engine.recall import recall as run
-
-        with observed("search_memory", store=self._place()) as observation:
-            question = self._question(
-                query,
-                Filter(
-                    outcome=None if outcome is None else check_outcome(outcome),
-                    tags=clean_tags(tags),
-                    category=category,
-                    created_after=created_after,
-                    created_before=created_before,
-                ),
-                limit=limit,
-                min_confidence=check_confidence(min_confidence),
-                unproven=unproven,
-            )
-            store = self._open_store()
-            proven, drawn = run(store, self._embedder, question, self._chance)
-            answer = Recall(
-                memories=proven,
-                unproven=drawn,
-                query=question.text,
-                session=session_name(session) or self._session,
-                embedder=self._embedder.name,
-                tokens=sum(hit.memory.tokens for hit in (*proven, *drawn)),
-                message=_found(len(proven), len(drawn)),
-                at=self._clock.now(),
-            )
-            observation.delivered(len(answer.delivered))
-            self._last_confidence = proven[0].confidence if proven else 0.0
-            return self._logged(store, answer)
 
     def get(self, memory_id: str) -> Memory:
         """The memory of an id, secrets removed once more.
@@ -343,11 +285,14 @@ class Bank(Upkeep):
             MemoryNotFound: When this tenant has no such memory.
         """
         from reasoningbank.engine.evidence import report_outcome
+        from reasoningbank.engine.experience.outcomes import decide_served
 
         at, place = self._clock.now(), session_name(session)
 
         def write(transaction: Transaction) -> OutcomeReport:
-            return report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+            report = report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+            decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
+            return report
 
         with observed("outcome_memory", store=self._place()):
             return self._written(memory_id, write)
@@ -405,37 +350,6 @@ class Bank(Upkeep):
         """
         return self._owner(memory_id).vector(leg, memory_id)
 
-    def _question(self, query: str, condition: Filter, *, limit: int, min_confidence: float, unproven: int) -> Question:
-        from reasoningbank.engine.hygiene import safe_line
-        from reasoningbank.engine.recall import Question
-
-        if len(query) > MAX_QUERY:
-            raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}")
-        text = safe_line(query)
-        if not text:
-            raise EmptyQuery("query cannot be empty")
-        return Question(
-            text=text,
-            condition=condition,
-            limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
-            min_confidence=min_confidence,
-            unproven=min(checked_limit(unproven), MAX_SEARCH_LIMIT),
-        )
-
-    def _logged(self, store: Store, answer: Recall) -> Recall:
-        """Keeps what was delivered; a full or read-only disk does not take the answer away, but is said in it."""
-        from reasoningbank.engine.evidence import count_delivery
-
-        try:
-            with store.transaction() as transaction:
-                transaction.log_recall(answer)
-                count_delivery(transaction, [hit.id for hit in answer.delivered], session=answer.session, at=answer.at)
-        except (StoreFull, StoreUnavailable, StoreBusy) as error:
-            return replace(answer, warnings=(f"This delivery was not logged: {error}. {error.hint}",))
-        except MemoryNotFound as error:
-            return replace(answer, warnings=(f"This delivery was not logged: {error} It was deleted meanwhile.",))
-        return answer
-
     def _condition(
         self,
         outcome: str | None,
@@ -454,12 +368,3 @@ class Bank(Upkeep):
             states=tuple(states),
             min_confidence=None if min_confidence is None else check_confidence(min_confidence),
         )
-
-
-def _found(proven: int, unproven: int) -> str:
-    if not proven and not unproven:
-        return "Nothing relevant is known for this query."
-    if not proven:
-        return f"Nothing proven is known for this query; {unproven} unproven to test with care."
-    extra = f" and {unproven} unproven" if unproven else ""
-    return f"{proven} relevant {'memory' if proven == 1 else 'memories'}{extra}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Self, TypeVar
 
 from reasoningbank.domain.answers import Health, ImportReport
 from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.experience import COMPARED_TRACES, Trace
 from reasoningbank.domain.identity import new_session
 from reasoningbank.domain.memory import STATES, Memory, Outcome, check_memory_id
 from reasoningbank.domain.recall import Filter
@@ -27,7 +28,7 @@ from reasoningbank.errors import (
     StoreCorrupt,
     StoreUnavailable,
 )
-from reasoningbank.ports import Clock, Embedder, Indexed, Job, Storage, Store, Transaction
+from reasoningbank.ports import Clock, Embedder, Indexed, Job, LanguageModel, Storage, Store, Transaction, Vector
 from reasoningbank.settings import Settings
 from reasoningbank.telemetry import observed
 
@@ -63,7 +64,9 @@ class Upkeep:
         clock: Clock | None = None,
         chance: random.Random | None = None,
         session: str | None = None,
+        model: LanguageModel | None = None,
     ) -> None:
+        self._model = model
         self._storage = storage
         self._scope = scope
         self._embedder = embedder
@@ -210,6 +213,8 @@ class Upkeep:
             for record, _ in prepared:
                 for link in record.links:
                     transaction.link(link)
+                for origin in record.origins:
+                    transaction.add_origin(origin)
             if weights and not store.weight_history():
                 for change in weights:
                     transaction.set_weights(change)
@@ -228,6 +233,8 @@ class Upkeep:
     def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Makes every vector anew with this bank's embedder, in one step for readers; returns how many memories.
 
+        The queries of the traces that are compared get new vectors too.
+
         Args:
             progress: Called with memories done and memories in all.
         """
@@ -243,13 +250,27 @@ class Upkeep:
                 prepared[memory.id, memory.version] = indexed
             if progress:
                 progress(len(prepared), len(memories))
+        queries = self._trace_vectors(store.traces(limit=COMPARED_TRACES))
         with store.transaction() as transaction:
             transaction.forget_vectors()
             current = transaction.page(everything, limit=0, offset=0)
             for memory in current:
                 indexed = prepared.get((memory.id, memory.version)) or index([memory], self._embedder)[0]
                 transaction.update(memory, indexed)
+            for trace in transaction.traces(limit=COMPARED_TRACES):
+                if trace.id not in queries:
+                    queries |= self._trace_vectors([trace])
+                transaction.update_trace(trace, queries[trace.id], self._embedder.model_id)
         return len(current)
+
+    def _trace_vectors(self, traces: Sequence[Trace]) -> dict[str, Vector]:
+        """The vectors of the traces' queries by trace id, made as those of the queries they are compared with."""
+        found: dict[str, Vector] = {}
+        for start in range(0, len(traces), _IMPORT_BATCH):
+            batch = traces[start : start + _IMPORT_BATCH]
+            vectors = self._embedder.embed_queries([trace.query for trace in batch])
+            found |= {trace.id: vector for trace, vector in zip(batch, vectors, strict=True)}
+        return found
 
     def check(self) -> Health:
         """Reads the whole bank, tries the embedder, and lists every defect."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from reasoningbank.bank import Bank
+from reasoningbank.domain.experience import Trace
 from reasoningbank.errors import ModelMismatch
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
@@ -37,3 +38,25 @@ def test_a_bank_moves_to_another_embedder_with_all_its_evidence(open_bank: Calla
         bank.search("retry")
     assert bank.reembed() == 150
     assert bank.search("how often to retry on a timeout").memories
+
+
+@pytest.mark.promise("learning:reembed", "memoria:H18")
+def test_traces_move_with_the_bank_and_every_one_is_found_again(open_bank: Callable[..., Bank]) -> None:
+    bank = open_bank()
+    bank.record(title="Lesson", content="Retry.", outcome="success")
+    queries = [f"how often to retry the step {number} of the deployment" for number in range(70)]
+    store = bank._open_store()
+    with store.transaction() as transaction:
+        for number, vector in enumerate(bank.embedder.embed_queries(queries)):
+            trace = Trace(id=f"s{number}", query=queries[number], approach="fused", details={})
+            transaction.keep_trace(trace, vector, bank.embedder.model_id)
+    settings = Settings(home=bank._settings.home)
+    with Bank.open(tenant="acme", project="shop", embedder=HashingEmbedder(), settings=settings) as other:
+        moved = other._open_store()
+        with pytest.raises(ModelMismatch):
+            moved.similar_traces(other.embedder.embed_queries(queries[:1])[0], limit=1)
+        assert other.reembed() == 1
+        assert other.check().problems == ()
+        for number, vector in enumerate(other.embedder.embed_queries(queries)):
+            equal = {trace.id for trace, cosine in moved.similar_traces(vector, limit=9) if cosine == 1.0}
+            assert f"s{number}" in equal

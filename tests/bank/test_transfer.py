@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
+from reasoningbank.domain.learning import Origin
 from reasoningbank.errors import InvalidInput, ScopeViolation, StoreCorrupt, StoreUnavailable
 from reasoningbank.testing import FrozenClock
 
@@ -66,6 +67,7 @@ def test_an_import_of_an_export_is_the_same_bank(
         '{"neither": 1}',
         '{"memory": {"title": "x"}}',
         '{"memory": 5}',
+        '{"memory": {"id": "x"}, "origins": [{"trajectory": 5}]}',
         '{"weights": {"explicit_alpha": "x"}, "at": "2026-01-01T00:00:00+00:00", "signal_id": ""}',
     ],
 )
@@ -94,6 +96,38 @@ def test_an_import_believes_the_evidence_and_not_the_claim(bank: Bank, clock: Fr
     path.write_text("\n".join([lines[0], json.dumps(forged)]), encoding="utf-8")
     bank.import_(path)
     assert bank.get(memory.id).confidence == 0.6
+
+
+@pytest.mark.promise("transfer:origins")
+def test_origins_travel_with_their_memories_and_trajectories_do_not(
+    open_bank: Callable[..., Bank], tmp_path: Path
+) -> None:
+    bank, path = open_bank(), tmp_path / "bank.jsonl"
+    ids = [bank.record(title=f"Lesson {number}", content="Content.", outcome="success").id for number in range(2)]
+    origins = [
+        Origin(
+            memory_id=ids[0], trajectory="t1", kind="distilled", session="s1", steps=(3, 9), model="m", prompt="p@1"
+        ),
+        Origin(memory_id=ids[0], trajectory="t2", kind="corroborated", session="s2"),
+    ]
+    with bank._open_store().transaction() as transaction:
+        assert [transaction.add_origin(origin) for origin in origins] == [True, True]
+    bank.export(path)
+    other = open_bank(tenant="umbrella", project="copy")
+    other.import_(path)
+    assert list(other._open_store().origins(memory_id=ids[0])) == origins
+    assert list(other._open_store().origins(memory_id=ids[1])) == []
+    assert list(other._open_store().trajectories(limit=0)) == []
+    assert other.check().problems == ()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for wrong in ({"kind": "guessed"}, {"steps": ["3"]}, {"at": "2026-01-01T00:00:00"}, {"session": 5}, {"at": None}):
+        forged = json.loads(lines[1])
+        forged["memory"]["id"] = "another"
+        forged["origins"][0] |= wrong
+        path.write_text("\n".join([lines[0], json.dumps(forged)]), encoding="utf-8")
+        with pytest.raises(InvalidInput, match="line 2"):
+            other.import_(path)
+    assert other.count() == 2
 
 
 @pytest.mark.promise("transfer:backup")

@@ -1,0 +1,225 @@
+"""The part of a bank that puts memories into an agent's context and learns from how that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reasoningbank.domain.belief import MIN_CONFIDENCE
+from reasoningbank.domain.briefing import Brief, BriefItem, SessionOutcome
+from reasoningbank.domain.identity import new_session
+from reasoningbank.domain.learning import SessionSummary
+from reasoningbank.domain.memory import check_outcome
+from reasoningbank.domain.recall import Filter, Recall
+from reasoningbank.domain.signal import Rater
+from reasoningbank.errors import InvalidInput, MemoryNotFound
+from reasoningbank.ports import Store
+from reasoningbank.scaling import Scaling
+from reasoningbank.searching import checked_question
+from reasoningbank.telemetry import observed
+from reasoningbank.upkeep import checked_limit, session_name
+
+DEFAULT_BUDGET = 500
+"""Tokens of a briefing that names no budget."""
+DEFAULT_ITEMS = 10
+"""Most memories of a briefing."""
+BRANCH_SHARE = 0.2
+"""Which part of a context's budget a branch of it may spend on memories."""
+
+
+class Briefing(Scaling):
+    """Shows an agent the best memories within a token budget, and credits exactly what was shown."""
+
+    def briefing(
+        self,
+        task: str | None = None,
+        budget: int = DEFAULT_BUDGET,
+        session: str | None = None,
+        *,
+        outcome: str | None = None,
+        limit: int = DEFAULT_ITEMS,
+        repeat: bool = True,
+    ) -> Brief:
+        """The best memories for an agent's context, as quoted evidence; nothing rather than the irrelevant.
+
+        With a task: what a search finds above the relevance floor, proven first, and at most one unproven memory to be
+        tested. Without a task: proven memories alone, by the lower end of their interval and then by when they were
+        last used. Near-duplicates are shown once. What is shown is logged for the session; it counts as used only with
+        a task, because what nobody has searched for has proved nothing.
+
+        Args:
+            task: The task in words; None when it is not known yet.
+            budget: Most cl100k tokens of the text, never exceeded.
+            session: What the delivery counts for; None takes the bank's own.
+            outcome: Only strategies (``success``) or only anti-patterns (``failure``).
+            limit: Most memories.
+            repeat: Whether what this session was shown before may be shown again.
+
+        Raises:
+            InvalidInput: When the task is blank, or the budget or an argument is not usable.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.engine.briefing import choose
+
+        most = checked_limit(limit)
+        if budget < 0:
+            raise InvalidInput(f"a budget cannot be negative: {budget}", hint="Name the most tokens, for example 500.")
+        place = session_name(session) or self._session
+        with observed("search_memory", store=self._place()) as observation:
+            store = self._open_store()
+            query, items = self._considered(store, task, outcome)
+            brief = choose(
+                store,
+                items,
+                model_id=self._embedder.model_id,
+                budget=budget,
+                limit=most,
+                moment=self._clock.now(),
+                shown_before=() if repeat else self._shown(store, place),
+            )
+            observation.delivered(len(brief.items))
+            return self._kept_brief(store, replace(brief, session=place), query)
+
+    def session_outcome(self, session: str, succeeded: bool, *, rater: Rater = "human") -> SessionOutcome:
+        """Reports how a session ended for everything that was shown in it, by briefings and searches, and nothing else.
+
+        The weight of one outcome is shared in equal parts: of n memories shown each gets the n-th part, so that a
+        session that shows much counts no more than one that shows little. A memory whose outcome this session has
+        reported before keeps what it has (DESIGN D5).
+
+        Raises:
+            InvalidInput: When no session is named.
+        """
+        from reasoningbank.engine.evidence import report_outcome
+        from reasoningbank.engine.experience.outcomes import decide_served
+
+        place = session_name(session)
+        if not place:
+            raise InvalidInput("no session is named", hint="Name the session that the briefing was for.")
+        at = self._clock.now()
+        with observed("outcome_memory", store=self._place()):
+            store = self._open_store()
+            shown = [*store.many(self._shown(store, place))]
+            reports = []
+            with store.transaction() as transaction:
+                for memory_id in shown:
+                    try:
+                        report = report_outcome(
+                            transaction,
+                            memory_id,
+                            succeeded=succeeded,
+                            session=place,
+                            rater=rater,
+                            at=at,
+                            shared_by=len(shown),
+                        )
+                    except MemoryNotFound:
+                        continue
+                    reports.append(report)
+                    decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
+            self._keep_up()
+        return SessionOutcome(
+            session=place,
+            succeeded=succeeded,
+            credited=tuple(report for report in reports if report.recorded),
+            unchanged=tuple(report.memory_id for report in reports if not report.recorded),
+        )
+
+    def branch_briefing(
+        self, description: str, budget: int, *, share: float = BRANCH_SHARE, session: str | None = None
+    ) -> Brief:
+        """The memories for one branch of a folded context (seed 001, layer 1).
+
+        Args:
+            description: What the branch is to do.
+            budget: The tokens of the branch's whole context.
+            share: Which part of them memories may take, above 0 and at most 1.
+            session: The branch's name; None makes one, which is in the answer. ``branch_outcome`` wants it.
+
+        Raises:
+            InvalidInput: When the description is blank or a number is not usable.
+        """
+        if not 0.0 < share <= 1.0:
+            raise InvalidInput(f"a share is above 0 and at most 1, not {share}")
+        return self.briefing(description, int(budget * share), session_name(session) or new_session())
+
+    def branch_outcome(
+        self,
+        session: str,
+        succeeded: bool,
+        *,
+        description: str = "",
+        approach: str = "",
+        result: str = "",
+        avoid: str = "",
+        rater: Rater = "agent",
+    ) -> SessionOutcome:
+        """Reports how a branch ended: credits what it was shown, and learns from its account when it gives one.
+
+        Args:
+            session: The branch's name, from ``branch_briefing``.
+            succeeded: How it ended.
+            description: What it was to do; with ``approach`` it becomes a lesson, as in ``distill_session``.
+            approach: How it went about it.
+            result: What came of it.
+            avoid: Of a failed branch: what not to do again.
+            rater: Who says so.
+
+        Raises:
+            InvalidInput: When no session is named, or an account has only one of description and approach.
+        """
+        if bool(description.strip()) != bool(approach.strip()):
+            raise InvalidInput("an account of a branch needs its description and its approach", hint="Give both.")
+        report = self.session_outcome(session, succeeded, rater=rater)
+        if not description.strip():
+            return report
+        summary = SessionSummary(
+            session_id=report.session,
+            project_id=self._scope.project,
+            outcome="success" if succeeded else "failure",
+            task=description,
+            approach=approach,
+            result=result,
+            avoid=avoid,
+        )
+        return replace(report, learned=self.distill_session(summary))
+
+    def _considered(self, store: Store, task: str | None, outcome: str | None) -> tuple[str, Sequence[BriefItem]]:
+        """The query as it is logged, and what may be shown, best first."""
+        from reasoningbank.engine.briefing import POOL, proven
+
+        if task is None:
+            kind = None if outcome is None else check_outcome(outcome)
+            hits = proven(store, Filter(outcome=kind, min_confidence=MIN_CONFIDENCE))
+            return "", [BriefItem(hit=hit) for hit in hits]
+        question = checked_question(task, limit=POOL, outcome=outcome, unproven=1)
+        found, drawn = self._near(store, question)
+        return question.text, [BriefItem(hit=hit) for hit in (*found, *drawn)]
+
+    @staticmethod
+    def _shown(store: Store, session: str) -> list[str]:
+        """Ids of what this session was shown, in that order."""
+        logged = [entry.memory_id for log in reversed(store.recalls(limit=0, session=session)) for entry in log.entries]
+        strategies = [memory_id for trace in store.traces(session=session) for memory_id in trace.results]
+        return [*dict.fromkeys([*logged, *strategies])]
+
+    def _kept_brief(self, store: Store, brief: Brief, query: str) -> Brief:
+        """The brief, logged as a delivery when it shows anything."""
+        if not brief.items:
+            return brief
+        hits = [item.hit for item in brief.items]
+        logged = self._logged(
+            store,
+            Recall(
+                memories=tuple(hit for hit in hits if not hit.unproven),
+                unproven=tuple(hit for hit in hits if hit.unproven),
+                query=query,
+                session=brief.session,
+                embedder=self._embedder.name,
+                tokens=brief.tokens,
+                message=brief.message,
+                at=self._clock.now(),
+            ),
+            usage=bool(query),
+        )
+        return replace(brief, warnings=logged.warnings)

@@ -1,0 +1,55 @@
+"""A process that is killed while it merges or undoes leaves every cluster whole: merged, or as it was."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from consolidating.conftest import exported, said
+from consolidating.merger import FORCED, opened
+
+KILLS = 12
+TORTURE_KILLS = 200
+TESTS = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.promise("consolidating:all-or-nothing", "consolidating:undo-exact")
+def test_a_killed_merge_leaves_all_or_nothing(tmp_path: Path, torture: bool) -> None:
+    with opened(tmp_path) as bank:
+        for group in range(6):
+            for number in range(3):
+                said(bank, f"group {group} has the words w{group}a w{group}b w{group}c w{group}d and {number}")
+        bank.feedback(bank.list()[0].id, helpful=True)
+        before = exported(bank, tmp_path)
+    chance = random.Random(5)
+    merged = 0
+    for _ in range(TORTURE_KILLS if torture else KILLS):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "consolidating.merger", str(tmp_path)], cwd=TESTS, stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        with child:
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(chance.uniform(0.0, 0.5))
+            child.send_signal(signal.SIGKILL)
+        with opened(tmp_path) as bank:
+            assert bank.check().problems == ()
+            recallable = bank.list(states=("active",))
+            made = [memory for memory in recallable if "consolidation" in memory.provenance]
+            archived = bank.list(states=("archived",))
+            merged += len(made)
+            assert {memory.consolidation_id for memory in archived} == {memory.id for memory in made}
+            assert len(archived) == 3 * len(made)
+            assert len(recallable) == 18 - 2 * len(made)
+            for memory in made:
+                bank.undo(memory.id)
+            assert exported(bank, tmp_path) == before
+    with opened(tmp_path) as bank:
+        assert len(bank.consolidate(FORCED).created_memories) == 6
+    print(f"{merged} merges found after kills")

@@ -1,0 +1,93 @@
+"""Workers that are killed at any moment: every captured session is learned from exactly once, and no job is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from learning.killed_worker import open_bank, words
+from learning.made import ran
+from reasoningbank.bank import Bank
+from reasoningbank.domain.trajectory import Trajectory
+from reasoningbank.learning import DISTILL
+
+SESSIONS, TORTURE_SESSIONS = 40, 400
+AT_ONCE = 2
+FAR = datetime(2099, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.promise("worker:kill", "issue3:kill-worker")
+@pytest.mark.timeout(900)
+def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, torture: bool) -> None:
+    wanted, chance, kills = TORTURE_SESSIONS if torture else SESSIONS, random.Random(41), 0
+    with open_bank(tmp_path) as bank:
+        for number in range(wanted):
+            task = f"Repair session number {number} of the {words(number)[0]}"
+            assert not bank.keep(Trajectory(task=task, steps=(ran(3),), session=f"s{number}")).duplicate
+        bank.work(limit=1)
+        began = time.monotonic()
+        bank.work(limit=1)
+        pace = time.monotonic() - began
+        nursery = subprocess.Popen(
+            [sys.executable, "-m", "learning.killed_worker", str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
+        )
+        assert nursery.stdin is not None
+        assert nursery.stdout is not None
+        with nursery:
+            while bank.trajectories(pending=True, limit=1):
+                assert bank.dead_jobs() == ()
+                pids = []
+                for _ in range(AT_ONCE):
+                    nursery.stdin.write("start\n")
+                    nursery.stdin.flush()
+                    pids.append(int(nursery.stdout.readline()))
+                time.sleep(pace * chance.uniform(1, 10))
+                for pid in pids:
+                    kills += 1
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            nursery.stdin.close()
+        _finish(bank)
+        _check(bank, wanted)
+    print(f"{kills} kills, {wanted} sessions, 0 lost, 0 doubled")
+    assert kills >= AT_ONCE * 4
+
+
+def _finish(bank: Bank) -> None:
+    """Does what the last killed workers had in hand when their leases have run out."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and any(job.kind == DISTILL for job in bank._open_store().jobs(due=FAR)):
+        bank.work()
+        time.sleep(0.05)
+
+
+def _check(bank: Bank, wanted: int) -> None:
+    assert [job for job in bank._open_store().jobs(due=FAR) if job.kind == DISTILL] == []
+    assert bank.dead_jobs() == ()
+    entries = bank.trajectories()
+    assert len(entries) == wanted
+    taught = set()
+    for entry in entries:
+        assert entry.distilled is not None
+        (origin,) = bank._open_store().origins(trajectory=entry.id)
+        assert origin.kind == "distilled"
+        memory = bank.get(origin.memory_id)
+        assert words(int(entry.session[1:]))[5] in memory.content
+        taught.add(memory.id)
+    assert len(taught) == bank.count() == wanted
+    assert bank.refusals() == ()
+    assert bank.check().problems == ()

@@ -1,0 +1,249 @@
+"""Bank.scale with the real parts: recall, rollouts, judging, storing, contrast and what is learned (MaTTS)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from learning.conftest import OpenBank
+from learning.made import FROZEN, TASK, ran, solved, strategies
+from reasoningbank.domain.recall import Hit
+from reasoningbank.domain.scaling import Task
+from reasoningbank.domain.trajectory import Step, Trajectory
+from reasoningbank.errors import InvalidInput, ModelUnavailable
+from reasoningbank.llm.scripted import Line
+from reasoningbank.ports import Prompt
+from reasoningbank.testing import ScriptedModel
+
+BOTH = json.dumps(
+    {
+        "strategies": [dict(FROZEN, run=1, steps=[1])],
+        "lessons": [
+            {
+                "title": "Running the test again is no repair",
+                "description": "When a test is red only at night",
+                "what_went_wrong": "The red test was run again until it was green once, so the defect stayed.",
+                "do_instead": "Find what decides the result, and set it in the test.",
+                "steps": [0],
+                "tags": [],
+                "run": 0,
+            }
+        ],
+    }
+)
+
+
+class Agent:
+    """An agent that fails on its first attempt and freezes the clock on every later one."""
+
+    def __init__(self, *outcomes: str) -> None:
+        self.outcomes = [*outcomes]
+        self.seen: list[tuple[str, ...]] = []
+        self.tasks: list[Task] = []
+        self._lock = threading.Lock()
+
+    def __call__(self, task: Task, memories: Sequence[Hit]) -> Trajectory:
+        with self._lock:
+            number = len(self.seen)
+            self.seen.append(tuple(hit.id for hit in memories))
+            self.tasks.append(task)
+            outcome = self.outcomes[number % len(self.outcomes)]
+        if outcome == "crash":
+            raise RuntimeError(f"attempt {number} fell over")
+        if outcome == "red":
+            return Trajectory(task=task.text, steps=(ran(11, 1, thought="Again."),), final_answer="still red")
+        steps = (Step(thought=f"Freeze, attempt {number}.", tool="bash", action="edit conftest.py"), ran(12))
+        return Trajectory(task=task.text, steps=steps, final_answer="green")
+
+
+def contrasted(prompt: Prompt) -> str:
+    """An answer whose runs are those of the prompt: the strategy from one that succeeded, the lesson from the other."""
+    runs = [part.split()[0] for part in prompt.material.split("judged ")[1:]]
+    answer = json.loads(BOTH)
+    answer["strategies"][0]["run"] = runs.index("success")
+    answer["lessons"][0]["run"] = runs.index("failure")
+    return json.dumps(answer)
+
+
+def model(**more: str | Exception) -> ScriptedModel:
+    """A model that contrasts, and says nothing about which attempt is best."""
+    lines: dict[str, Line] = {"contrast": contrasted, "select": ModelUnavailable("not asked"), **more}
+    return ScriptedModel(lines)
+
+
+@pytest.mark.promise("scale:parallel", "issue3:matts-parallel")
+def test_parallel_attempts_share_one_recall_and_teach_together(open_bank: OpenBank) -> None:
+    scripted = model()
+    bank = open_bank(scripted)
+    known = bank.record(
+        title="Night tests", content="A nightly checkout test of the shop depends on the date.", outcome="success"
+    )
+    agent = Agent("red", "green", "green")
+    scaled = bank.scale(Task(text=TASK, id="shop-1"), agent, 3, session="scale-1")
+    assert agent.seen == [(known.id,)] * 3, "all attempts have the same memories"
+    assert [one.judgement.verdict for one in scaled.rollouts if one.judgement].count("success") == 2
+    assert scaled.best is not None
+    assert scaled.answer == "green"
+    assert scaled.reason
+    assert len(scaled.report.distilled) == 2
+    assert scaled.report.pending == 0
+    kinds = {bank.get(one).outcome: bank.get(one) for one in scaled.report.distilled}
+    assert kinds.keys() == {"success", "failure"}
+    entries = {entry.id: entry for entry in bank.trajectories()}
+    assert len(entries) == 3
+    for outcome, memory in kinds.items():
+        source = entries[memory.provenance["trajectory"]]
+        assert source.judgement is not None
+        assert source.judgement.verdict == outcome, "each lesson comes from a run that can have taught it"
+        assert memory.provenance["in_context"] == known.id
+        assert memory.confidence == pytest.approx(0.6, abs=1e-12)
+    contrasts = [prompt for prompt in scripted.prompts if prompt.name == "contrast"]
+    assert len(contrasts) == 1
+    assert contrasts[0].material.count("judged ") >= 3
+    assert bank.get(known.id).usage_count == 1
+    assert bank.work().buried == 0
+    assert bank.count() == 3, "the jobs of the attempts add nothing"
+    whole = bank.search(TASK, by="experience")
+    assert {hit.id for hit in whole.delivered} == set(scaled.report.distilled), "all attempts are one experience"
+
+
+@pytest.mark.promise("scale:crash", "issue3:matts-crash")
+def test_a_crashing_attempt_does_not_lose_the_others(open_bank: OpenBank) -> None:
+    bank = open_bank(model())
+    scaled = bank.scale(TASK, Agent("crash", "red", "green"), 3, at_once=1)
+    assert [bool(one.error) for one in scaled.rollouts] == [True, False, False]
+    assert "fell over" in scaled.rollouts[0].error
+    assert scaled.best == 2
+    assert (len(bank.trajectories()), bank.count()) == (2, 2)
+    none = bank.scale("Another task that nobody can do", Agent("crash"), 2)
+    assert (none.best, none.answer) == (None, "")
+    assert len(bank.trajectories()) == 2
+
+
+@pytest.mark.promise("scale:sequential", "issue3:matts-sequential")
+def test_sequential_refinement_checks_its_own_work_and_stops_when_stable(open_bank: OpenBank) -> None:
+    scripted = ScriptedModel({"distil_success": strategies(dict(FROZEN, steps=[0])), "contrast": contrasted})
+    bank = open_bank(scripted)
+    rounds: list[Task] = []
+
+    def agent(task: Task, memories: Sequence[Hit]) -> Trajectory:
+        rounds.append(task)
+        if task.previous is None:
+            return Trajectory(task=task.text, steps=(ran(11, 1),), final_answer="done")
+        if len(rounds) == 2:
+            return Trajectory(
+                task=task.text, steps=(Step(action="edit conftest.py", tool="bash"), ran(12)), final_answer="green"
+            )
+        return Trajectory(task=task.text, steps=(), final_answer="green")
+
+    scaled = bank.scale(TASK, agent, 5, mode="sequential")
+    assert (scaled.stopped, scaled.rounds) == ("stable", 3)
+    assert rounds[1].previous is not None
+    assert rounds[1].instruction
+    assert TASK in rounds[1].text
+    assert scaled.judgement is not None
+    assert scaled.judgement.verdict == "success"
+    assert scaled.answer == "green"
+    assert len(scaled.report.distilled) == 2, "what was corrected on the way teaches too"
+    assert {bank.get(one).outcome for one in scaled.report.distilled} == {"success", "failure"}
+
+
+@pytest.mark.promise("scale:one")
+def test_one_attempt_is_a_plain_run(open_bank: OpenBank) -> None:
+    scripted = ScriptedModel({"distil_success": strategies(dict(FROZEN, steps=[0]))})
+    bank = open_bank(scripted)
+    scaled = bank.scale(TASK, Agent("green"), 1)
+    assert (scaled.best, scaled.ground) == (0, "only")
+    assert [prompt.name for prompt in scripted.prompts] == ["distil_success"]
+    assert bank.count() == 1
+    for k in (0, 17, True):
+        with pytest.raises(InvalidInput):
+            bank.scale(TASK, Agent("green"), k)
+    with pytest.raises(InvalidInput):
+        bank.scale(TASK, Agent("green"), 2, mode="both")  # type: ignore[arg-type]  # no such mode
+
+
+@pytest.mark.promise("scale:leakage", "issue3:matts-leakage")
+def test_evaluating_keeps_the_tasks_own_lessons_away_and_counts_no_use_of_them(open_bank: OpenBank) -> None:
+    bank = open_bank(ScriptedModel({"distil_success": strategies(FROZEN), "contrast": contrasted}))
+    bank.keep(solved("earlier", TASK))
+    bank.work()
+    (own,) = bank.list()
+    other = bank.record(
+        title="Red tests", content="Read the nightly checkout test before you change the shop.", outcome="success"
+    )
+    plain, guarded = Agent("green"), Agent("green")
+    bank.scale(TASK, guarded, 1, evaluating=True, session="evaluating")
+    assert guarded.seen == [(other.id,)]
+    assert bank.get(own.id).usage_count == 0
+    scaled = bank.scale(f"  {TASK.upper()} ", guarded, 1, evaluating=True, session="evaluating again")
+    assert scaled.withheld == (own.id,)
+    assert [hit.id for hit in scaled.recall.delivered] == [other.id]
+    assert bank.get(own.id).usage_count == 0
+    bank.scale(TASK, plain, 1, session="plain")
+    assert plain.seen == [(other.id, own.id)]
+    assert bank.get(own.id).usage_count == 1
+
+
+@pytest.mark.promise("scale:waits")
+def test_without_an_answer_the_attempts_wait_and_nothing_is_lost(open_bank: OpenBank) -> None:
+    poor = open_bank("")
+    scaled = poor.scale(TASK, Agent("red", "green"), 2)
+    assert scaled.best is not None
+    assert (scaled.report.distilled, scaled.report.pending) == ((), 2)
+    assert "wait" in scaled.report.messages[0]
+    outage = open_bank(
+        ScriptedModel({"contrast": ModelUnavailable("down"), "select": ModelUnavailable("down")}), project="o"
+    )
+    scaled = outage.scale(TASK, Agent("red", "green"), 2)
+    assert (scaled.report.distilled, scaled.report.pending) == ((), 2)
+    assert "down" in scaled.report.messages[0]
+    assert (poor.count(), outage.count()) == (0, 0)
+
+
+@pytest.mark.promise("scale:async")
+def test_an_asynchronous_agent_runs_on_the_callers_loop(open_bank: OpenBank) -> None:
+    bank = open_bank(model())
+    inner = Agent("red", "green")
+    loops = []
+
+    async def agent(task: Task, memories: Sequence[Hit]) -> Trajectory:
+        loops.append(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return inner(task, memories)
+
+    async def live() -> None:
+        scaled = await bank.ascale(TASK, agent, 2)
+        assert scaled.answer == "green"
+        assert loops == [asyncio.get_running_loop()] * 2
+
+    asyncio.run(live())
+    assert bank.count() == 2
+
+
+@pytest.mark.promise("scale:limit")
+def test_at_most_five_items_are_kept_of_all_attempts_together(open_bank: OpenBank) -> None:
+    topics = ("clock", "network", "database", "browser", "printer", "keyboard", "compiler")
+    items = [
+        {
+            "title": f"Set up the {topic} first",
+            "description": f"When a test needs the {topic}",
+            "content": f"Start the {topic} in a fixture of the session and wait for it before any {topic} test runs.",
+            "steps": [1],
+            "tags": [],
+            "run": number % 2,
+        }
+        for number, topic in enumerate(topics)
+    ]
+    scripted = ScriptedModel(
+        {"contrast": json.dumps({"strategies": items, "lessons": []}), "select": ModelUnavailable("not asked")}
+    )
+    bank = open_bank(scripted)
+    scaled = bank.scale(TASK, Agent("green"), 2)
+    assert len(scaled.report.distilled) == bank.count() == 5
+    assert {refusal.reason for refusal in bank.refusals()} == {"too_many"}
+    assert len(bank.refusals()) == 2
