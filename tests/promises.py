@@ -8,15 +8,29 @@ The guarantee table of the README is generated from this file.
 from __future__ import annotations
 
 from promised.bank import BANK
+from promised.banktests import LEARNING
+from promised.capture import CAPTURE
 from promised.cli import CLI
+from promised.consolidating import CONSOLIDATING
 from promised.contextd import CONTEXTD
+from promised.distil import DISTILLING
 from promised.durability import DURABILITY
 from promised.embedding import EMBEDDING
+from promised.evaluation import LEARNING_EVALUATION
 from promised.fusion import FUSION
+from promised.fusion2 import WEIGHING
 from promised.hygiene import HYGIENE
+from promised.injection import INJECTION
+from promised.judging import JUDGING
+from promised.keep import KEEPING
+from promised.lead import WORKING
+from promised.llm import LLM
+from promised.matts import SCALING
 from promised.mcp import MCP
 from promised.promise import Promise
+from promised.search import SEARCHING
 from promised.storage import STORAGE
+from promised.surfaces_learning import LEARNING_SURFACES
 
 PROMISES: tuple[Promise, ...] = (
     *BANK,
@@ -28,6 +42,20 @@ PROMISES: tuple[Promise, ...] = (
     *MCP,
     *CLI,
     *CONTEXTD,
+    *WORKING,
+    *INJECTION,
+    *CONSOLIDATING,
+    *WEIGHING,
+    *LEARNING_EVALUATION,
+    *LEARNING_SURFACES,
+    *LEARNING,
+    *KEEPING,
+    *SEARCHING,
+    *SCALING,
+    *DISTILLING,
+    *LLM,
+    *JUDGING,
+    *CAPTURE,
 )
 
 __all__ = ["PROMISES", "Promise"]

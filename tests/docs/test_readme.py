@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from learned_sessions import REPAIRED, model
+from reasoningbank.testing.replay import ReplayServer
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVE = {"command": "rbank", "args": ["serve"]}
@@ -64,6 +67,36 @@ def test_the_command_line_quick_start_runs(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "1. Pin the time zone in date tests" in done.stdout
     assert "Everything is in order." in done.stdout
+
+
+@pytest.mark.promise("docs:readme-learning")
+def test_the_sessions_quick_start_runs_without_a_model_and_with_one(tmp_path: Path) -> None:
+    (tmp_path / "session.jsonl").write_text(REPAIRED, encoding="utf-8")
+    (waits,) = [block for block in blocks("sh") if "rbank capture" in block]
+    (learns,) = [block for block in blocks("sh") if "rbank worker" in block]
+    url = "http://127.0.0.1:11434/v1"
+    assert url in learns
+
+    def ran(example: str) -> str:
+        done = subprocess.run(
+            ["/bin/sh", "-e", "-c", example],
+            env=environment(tmp_path / "home"),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = ran(waits)
+    assert "1 captured, 0 known already, 0 skipped" in said
+    assert "0 distilled, 0 corroborated, 0 refused, 1 session waits" in said
+    assert "2 distilled" in said
+    assert "Move the shop to a new host" in said.rpartition("distilled")[2]
+    with ReplayServer(model) as replay:
+        assert ran(learns.replace(url, replay.url)).startswith("1 done")
 
 
 @pytest.mark.promise("docs:readme-clients")

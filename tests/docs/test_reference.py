@@ -11,8 +11,9 @@ import click
 import pytest
 
 from reasoningbank.settings import PREFIX, Settings
-from reasoningbank.surfaces import answers
+from reasoningbank.surfaces import answers, briefing_answers, learning_answers
 from reasoningbank.surfaces.cli import answers as own_answers
+from reasoningbank.surfaces.cli.clients import InstallAnswer
 from reasoningbank.surfaces.cli.group import COMMANDS, rbank
 from reasoningbank.surfaces.demo.run import DemoAnswer
 
@@ -35,6 +36,19 @@ ANSWERS: dict[str, type] = {
     "restore": own_answers.RestoreAnswer,
     "doctor": own_answers.DoctorAnswer,
     "demo": DemoAnswer,
+    "capture": learning_answers.CaptureFields,
+    "trajectories": learning_answers.TrajectoriesFields,
+    "trajectory": learning_answers.TrajectoryFields,
+    "verdict": learning_answers.JudgementFields,
+    "judge": learning_answers.JudgementFields,
+    "distill": learning_answers.DistillFields,
+    "distill-session": learning_answers.DistillFields,
+    "experience": learning_answers.ExperienceFields,
+    "scale": learning_answers.ScaledFields,
+    "worker": learning_answers.WorkFields,
+    "briefing": briefing_answers.BriefAnswer,
+    "session-outcome": briefing_answers.SessionOutcomeAnswer,
+    "install": InstallAnswer,
 }
 
 

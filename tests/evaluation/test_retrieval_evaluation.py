@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 
 import numpy
 import pytest
 
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG
+from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from reasoningbank.engine.fusion import FLOOR
+from reasoningbank.engine.recall import Question
+from reasoningbank.engine.recall import recall as answer
 from reasoningbank.evaluation.banks import Banks, Vectors
 from reasoningbank.evaluation.floor import EVERYDAY, FLOORS, measure, strange
 from reasoningbank.evaluation.measures import interval, mean, ndcg, recall
-from reasoningbank.evaluation.rankings import LEGS, fusions, reciprocal_rank, search, weighted
+from reasoningbank.evaluation.rankings import LEGS, LIMIT, fusions, ours, reciprocal_rank, search, weighted
 from reasoningbank.evaluation.retrieval import better_leg, judge, main, report, report_floor
 from reasoningbank.evaluation.sets import Document, LabelledSet, Query, half, labelled_sets, sample
 from reasoningbank.testing import HashingEmbedder
@@ -70,10 +74,27 @@ def test_a_search_asks_the_three_legs_of_a_real_store(tmp_path: Path) -> None:
     assert set(found.content) == {each.key for each in labelled.documents} - {"network0"}
     assert set(found.description) == {each.key for each in labelled.documents if each.description}
     assert set(found.words) >= {"network1", "network2"}
-    assert found.lexical.documents == 12
+    assert found.candidates.lexical.documents == 12
     assert max(reciprocal_rank(found), key=lambda one: reciprocal_rank(found)[one]) in query.relevant
     assert set(weighted(1.0)(found).values()) >= {0.0, 1.0}
     assert {CONTENT_LEG, DESCRIPTION_LEG} == {"content", "description"}
+
+
+@pytest.mark.promise("evaluation:shipped")
+def test_what_is_measured_is_what_a_search_answers(tmp_path: Path) -> None:
+    labelled, embedder = made(), HashingEmbedder(dimension=64)
+    vectors = Vectors(embedder)
+    answered = 0
+    with Banks(tmp_path, vectors).holding(labelled.documents) as store:
+        for query in labelled.queries:
+            question = Question(text=query.text, condition=Filter(), limit=LIMIT, min_confidence=0.0, unproven=0)
+            hits, _ = answer(store, embedder, question, random.Random(1))
+            measured = ours(
+                search(store, query.text, vectors.queries([query.text])[query.text]), embedder.model_id, FLOOR
+            )
+            assert [hit.id for hit in hits] == measured[:LIMIT]
+            answered += bool(hits)
+    assert answered
 
 
 @pytest.mark.promise("evaluation:tables")
@@ -104,8 +125,6 @@ def test_halves_and_samples_are_fixed_and_even() -> None:
 
 @pytest.mark.promise("evaluation:halves")
 def test_unrelated_queries_come_from_other_domains_only() -> None:
-    import random
-
     texts = strange(made(), [made(), other()], 30, random.Random(1))
     own = {query.text for query in made().queries}
     assert texts

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from promised.promise import Promise
 
-LEARNING = "comes with learning from sessions, the next part of the work"
-CURATION = "comes with consolidation and curation, a later part of the work"
-
 CONTEXTD: tuple[Promise, ...] = (
     Promise("contextd:1", "spec/contextd row 1", "A bank needs a tenant and a project; it opens with nothing less."),
     Promise("contextd:2", "spec/contextd row 2", "Recording without the needed fields is InvalidMemory."),
@@ -35,14 +32,10 @@ CONTEXTD: tuple[Promise, ...] = (
     Promise(
         "contextd:13", "spec/contextd row 13", "A deleted memory is not found; deleting an unknown one is an error."
     ),
-    Promise("contextd:14", "spec/contextd row 14", "Distilling needs a project and a session.", LEARNING),
-    Promise(
-        "contextd:15", "spec/contextd row 15", "A successful session gives a strategy that can be found.", LEARNING
-    ),
-    Promise(
-        "contextd:16", "spec/contextd row 16", "A failed session gives an anti-pattern that can be found.", LEARNING
-    ),
-    Promise("contextd:17", "spec/contextd row 17", "A partial session gives both.", LEARNING),
+    Promise("contextd:14", "spec/contextd row 14", "Distilling needs a project and a session."),
+    Promise("contextd:15", "spec/contextd row 15", "A successful session gives a strategy that can be found."),
+    Promise("contextd:16", "spec/contextd row 16", "A failed session gives an anti-pattern that can be found."),
+    Promise("contextd:17", "spec/contextd row 17", "A partial session gives both."),
     Promise("contextd:18", "spec/contextd row 18", "Every field survives the real store, tags included."),
     Promise("contextd:19", "spec/contextd row 19", "Titles and times come back exactly."),
     Promise("contextd:20", "spec/contextd row 20", "Projects are isolated; count, get and delete keep to theirs."),
@@ -59,11 +52,8 @@ CONTEXTD: tuple[Promise, ...] = (
         "contextd:24",
         "spec/contextd row 24",
         "A consolidated memory is preferred by a flag, not by a phrase.",
-        CURATION,
     ),
-    Promise(
-        "contextd:25", "spec/contextd row 25", "Sources of a consolidation are hidden, the result is shown.", CURATION
-    ),
+    Promise("contextd:25", "spec/contextd row 25", "Sources of a consolidation are hidden, the result is shown."),
     Promise("contextd:26", "spec/contextd row 26", "State and consolidation id survive storage."),
     Promise("contextd:27", "spec/contextd row 27", "Hits of the same text collapse into one."),
     Promise("contextd:28", "spec/contextd row 28", "Relevance is independent of confidence."),
@@ -82,13 +72,10 @@ CONTEXTD: tuple[Promise, ...] = (
             (41, "Cosine similarity keeps its fifteen rules."),
         )
     ),
-    *(
-        Promise(f"contextd:{row}", f"spec/contextd row {row}", "Consolidation as specified.", CURATION)
-        for row in range(42, 60)
-    ),
+    *(Promise(f"contextd:{row}", f"spec/contextd row {row}", "Consolidation as specified.") for row in range(42, 60)),
     Promise("contextd:64", "spec/contextd row 64", "Counters and durations are exported with attributes."),
-    Promise("contextd:65", "spec/contextd row 65", "The consolidation tool has its defaults and errors.", CURATION),
+    Promise("contextd:65", "spec/contextd row 65", "The consolidation tool has its defaults and errors."),
     Promise("contextd:66", "spec/contextd row 66", "Without a tenant nothing runs; scope names cannot be injected."),
     Promise("contextd:67", "spec/contextd row 67", "A damaged bank is named by the check and never takes others down."),
-    Promise("contextd:68", "spec/contextd row 68", "Session start and end prime and capture.", LEARNING),
+    Promise("contextd:68", "spec/contextd row 68", "Session start and end prime and capture."),
 )

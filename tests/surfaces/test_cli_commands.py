@@ -237,6 +237,19 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "export": ("f",),
         "import": ("f",),
         "restore": ("f",),
+        "session-outcome": ("s", "failed"),
+        "hook": ("stop",),
+        "install": ("gemini",),
+        "uninstall": ("gemini",),
+        "capture": ("f",),
+        "trajectory": ("i",),
+        "verdict": ("i", "success"),
+        "judge": ("i",),
+        "distill": ("i",),
+        "distill-session": ("--task", "t", "--approach", "a", "--result", "r", "--outcome", "success"),
+        "experience": ("q",),
+        "scale": ("t", "true"),
+        "undo": ("i",),
     }.get(name, ())
     failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
     failed(CliRunner().invoke(rbank, [name, *needed, "--tenant", tenant, "--json"]), 4, "missing_tenant")
@@ -362,8 +375,11 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     defaults = {parameter.name: parameter.default for parameter in search.params}
     assert (defaults["limit"], defaults["min_confidence"], defaults["unproven"]) == (5, 0.7, 1)
     life = ["record", "search", "feedback", "outcome", "get", "list", "update", "delete", "history", "stats"]
+    sessions = ["capture", "trajectories", "trajectory", "verdict", "judge", "distill", "distill-session", "refusals"]
+    learning = [*sessions, "experience", "scale", "worker", "jobs", "consolidate", "undo"]
+    showing = ["briefing", "session-outcome", "hook", "install", "uninstall", "agents-md"]
     files = ["export", "import", "backup", "restore"]
-    assert list(COMMANDS) == [*life, *files, "doctor", "serve", "demo"]
+    assert list(COMMANDS) == [*life, *learning, *showing, *files, "doctor", "serve", "demo"]
 
 
 @pytest.mark.promise("cli:search-filters")

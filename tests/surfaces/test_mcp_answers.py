@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Hit, Leg, Recall
+from reasoningbank.engine.rendering import age
 from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.settings import Settings
 from reasoningbank.surfaces.mcp.banks import Banks
 from reasoningbank.surfaces.mcp.calls import Answer, Caller
-from reasoningbank.surfaces.mcp.rendering import SHORTENED, age, memory_text, search_text
+from reasoningbank.surfaces.mcp.rendering import SHORTENED, memory_text, search_text
 from reasoningbank.surfaces.mcp.schemas import TOOLS
 from reasoningbank.surfaces.mcp.server import listed
 from reasoningbank.surfaces.mcp.tools import Tools

@@ -17,13 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.client.client import Client
 
+from learned_sessions import REPAIRED, UNDECIDED, written
 from mcp_processes import RawServer, StartServer
+from reasoningbank import Bank, Settings
 from reasoningbank.errors import InvalidInput
 from reasoningbank.surfaces.mcp.arguments import Arguments
+from reasoningbank.surfaces.mcp.banks import Banks
 from reasoningbank.surfaces.mcp.calls import Caller
+from reasoningbank.surfaces.mcp.learning_schemas import PROFILES
 from reasoningbank.surfaces.mcp.schemas import TOOLS, ToolSpec
 from reasoningbank.surfaces.mcp.server import build_server
 from reasoningbank.surfaces.mcp.tools import Tools
+from reasoningbank.testing import HashingEmbedder
 
 EXAMPLES = 300
 CALLER = Caller(tenant="acme", session="fuzz")
@@ -39,6 +44,8 @@ _TEXTS = st.one_of(
 )
 _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "memory_id": st.one_of(st.just(KNOWN), _TEXTS),
+    "trajectory_id": st.one_of(st.just(KNOWN), st.just(KNOWN), _TEXTS),
+    "nothing_in": st.one_of(st.just(KNOWN), _TEXTS),
     "project_id": st.sampled_from(["Shop-API", "a/B_c", "..", "CON", " ", "\x00", "\u202e", "p" * 2_000, "é́"]),
     "outcome": st.one_of(st.sampled_from(["success", "failure"]), _TEXTS),
     "limit": st.one_of(st.integers(-2, 120), st.integers(), st.just(1e300)),
@@ -50,6 +57,14 @@ _BY_TYPE: dict[object, st.SearchStrategy[Any]] = {
     "boolean": st.booleans(),
     "array": st.lists(_TEXTS, max_size=40),
 }
+_STEPS = st.lists(st.one_of(st.integers(-3, 9), st.integers()), max_size=40)
+OFFERED = [("core", name) for name in TOOLS] + [
+    (profile, name)
+    for profile in PROFILES
+    for name in PROFILES[profile]
+    if PROFILES[profile][name] is not TOOLS.get(name)
+]
+"""Every tool of every profile; those of the core are the same objects in the others."""
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), _TEXTS),
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=10), inner, max_size=4)),
@@ -60,6 +75,8 @@ JSON = st.recursive(
 def arguments_of(tool: ToolSpec) -> st.SearchStrategy[dict[str, Any]]:
     """Arguments that the tool's input schema allows."""
     made = {name: _BY_NAME.get(name, _BY_TYPE.get(schema.get("type"), _TEXTS)) for name, schema in tool.inputs.items()}
+    if "steps" in made:
+        made["steps"] = _STEPS
     needed = {name: made[name] for name in tool.required}
     return st.fixed_dictionaries(needed, optional={name: made[name] for name in made if name not in needed})
 
@@ -72,10 +89,24 @@ def portal() -> Iterator[BlockingPortal]:
 
 
 @pytest.fixture
-def client(tools: Tools, portal: BlockingPortal) -> Iterator[Client]:
+def client(offered: Tools, portal: BlockingPortal) -> Iterator[Client]:
     """The real client, connected to the server in memory."""
-    with portal.wrap_async_context_manager(Client(build_server(tools, lambda _: CALLER), mode="legacy")) as connected:
+    with portal.wrap_async_context_manager(Client(build_server(offered, lambda _: CALLER), mode="legacy")) as connected:
         yield connected
+
+
+@pytest.fixture
+def offered(profile: str, tmp_path: Path) -> Iterator[Tools]:
+    """The tools of a profile over the real store, in which two sessions wait, one of them undecided."""
+    home = tmp_path / "home"
+    files = written(tmp_path, {"repaired": REPAIRED, "undecided": UNDECIDED})
+    with Bank.open(
+        tenant=CALLER.tenant, project="Shop-API", embedder=HashingEmbedder(), settings=Settings(home=home)
+    ) as bank:
+        bank.capture(*files)
+    made = Tools(Banks(Settings(home=home), project="Shop-API", embedder=HashingEmbedder()), profile=profile)
+    yield made
+    made.close()
 
 
 def recorded(tools: Tools) -> str:
@@ -85,35 +116,48 @@ def recorded(tools: Tools) -> str:
 
 
 @pytest.mark.promise("mcp:fuzz-tools")
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize(("profile", "name"), OFFERED)
 def test_every_tool_answers_everything_its_schema_allows(
-    name: str, client: Client, tools: Tools, portal: BlockingPortal
+    profile: str, name: str, client: Client, offered: Tools, portal: BlockingPortal
 ) -> None:
-    known = [recorded(tools)]
+    specs = PROFILES[profile]
+    tool = specs[name]
+    known = [recorded(offered)]
+    captured = (
+        offered.call("memory_distill", {}, CALLER).fields["trajectory_id"]
+        if "memory_distill" in PROFILES[profile]
+        else ""
+    )
 
     @settings(max_examples=EXAMPLES, suppress_health_check=SHARED)
-    @given(arguments_of(TOOLS[name]))
+    @given(arguments_of(tool))
     def check(arguments: dict[str, Any]) -> None:
         if arguments.get("memory_id") == KNOWN:
             arguments["memory_id"] = known[0]
+        for argument in ("trajectory_id", "nothing_in"):
+            if arguments.get(argument) == KNOWN:
+                arguments[argument] = captured
         result = portal.call(client.call_tool, name, arguments)
         assert isinstance(result, types.CallToolResult)
         fields = result.structured_content
         assert isinstance(fields, dict)
         if result.is_error:
-            assert set(fields) == {"error", "message", "hint"}
+            own = {"reason"} if fields["error"] == "refused" else set()
+            assert set(fields) == {"error", "message", "hint"} | set(tool.blank) | own
             assert fields["error"] != "error", fields
             assert fields["hint"]
         elif name == "memory_delete":
-            known[0] = recorded(tools)
+            known[0] = recorded(offered)
+        else:
+            assert set(tool.blank) <= set(fields)
 
     check()
 
 
 @pytest.mark.promise("mcp:fuzz-tools", "mcp:arguments")
-@pytest.mark.parametrize("name", TOOLS)
-def test_every_tool_refuses_what_its_schema_forbids_and_nothing_else(name: str, tools: Tools) -> None:
-    tool = TOOLS[name]
+@pytest.mark.parametrize(("profile", "name"), OFFERED)
+def test_every_tool_refuses_what_its_schema_forbids_and_nothing_else(profile: str, name: str, offered: Tools) -> None:
+    tool = PROFILES[profile][name]
     accepts = jsonschema.Draft202012Validator(_without_values(tool.input_schema)).is_valid
     keys = st.sampled_from([*tool.inputs, "tenant", "projectId"])
 
@@ -125,14 +169,17 @@ def test_every_tool_refuses_what_its_schema_forbids_and_nothing_else(name: str, 
             Arguments(tool, arguments)
         except InvalidInput as error:
             assert error.hint
+            numbers = [
+                one for value in given_values.values() for one in (value if isinstance(value, list) else [value])
+            ]
             too_large = any(
                 isinstance(value, int | float) and not isinstance(value, bool) and abs(value) > 10**9
-                for value in given_values.values()
+                for value in numbers
             )
             assert too_large or not accepts(given_values)
         else:
             assert accepts(given_values)
-        answer = tools.call(name, arguments, CALLER)
+        answer = offered.call(name, arguments, CALLER)
         assert answer.fields.get("error") != "error"
         json.dumps(answer.fields)
 
@@ -145,11 +192,14 @@ def test_every_tool_refuses_what_its_schema_forbids_and_nothing_else(name: str, 
     [math.nan, math.inf, -math.inf, 10**5000, -(10**5000), "\ud800", ["\udfff"]],
     ids=["nan", "infinity", "minus infinity", "huge", "minus huge", "half a pair", "half a pair in a list"],
 )
-@pytest.mark.parametrize("name", TOOLS)
-def test_values_that_json_cannot_carry_faithfully_are_refused(name: str, value: object, tools: Tools) -> None:
-    for argument in TOOLS[name].inputs:
-        given_values = dict.fromkeys(TOOLS[name].required, "x") | {argument: value}
-        answer = tools.call(name, given_values, CALLER)
+@pytest.mark.parametrize(("profile", "name"), OFFERED)
+def test_values_that_json_cannot_carry_faithfully_are_refused(
+    profile: str, name: str, value: object, offered: Tools
+) -> None:
+    tool = PROFILES[profile][name]
+    for argument in tool.inputs:
+        given_values = dict.fromkeys(tool.required, "x") | {argument: value}
+        answer = offered.call(name, given_values, CALLER)
         assert answer.failed
         assert answer.fields["error"] != "error"
         json.dumps(answer.fields).encode()
@@ -158,8 +208,10 @@ def test_values_that_json_cannot_carry_faithfully_are_refused(name: str, value: 
 
 def _without_values(schema: dict[str, object]) -> dict[str, object]:
     """The schema without enumerations: which outcomes exist is the bank's to say, with its own error."""
-    text = json.dumps(schema)
-    return dict(json.loads(text.replace('{"enum": ["success", "failure"]}', '{"type": "string"}')))
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    free = {name: {"type": "string"} if "enum" in one else one for name, one in properties.items()}
+    return {**schema, "properties": free}
 
 
 def _replaced(parts: tuple[dict[str, Any], str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG
 from reasoningbank.domain.scope import Scope
 from reasoningbank.engine.analysis import analyse
+from reasoningbank.engine.weighing import learn
 from reasoningbank.evaluation.sets import Document
 from reasoningbank.ports import Embedder, Indexed, Store, Vector
 from reasoningbank.storage import open_storage
@@ -60,31 +61,51 @@ class Banks:
     @contextmanager
     def holding(self, documents: Sequence[Document]) -> Iterator[Store]:
         """A bank with these documents: content and description as they are, their key as id."""
-        texts = [text for each in documents for text in (each.content, each.description) if text]
-        vectors = self._vectors.documents(texts)
-        project = f"set-{next(self._numbers)}"
-        store = self._storage.open(Scope(tenant="evaluation", project=project))
-        try:
+        with self._empty() as store:
+            memories = [
+                Memory(
+                    id=document.key,
+                    project=store.scope.project,
+                    title=document.key,
+                    description=document.description,
+                    content=document.content,
+                    outcome="success",
+                )
+                for document in documents
+            ]
             with store.transaction() as transaction:
-                for document in documents:
-                    legs = {CONTENT_LEG: vectors[document.content]}
-                    if document.description:
-                        legs[DESCRIPTION_LEG] = vectors[document.description]
-                    transaction.insert(
-                        Memory(
-                            id=document.key,
-                            project=project,
-                            title=document.key,
-                            description=document.description,
-                            content=document.content,
-                            outcome="success",
-                        ),
-                        Indexed(
-                            text=analyse(f"{document.description}\n{document.content}"),
-                            model_id=self._vectors.embedder.model_id,
-                            vectors=legs,
-                        ),
-                    )
+                for memory, indexed in zip(memories, self._derive(memories), strict=True):
+                    transaction.insert(memory, indexed)
+            yield store
+
+    def words_worth(self, store: Store) -> float:
+        """What words are worth in the bank, learned as a bank learns it: from its documents, never from the queries."""
+
+        def ask(texts: Sequence[str]) -> list[Vector]:
+            vectors = self._vectors.queries(texts)
+            return [vectors[text] for text in texts]
+
+        return learn(store, ask=ask, derive=self._derive, scratch=self._empty)
+
+    @contextmanager
+    def _empty(self) -> Iterator[Store]:
+        store = self._storage.open(Scope(tenant="evaluation", project=f"set-{next(self._numbers)}"))
+        try:
             yield store
         finally:
             store.close()
+
+    def _derive(self, memories: Sequence[Memory]) -> list[Indexed]:
+        """The words and vectors of content and description; the title is only a key."""
+        vectors = self._vectors.documents(
+            [text for each in memories for text in (each.content, each.description) if text]
+        )
+        return [
+            Indexed(
+                text=analyse(f"{memory.description}\n{memory.content}"),
+                model_id=self._vectors.embedder.model_id,
+                vectors={CONTENT_LEG: vectors[memory.content]}
+                | ({DESCRIPTION_LEG: vectors[memory.description]} if memory.description else {}),
+            )
+            for memory in memories
+        ]

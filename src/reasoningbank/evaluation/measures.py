@@ -15,15 +15,15 @@ RESAMPLES = 2_000
 Numbers = NDArray[numpy.float64]
 
 
-def ndcg(ranking: Sequence[str], relevant: Set[str]) -> float:
-    """nDCG@10 with binary relevance: sum of ``1 / log2(rank + 1)`` over the relevant, divided by the best possible."""
-    gained = sum(1 / math.log2(place + 2) for place, key in enumerate(ranking[:DEPTH]) if key in relevant)
-    return gained / sum(1 / math.log2(place + 2) for place in range(min(DEPTH, len(relevant))))
+def ndcg(ranking: Sequence[str], relevant: Set[str], depth: int = DEPTH) -> float:
+    """nDCG with binary relevance: sum of ``1 / log2(rank + 1)`` over the relevant, divided by the best possible."""
+    gained = sum(1 / math.log2(place + 2) for place, key in enumerate(ranking[:depth]) if key in relevant)
+    return gained / sum(1 / math.log2(place + 2) for place in range(min(depth, len(relevant))))
 
 
-def recall(ranking: Sequence[str], relevant: Set[str]) -> float:
-    """Share of the relevant that are among the first ten, of at most ten."""
-    return len(set(ranking[:DEPTH]) & relevant) / min(DEPTH, len(relevant))
+def recall(ranking: Sequence[str], relevant: Set[str], depth: int = DEPTH) -> float:
+    """Share of the relevant that are among the first ``depth``, of at most ``depth``."""
+    return len(set(ranking[:depth]) & relevant) / min(depth, len(relevant))
 
 
 def interval(values: Sequence[float] | Numbers, seed: int = 1) -> tuple[float, float]:

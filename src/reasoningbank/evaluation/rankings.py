@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from reasoningbank.engine.analysis import query_terms
-from reasoningbank.engine.fusion import FLOOR, fuse
-from reasoningbank.ports import LexicalMatches, Store, Vector
+from reasoningbank.engine.fusion import FLOOR
+from reasoningbank.engine.recall import Wanted, gather, rank
+from reasoningbank.ports import Candidates, Store, Vector
 
-CANDIDATES = 100
-RECIPROCAL_RANK = 60
+LIMIT = 10
+"""The rankings are those of an answer of so many memories."""
+RECIPROCAL_RANK, DEPTH = 60, 100
 Scores = Mapping[str, float]
 
 
@@ -21,14 +22,22 @@ Scores = Mapping[str, float]
 class Found:
     """What the three legs bring for one query; every candidate has its cosines."""
 
-    content: Scores
-    description: Scores
-    lexical: LexicalMatches
+    candidates: Candidates
+
+    @property
+    def content(self) -> Scores:
+        """Cosines with titles and contents."""
+        return self.candidates.dense[CONTENT_LEG]
+
+    @property
+    def description(self) -> Scores:
+        """Cosines with descriptions."""
+        return self.candidates.dense[DESCRIPTION_LEG]
 
     @property
     def words(self) -> Scores:
         """BM25 of the hits."""
-        return {hit.id: hit.score for hit in self.lexical.hits}
+        return {hit.id: hit.score for hit in self.candidates.lexical.hits}
 
     @property
     def nearness(self) -> Scores:
@@ -38,21 +47,16 @@ class Found:
 
 
 def search(store: Store, text: str, vector: Vector, itself: str = "") -> Found:
-    """Asks the three legs of a store, as recall does; ``itself`` is not a candidate."""
-    everything = Filter()
-    lexical = store.matching(" ".join(query_terms(text)), everything, CANDIDATES + 1)
-    hits = tuple(hit for hit in lexical.hits if hit.id != itself)[:CANDIDATES]
-    legs: dict[str, dict[str, float]] = {}
-    for leg in (CONTENT_LEG, DESCRIPTION_LEG):
-        near = [hit for hit in store.nearest(leg, vector, everything, CANDIDATES + 1) if hit.id != itself]
-        legs[leg] = {hit.id: hit.score for hit in near[:CANDIDATES]}
-    candidates = {hit.id for hit in hits}.union(*legs.values())
-    for leg, scores in legs.items():
-        scores.update(store.similarities(leg, vector, sorted(candidates - scores.keys())))
+    """Asks the three legs as a search does, by its own code; ``itself`` is taken out of what they bring."""
+    candidates = gather(store, vector, text, [Wanted(Filter(), LIMIT)])[0]
     return Found(
-        content=legs[CONTENT_LEG],
-        description=legs[DESCRIPTION_LEG],
-        lexical=LexicalMatches(hits=hits, terms=lexical.terms, documents=lexical.documents),
+        candidates=Candidates(
+            dense={
+                leg: {one: score for one, score in scores.items() if one != itself}
+                for leg, scores in candidates.dense.items()
+            },
+            lexical=replace(candidates.lexical, hits=tuple(hit for hit in candidates.lexical.hits if hit.id != itself)),
+        )
     )
 
 
@@ -65,7 +69,7 @@ def reciprocal_rank(found: Found) -> Scores:
     """Reciprocal rank fusion: sum of ``1 / (60 + rank)`` over the first hundred of each leg (Cormack et al., 2009)."""
     total: dict[str, float] = {}
     for leg in (found.content, found.description, found.words):
-        for place, one in enumerate(ranked(leg)[:CANDIDATES], start=1):
+        for place, one in enumerate(ranked(leg)[:DEPTH], start=1):
             total[one] = total.get(one, 0.0) + 1 / (RECIPROCAL_RANK + place)
     return total
 
@@ -110,23 +114,23 @@ FIXED: tuple[float, ...] = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Dense shares of the fixed weights."""
 
 
-def fusions(model_id: str) -> Mapping[str, Callable[[Found], list[str]]]:
-    """All fusions by name; "ours + floor" is what an agent sees."""
+def fusions(model_id: str, words_worth: float = 1.0) -> Mapping[str, Callable[[Found], list[str]]]:
+    """All fusions by name; "ours + floor" is what an agent sees, "as is" does without what the bank has learned."""
     table: dict[str, Callable[[Found], list[str]]] = {
         "RRF 60": lambda found: ranked(reciprocal_rank(found)),
         "z-score": lambda found: ranked(standardised(found)),
     }
     for share in FIXED:
         table[f"fixed {share}"] = _by(weighted(share))
-    table["ours"] = lambda found: ours(found, model_id, 0.0)
-    table["ours + floor"] = lambda found: ours(found, model_id, FLOOR)
+    table["as is"] = lambda found: ours(found, model_id, 0.0)
+    table["ours"] = lambda found: ours(found, model_id, 0.0, words_worth)
+    table["ours + floor"] = lambda found: ours(found, model_id, FLOOR, words_worth)
     return table
 
 
-def ours(found: Found, model_id: str, floor: float) -> list[str]:
+def ours(found: Found, model_id: str, floor: float, words_worth: float = 1.0) -> list[str]:
     """The ids that our fusion lets through, best first."""
-    fused = fuse(found.content, found.description, found.lexical, model_id=model_id, floor=floor)
-    return [one.id for one in fused]
+    return [one.id for one in rank(found.candidates, model_id, floor, words_worth)]
 
 
 def _by(scores: Callable[[Found], Scores]) -> Callable[[Found], list[str]]:

@@ -2,7 +2,8 @@
 
 ``python -m reasoningbank.evaluation.retrieval`` prints, for one half of each set's queries, nDCG@10 and recall@10 with
 95 % bootstrap intervals, and the paired difference between our fusion and the better leg. The tuned fixed weight is the
-best one on the other half of the other sets. Banks, text index and vectors are the real ones.
+best one on the other half of the other sets. Banks, text index and vectors are the real ones. Each bank first learns
+from its own documents what words are worth in it (``engine/weighing.py``); "as is" is our fusion without that.
 
 What is held out and what is not: our constants were fitted on the half that is not reported, but the form of the
 fusion, and the rounding of its constants, were chosen with both halves in sight, and the floor was fitted on the sets
@@ -40,11 +41,13 @@ class Result:
 
     Attributes:
         name: The set.
+        words_worth: What the bank has learned that words are worth in it.
         halves: For every query, which half it is in.
         values: Per measure and ranking one number per query.
     """
 
     name: str
+    words_worth: float
     halves: tuple[int, ...]
     values: Mapping[str, Mapping[str, Numbers]]
 
@@ -56,12 +59,13 @@ class Result:
 
 def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors) -> Result:
     """Runs every query of the set against a bank of its documents, through every leg and fusion."""
-    table: dict[str, Callable[[Found], list[str]]] = {**LEGS, **fusions(vectors.embedder.model_id)}
-    if not any(document.description for document in labelled.documents):
-        del table["description"]
     asked = vectors.queries([query.text for query in labelled.queries])
-    values: dict[str, dict[str, list[float]]] = {name: {each: [] for each in table} for name in MEASURES}
     with holder.holding(labelled.documents) as store:
+        words_worth = holder.words_worth(store)
+        table: dict[str, Callable[[Found], list[str]]] = {**LEGS, **fusions(vectors.embedder.model_id, words_worth)}
+        if not any(document.description for document in labelled.documents):
+            del table["description"]
+        values: dict[str, dict[str, list[float]]] = {name: {each: [] for each in table} for name in MEASURES}
         for query in labelled.queries:
             found = search(store, query.text, asked[query.text], query.itself)
             for name, rank in table.items():
@@ -70,6 +74,7 @@ def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors) -> Result:
                     values[measured][name].append(value(ranking, query.relevant))
     return Result(
         name=labelled.name,
+        words_worth=words_worth,
         halves=tuple(half(query.text) for query in labelled.queries),
         values={m: {name: numpy.array(numbers) for name, numbers in each.items()} for m, each in values.items()},
     )
@@ -114,17 +119,28 @@ def report(results: Sequence[Result], say: Say) -> None:
             say(
                 f"{result.name:22}{len(gap):8}  "
                 + "  ".join(f"{cell:^18}" for cell in cells)
-                + f"  {mean(gap):+.3f} [{low:+.3f} {high:+.3f}] {verdict} ({leg})"
+                + f"  {mean(gap):+.3f} [{low:+.3f} {high:+.3f}] {verdict} ({leg}) words x {result.words_worth:g}"
             )
         say(f"mean of ours - better leg: {mean(gaps):+.4f}; certainly below it on: {', '.join(over) or 'none'}")
-        for name in ("RRF 60", "fixed 0.7", "z-score", "ours + floor"):
+        for name in ("RRF 60", "fixed 0.7", "z-score", "as is", "ours + floor"):
             values = [
                 mean(each.of(measured, name)) - mean(each.of(measured, better_leg(each, measured))) for each in results
             ]
             say(f"  the same for {name:12}: mean {mean(values):+.4f}, worst {min(values, default=0.0):+.3f}")
 
 
-_COLUMNS = ("BM25", "content", "description", "RRF 60", "fixed 0.7", "fixed, tuned", "z-score", "ours", "ours + floor")
+_COLUMNS = (
+    "BM25",
+    "content",
+    "description",
+    "RRF 60",
+    "fixed 0.7",
+    "fixed, tuned",
+    "z-score",
+    "as is",
+    "ours",
+    "ours + floor",
+)
 
 
 def _cell(result: Result, measured: str, name: str, results: Sequence[Result]) -> str:

@@ -1,7 +1,7 @@
 """The command line: ``rbank``, also installed as ``reasoningbank``.
 
 A command's module is imported when the command runs and nothing heavy before that, so that ``rbank --help`` costs
-little more than Python and click (DESIGN D12).
+little more than Python and click; a hook does without click too (DESIGN D12).
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: Instead of the process's own.
     """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["hook"] and not {"-h", "--help"} & {*words}:
+        from reasoningbank.surfaces.hooks import main as answer_hook
+
+        sys.exit(answer_hook(words[1:]))
     try:
         from reasoningbank.surfaces.cli.group import rbank
 
-        rbank.main(args=None if arguments is None else list(arguments), prog_name="rbank")
+        rbank.main(args=words, prog_name="rbank")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -59,34 +59,44 @@ class Call:
 
 def scope_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Adds ``--url``, ``--tenant`` and ``--project``."""
-    options = (
-        click.option("--url", metavar="URL", help="sqlite:///PATH of a directory or a .db file."),
-        click.option("--tenant", metavar="T", help="Owner of the bank. Default: REASONINGBANK_TENANT, else the user."),
-        click.option("--project", metavar="P", help="Project. Default: git remote and path, else the directory."),
+    project = click.option("--project", metavar="P", help="Project. Default: git remote and path, else the directory.")
+    return _tenant_options(project(function))
+
+
+def _tenant_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Adds ``--url`` and ``--tenant``."""
+    url = click.option("--url", metavar="URL", help="sqlite:///PATH of a directory or a .db file.")
+    tenant = click.option(
+        "--tenant", metavar="T", help="Owner of the bank. Default: REASONINGBANK_TENANT, else the user."
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return url(tenant(function))
 
 
-def bank_command(name: str, summary: str) -> Callable[[Callable[Concatenate[Call, _Arguments], None]], click.Command]:
+def bank_command(
+    name: str, summary: str, *, own_project: bool = False
+) -> Callable[[Callable[Concatenate[Call, _Arguments], None]], click.Command]:
     """Makes a command of a function that takes the Call first; adds ``--json`` and the scope options after it.
+
+    With ``own_project`` the option ``--project`` is left to the command, which means something else by it.
 
     A scope option after the command wins over the same option before it. A tenant that is given and blank is refused
     before the command does anything.
     """
 
     def decorate(function: Callable[Concatenate[Call, _Arguments], None]) -> click.Command:
+        shared = [name for name in _SHARED if not (own_project and name == "project")]
+
         @functools.wraps(function)
         def run(call: Call, /, **options: Any) -> None:
-            given = {key: value for key in _SHARED if (value := options.pop(key)) not in {None, False}}
+            given = {key: value for key in shared if (value := options.pop(key)) not in {None, False}}
             call = replace(call, **given)
             if call.tenant is not None and not call.tenant.strip():
                 raise MissingTenantError("no tenant: every operation belongs to one tenant")
             function(call, **options)  # type: ignore[call-arg]  # click passes what the function's options declare
 
         json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-        command = click.command(name, short_help=summary)(json_option(scope_options(click.pass_obj(run))))
+        options = _tenant_options if own_project else scope_options
+        command = click.command(name, short_help=summary)(json_option(options(click.pass_obj(run))))
         command.params.sort(key=lambda parameter: parameter.name in _SHARED)
         return command
 

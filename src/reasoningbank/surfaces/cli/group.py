@@ -27,6 +27,26 @@ COMMANDS: dict[str, str] = {
     "delete": "Erase a memory, its evidence and its earlier versions.",
     "history": "Show everything that happened to a memory.",
     "stats": "Count memories, show learned weights and what searches cost.",
+    "capture": "Store the sessions of transcripts, judged by their evidence.",
+    "trajectories": "List captured sessions and how they ended.",
+    "trajectory": "Show one captured session, or erase it.",
+    "verdict": "Say how a captured session ended.",
+    "judge": "Judge how a captured session ended.",
+    "distill": "Make lessons of captured sessions with the language model.",
+    "distill-session": "Make lessons of a session's own summary, without a model.",
+    "refusals": "List lessons that were not stored, and why.",
+    "experience": "Search the way that served similar searches best.",
+    "scale": "Let a program try a task several times and learn from all attempts.",
+    "worker": "Do the background work until it is stopped.",
+    "jobs": "List jobs that failed for good.",
+    "consolidate": "Make one memory of several that say nearly the same.",
+    "undo": "Take a consolidated memory apart again.",
+    "briefing": "Show the best memories for an agent's context within a token budget.",
+    "session-outcome": "Report how a session ended for everything it was shown.",
+    "hook": "Answer the hook of an agent's client.",
+    "install": "Put the MCP server and hooks into a client's configuration.",
+    "uninstall": "Take them out of a client's configuration again.",
+    "agents-md": "Tell agents about the bank in a marked block of AGENTS.md.",
     "export": "Write all memories with their evidence as JSON lines.",
     "import": "Add the memories of an export.",
     "backup": "Write a complete, consistent copy of the bank.",
@@ -37,7 +57,7 @@ COMMANDS: dict[str, str] = {
 }
 """Every command and its one-line help, so that ``--help`` imports none of them.
 
-Each lives in commands/NAME.py, import in commands/import_.py.
+Each lives in commands/NAME.py, import in commands/import_.py, distill-session in commands/distill_session.py.
 """
 
 EXIT_CODES = """\b
@@ -45,10 +65,10 @@ Exit status:
   0    done
   1    failed in another way; doctor: found a problem; demo: a step failed
   2    an argument or a setting is not usable
-  3    no such memory
+  3    no such memory or trajectory
   4    refused: no tenant, or another tenant's bank
   5    the store failed: full, busy, damaged, too new, not reachable
-  6    the embedding model failed
+  6    the embedding or language model failed
   130  interrupted
   141  the reader of the output went away
 """
@@ -70,7 +90,7 @@ class Group(click.Group):
         """The command of a name; its module is imported here."""
         if cmd_name not in COMMANDS:
             return None
-        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name.replace("-", "_")
         module = importlib.import_module(f"reasoningbank.surfaces.cli.commands.{name}")
         command: click.Command = module.command
         return command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import click
@@ -23,6 +24,19 @@ def text_or_stdin(text: str) -> str:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInput("stdin is not UTF-8 text", hint="Convert it to UTF-8 first.") from error
+
+
+class Seconds(click.FloatRange):
+    """A finite number of seconds in a range."""
+
+    name = "float range"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; a usage error when it is none or out of range."""
+        number: float = super().convert(value, param, ctx)  # type: ignore[arg-type]  # click converts any text
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number of seconds.", param, ctx)
+        return number
 
 
 def confirmed(question: str) -> None:

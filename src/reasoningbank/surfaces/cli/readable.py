@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from reasoningbank.surfaces.answers import HitAnswer, MemoryAnswer, SearchAnswer
 from reasoningbank.surfaces.cli.answers import HistoryAnswer
@@ -12,12 +13,18 @@ _WIDTH = 100
 
 def search_text(answer: SearchAnswer) -> str:
     """A search: proven hits, unproven ones apart, and what reading them costs."""
-    parts = [_hit(number, hit) for number, hit in enumerate(answer["memories"], start=1)]
-    if answer["unproven"]:
-        parts.append("Unproven, to be tested with care:")
-        parts += [_hit(number, hit) for number, hit in enumerate(answer["unproven"], start=1)]
+    parts = hit_texts(answer["memories"], answer["unproven"])
     parts.append(f"{answer['message']} ({answer['tokens']} tokens, embedder {answer['embedder']})")
     return "\n\n".join(parts)
+
+
+def hit_texts(proven: Sequence[HitAnswer], unproven: Sequence[HitAnswer]) -> list[str]:
+    """One paragraph a hit, unproven ones apart."""
+    parts = [_hit(number, hit) for number, hit in enumerate(proven, start=1)]
+    if unproven:
+        parts.append("Unproven, to be tested with care:")
+        parts += [_hit(number, hit) for number, hit in enumerate(unproven, start=1)]
+    return parts
 
 
 def memory_text(memory: MemoryAnswer) -> str:

@@ -1,4 +1,4 @@
-"""Memory over the Model Context Protocol: the tools of the core profile on stdio and streamable HTTP.
+"""Memory over the Model Context Protocol: the tools of a profile on stdio and streamable HTTP.
 
 Importing this package costs nothing; the protocol SDK is imported when a server starts.
 """
@@ -22,6 +22,7 @@ def serve_stdio(
     url: str | None = None,
     tenant: str | None = None,
     project: str | None = None,
+    profile: str | None = None,
     settings: Settings | None = None,
 ) -> None:
     """Serves one client over standard input and output until it is gone.
@@ -30,6 +31,7 @@ def serve_stdio(
         url: Where banks live; None for the configured place.
         tenant: The owner of everything the client sees; None for the configured tenant, else the local user.
         project: The project of calls that name none; None for the configured one, else the working directory's.
+        profile: Which tools there are; None for the configured profile.
         settings: Instead of the environment and the settings file.
 
     Raises:
@@ -44,7 +46,7 @@ def serve_stdio(
         with _collecting_nothing():
             from reasoningbank.surfaces.mcp.stdio import run
 
-        run(settings, source, sink, parent=parent, url=url, tenant=tenant, project=project)
+        run(settings, source, sink, parent=parent, url=url, tenant=tenant, project=project, profile=profile)
 
 
 def serve_http(
@@ -55,6 +57,7 @@ def serve_http(
     host: str = "127.0.0.1",
     port: int = 8765,
     allowed_hosts: Sequence[str] = (),
+    profile: str | None = None,
     settings: Settings | None = None,
 ) -> None:
     """Serves clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
@@ -66,6 +69,7 @@ def serve_http(
         host: The address to listen on.
         port: The port; 0 for any free one.
         allowed_hosts: Further values of the Host header to accept, as ``name`` or ``name:port``.
+        profile: Which tools there are; None for the configured profile.
         settings: Instead of the environment and the settings file.
 
     Raises:
@@ -82,6 +86,7 @@ def serve_http(
         host=host,
         port=port,
         allowed_hosts=tuple(allowed_hosts),
+        profile=profile,
     )
 
 

@@ -65,6 +65,17 @@ class Arguments:
         values = self._values.get(name, [])
         return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
 
+    def has(self, name: str) -> bool:
+        """Whether the argument was given."""
+        return name in self._values
+
+    def whole_numbers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers, empty when it was left out."""
+        values = self._values.get(name, [])
+        return (
+            tuple(int(value) for value in values if isinstance(value, int | float)) if isinstance(values, list) else ()
+        )
+
     def session(self, default: str) -> str:
         """The session the call counts for: the one named, or the connection's own.
 
@@ -94,10 +105,12 @@ def _nearest(name: str, tool: ToolSpec) -> str:
 
 def _check(name: str, value: object, schema: Mapping[str, object]) -> None:
     if schema.get("type") == "array":
+        items = schema.get("items")
+        kind = _scalar(items) if isinstance(items, Mapping) else "string"
         if not isinstance(value, list):
-            raise _wrong(name, "a list of texts", value)
+            raise _wrong(name, "a list of texts" if kind == "string" else "a list of whole numbers", value)
         for item in value:
-            _check_one(f"every item of {name}", item, "string")
+            _check_one(f"every item of {name}", item, kind)
     else:
         _check_one(name, value, _scalar(schema))
 

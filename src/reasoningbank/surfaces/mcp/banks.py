@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import EmptyProjectId, StoreClosed
 
 if TYPE_CHECKING:
@@ -109,6 +110,22 @@ class Banks:
 
         url = self._url if self._url is not None else self._settings.url or None
         return [scope.project for scope in open_storage(url, home=self._settings.home).scopes(tenant)]
+
+    def has(self, tenant: str, project: str) -> bool:
+        """Whether the tenant's project has a bank; asking makes none.
+
+        Raises:
+            InvalidInput: When there can be no project of that name.
+        """
+        scope = Scope(tenant=tenant, project=project)
+        with self._lock:
+            known = (tenant, project) in self._kept
+        return known or scope.project in self.existing(tenant)
+
+    def opened(self) -> list[tuple[str, str]]:
+        """Tenant and project of every bank that is open now."""
+        with self._lock:
+            return list(self._kept)
 
     @contextmanager
     def use(self, tenant: str, project: str) -> Iterator[Bank]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import socket
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ _TENANT = "reasoningbank.tenant"
 _WILDCARDS = {"0.0.0.0", "::", ""}  # noqa: S104 - recognised, not bound
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _SESSION_HEADER = "mcp-session-id"
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[0-9A-Za-z._-]*[0-9A-Za-z])?)(?::[0-9]{1,5})?")
 
 
 def run(
@@ -51,18 +53,22 @@ def run(
     host: str,
     port: int,
     allowed_hosts: Sequence[str],
+    profile: str | None = None,
 ) -> None:
     """Serves until SIGTERM or SIGINT.
 
     Raises:
-        ConfigurationError: When the address cannot be listened on or a token file is not usable.
+        ConfigurationError: When the profile is unknown, a host cannot be allowed, the address cannot be listened on or
+            a token file is not usable.
     """
     owner = tenant if tenant is not None else settings.tenant or local_tenant()
+    further = checked_hosts(allowed_hosts)
+    tools = Tools(Banks(settings, url=url, project=project), profile=settings.profile if profile is None else profile)
     grants = load_grants(settings.home, owner)
     listener = _listen(host, port)
     bound = int(listener.getsockname()[1])
-    security = security_of(host, bound, allowed_hosts)
-    app = build_app(Tools(Banks(settings, url=url, project=project)), grants, security)
+    security = security_of(host, bound, further)
+    app = build_app(tools, grants, security)
     shown = f"[{host}]" if ":" in host else host
     sys.stderr.write(
         f"Serving http://{shown}:{bound}{PATH}; the bearer token is in {settings.home / TOKEN_FILE}\n"
@@ -107,6 +113,21 @@ def security_of(host: str, port: int, allowed_hosts: Sequence[str] = ()) -> Tran
         hosts += [allowed] if _has_port(allowed) else [allowed, f"{allowed}:{port}"]
     origins = [f"{scheme}://{name}" for name in hosts for scheme in ("http", "https")]
     return TransportSecuritySettings(enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins)
+
+
+def checked_hosts(names: Sequence[str]) -> tuple[str, ...]:
+    """Names for the Host header, in lower case as clients send them.
+
+    Raises:
+        ConfigurationError: When one is no host name or address with an optional port; a wildcard is none.
+    """
+    for name in names:
+        if not _HOST.fullmatch(name):
+            raise ConfigurationError(
+                f"{name[:80]!r} is no host to allow",
+                hint="Name one as example.org, example.org:8443 or [::1]:8443, without https:// and path.",
+            )
+    return tuple(name.lower() for name in names)
 
 
 class Gate:
@@ -180,4 +201,4 @@ def _has_port(name: str) -> bool:
     return name.rpartition("]")[2].rpartition(":")[2].isdigit()
 
 
-__all__ = ["HEALTH_PATH", "MAX_BODY", "PATH", "Gate", "build_app", "run", "security_of"]
+__all__ = ["HEALTH_PATH", "MAX_BODY", "PATH", "Gate", "build_app", "checked_hosts", "run", "security_of"]

@@ -9,7 +9,7 @@ that would only cost an agent's context.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 INSTRUCTIONS = (
@@ -40,6 +40,7 @@ class ToolSpec:
         inputs: JSON Schema of each argument.
         required: The arguments that must be given.
         outputs: JSON Schema of each field of the answer.
+        blank: The fields that an error has besides its own, for a tool whose answers have one shape.
         reads: It changes nothing.
         destroys: It removes what was there.
         repeatable: Calling it again with the same arguments changes nothing more.
@@ -50,6 +51,7 @@ class ToolSpec:
     inputs: Mapping[str, Mapping[str, object]]
     required: tuple[str, ...] = ()
     outputs: Mapping[str, Mapping[str, object]]
+    blank: Mapping[str, object] = field(default_factory=dict)
     reads: bool = False
     destroys: bool = False
     repeatable: bool = False

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 import reasoningbank
 from reasoningbank.surfaces.mcp.calls import Caller
-from reasoningbank.surfaces.mcp.schemas import INSTRUCTIONS, TOOLS, ToolSpec
+from reasoningbank.surfaces.mcp.schemas import INSTRUCTIONS, ToolSpec
 from reasoningbank.surfaces.mcp.tools import Tools
 
 Context: TypeAlias = ServerRequestContext[None, object]
@@ -29,7 +29,7 @@ LISTED_MILLISECONDS = 3_600_000
 def build_server(
     tools: Tools, caller: Callable[[Context], Caller], *, on_arrival: Callable[[Caller], None] | None = None
 ) -> Server[None]:
-    """A server of the core profile.
+    """A server of the tools of one profile.
 
     Args:
         tools: What it serves; closed when the server stops.
@@ -47,13 +47,13 @@ def build_server(
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         arrived(context)
-        return types.ListToolsResult(tools=[listed(tool) for tool in TOOLS.values()])
+        return types.ListToolsResult(tools=[listed(tool) for tool in tools.specs.values()])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if params.name not in TOOLS:
+        if params.name not in tools.specs:
             raise MCPError(
                 code=types.INVALID_PARAMS,
-                message=f"Unknown tool {ascii(params.name)[:80]}; there are {', '.join(TOOLS)}",
+                message=f"Unknown tool {ascii(params.name)[:80]}; there are {', '.join(tools.specs)}",
             )
         answer = await to_thread.run_sync(tools.call, params.name, params.arguments, caller(context), limiter=places[0])
         return types.CallToolResult(
@@ -65,6 +65,7 @@ def build_server(
     @asynccontextmanager
     async def lifespan(_: Server[None]) -> AsyncIterator[None]:
         places.append(CapacityLimiter(AT_ONCE))
+        tools.work()
         try:
             yield None
         finally:

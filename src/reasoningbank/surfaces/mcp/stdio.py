@@ -42,6 +42,7 @@ def run(
     url: str | None,
     tenant: str | None,
     project: str | None,
+    profile: str | None = None,
 ) -> None:
     """Serves until the input ends, the parent is gone, or SIGTERM or SIGINT arrives.
 
@@ -53,9 +54,10 @@ def run(
         url: Instead of the configured place of the banks.
         tenant: Instead of the configured tenant or the local user.
         project: Instead of the configured project or the working directory's.
+        profile: Instead of the configured profile.
     """
     caller = Caller(tenant=tenant if tenant is not None else settings.tenant or local_tenant(), session=new_session())
-    tools = Tools(Banks(settings, url=url, project=project))
+    tools = Tools(Banks(settings, url=url, project=project), profile=settings.profile if profile is None else profile)
     warm_up = WarmUp(tools)
 
     def who(_: Context) -> Caller:
@@ -64,7 +66,7 @@ def run(
     server = build_server(tools, who, on_arrival=warm_up.start)
     threading.Thread(target=_watch, args=(parent,), name="reasoningbank-parent", daemon=True).start()
     anyio.run(_serve, server, source, sink)
-    if warm_up.busy:
+    if warm_up.busy or tools.busy:
         sys.stderr.flush()
         os._exit(0)
 

@@ -8,25 +8,43 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, EmptyProjectId
 from reasoningbank.surfaces.mcp.calls import Answer, Caller
+from reasoningbank.surfaces.mcp.learning_schemas import tools_of
+from reasoningbank.surfaces.mcp.schemas import TOOLS, ToolSpec
 
 if TYPE_CHECKING:
+    from reasoningbank.surfaces.mcp.background import Background
     from reasoningbank.surfaces.mcp.banks import Banks
 
 _log = logging.getLogger(__name__)
 
 
 class Tools:
-    """The tools of the core profile over the banks of a server. Thread-safe."""
+    """The tools of a profile over the banks of a server. Thread-safe.
 
-    def __init__(self, banks: Banks) -> None:
+    Args:
+        banks: The banks.
+        profile: Which tools there are.
+
+    Raises:
+        ConfigurationError: When there is no such profile.
+    """
+
+    def __init__(self, banks: Banks, *, profile: str = "core") -> None:
         self._banks = banks
+        self._specs = tools_of(profile)
+        self._background: Background | None = None
+
+    @property
+    def specs(self) -> Mapping[str, ToolSpec]:
+        """The tools as they are listed, by name."""
+        return self._specs
 
     def call(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
-        """Runs a tool of ``TOOLS``; an error becomes an answer that says what to do next."""
+        """Runs a tool of the profile; an error becomes an answer that says what to do next."""
         try:
             return self._run(name, arguments, caller)
         except BankError as error:
-            return failure(error)
+            return failure(error, self._specs[name])
 
     def warm(self, tenant: str) -> None:
         """Opens the bank and loads the embedder, so that the first search need not wait; makes no bank of its own."""
@@ -40,17 +58,34 @@ class Tools:
         except BankError as error:
             _log.warning("not ready yet: %s %s", error, error.hint)
 
+    def work(self) -> None:
+        """Starts the background work."""
+        if self._background is None:
+            from reasoningbank.surfaces.mcp.background import Background
+
+            self._background = Background(self._banks)
+            self._background.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether background work is still under way."""
+        return self._background is not None and self._background.busy
+
     def close(self) -> None:
-        """Closes the banks."""
+        """Ends the background work and closes the banks."""
+        if self._background is not None:
+            self._background.stop()
         self._banks.close()
 
     def _run(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
         from reasoningbank.surfaces.mcp.arguments import Arguments
-        from reasoningbank.surfaces.mcp.schemas import TOOLS
+        from reasoningbank.surfaces.mcp.learning_verbs import LEARNING_VERBS
         from reasoningbank.surfaces.mcp.verbs import VERBS
 
+        spec = self._specs[name]
+        verbs = VERBS if self._specs is TOOLS else LEARNING_VERBS
         try:
-            return VERBS[name](self._banks, caller, Arguments(TOOLS[name], arguments))
+            return verbs[name](self._banks, caller, Arguments(spec, arguments))
         except BankError:
             raise
         except Exception as error:
@@ -61,10 +96,8 @@ class Tools:
             ) from error
 
 
-def failure(error: BankError) -> Answer:
-    """An error as an answer: what happened and what to do next."""
+def failure(error: BankError, spec: ToolSpec) -> Answer:
+    """An error as an answer: what happened and what to do next, in the tool's one shape when it has one."""
     from reasoningbank.surfaces.answers import error_answer
 
-    said = str(error)
-    end = "" if said.endswith((".", "!", "?")) else "."
-    return Answer(fields={**error_answer(error)}, text=f"{said}{end} {error.hint}", failed=True)
+    return Answer(fields={**spec.blank, **error_answer(error)}, text=error.advice, failed=True)

@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from reasoningbank.domain.belief import MIN_CONFIDENCE
+from reasoningbank.domain.recall import Recall
 from reasoningbank.errors import MemoryNotFound, NegativeLimit
+from reasoningbank.searching import checked_question
 from reasoningbank.surfaces.answers import (
     DeleteAnswer,
     feedback_answer,
@@ -38,15 +40,23 @@ def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
     limit, unproven = arguments.whole("limit", DEFAULT_LIMIT), arguments.whole("unproven", 1)
     if unproven < 0:
         raise NegativeLimit(f"unproven cannot be negative: {unproven}")
-    with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
+    query, outcome = arguments.text("query"), arguments.optional_text("outcome")
+    least, tags = arguments.number("min_confidence", MIN_CONFIDENCE), arguments.texts("tags")
+    session = arguments.session(caller.session)
+    limit, unproven = min(limit, MAX_LIMIT), min(unproven, MAX_UNPROVEN)
+    named = arguments.optional_text("project_id")
+    if named is not None and not banks.has(caller.tenant, banks.project(named)):
+        checked_question(query, limit=limit, min_confidence=least, outcome=outcome, tags=tags, unproven=unproven)
+        return search_text(Recall(session=session, message=unknown_project(named)))
+    with banks.use(caller.tenant, banks.project(named)) as bank:
         recall = bank.search(
-            arguments.text("query"),
-            limit=min(limit, MAX_LIMIT),
-            min_confidence=arguments.number("min_confidence", MIN_CONFIDENCE),
-            outcome=arguments.optional_text("outcome"),
-            tags=arguments.texts("tags"),
-            unproven=min(unproven, MAX_UNPROVEN),
-            session=arguments.session(caller.session),
+            query,
+            limit=limit,
+            min_confidence=least,
+            outcome=outcome,
+            tags=tags,
+            unproven=unproven,
+            session=session,
         )
     return search_text(recall)
 
@@ -124,6 +134,11 @@ def stats(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
             f"Embedder: {facts.embedder}."
         ),
     )
+
+
+def unknown_project(named: str) -> str:
+    """What is said instead of making a bank for a project that has none."""
+    return f"Nothing is known of project {named[:80]!r} yet."
 
 
 @contextmanager

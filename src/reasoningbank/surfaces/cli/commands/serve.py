@@ -10,17 +10,40 @@ from reasoningbank.surfaces.cli.group import COMMANDS
 
 @bank_command("serve", COMMANDS["serve"])
 @click.option("--http", "address", default=None, metavar="HOST:PORT", help="Streamable HTTP at /mcp instead of stdio.")
-def command(call: Call, *, address: str | None) -> None:
+@click.option(
+    "--profile",
+    default=None,
+    metavar="NAME",
+    help="Which tools: core, learning (and distilling), experience (and experience search). Default: the setting.",
+)
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="A further Host header to accept with --http, as behind a proxy; may be given several times.",
+)
+def command(call: Call, *, address: str | None, profile: str | None, allowed_hosts: tuple[str, ...]) -> None:
     """Answers MCP clients until they go away; the tenant is fixed for the server's life."""
     from reasoningbank.settings import load_settings
     from reasoningbank.surfaces.mcp import serve_http, serve_stdio
 
     place = None if address is None else host_and_port(address)
+    if place is None and allowed_hosts:
+        raise click.UsageError("--allowed-host belongs to --http.")
     tenant = call.owner(load_settings())
     if place is None:
-        serve_stdio(url=call.url, tenant=tenant, project=call.project)
+        serve_stdio(url=call.url, tenant=tenant, project=call.project, profile=profile)
     else:
-        serve_http(url=call.url, tenant=tenant, project=call.project, host=place[0], port=place[1])
+        serve_http(
+            url=call.url,
+            tenant=tenant,
+            project=call.project,
+            host=place[0],
+            port=place[1],
+            allowed_hosts=allowed_hosts,
+            profile=profile,
+        )
 
 
 def host_and_port(address: str) -> tuple[str, int]:

@@ -1,0 +1,374 @@
+"""The evaluation of learning: its numbers against values worked out by hand, on small sessions written for it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import numpy
+import pytest
+
+from reasoningbank.domain.learning import Item
+from reasoningbank.domain.trajectory import Step, Trajectory
+from reasoningbank.errors import ModelUnavailable
+from reasoningbank.evaluation.learning import PARTS, Remembering, main, tables
+from reasoningbank.evaluation.learning_blame import LEAST_WORDS, THRESHOLD, naming, own_words, pointed, prefixes, says
+from reasoningbank.evaluation.learning_distilling import distilling
+from reasoningbank.evaluation.learning_estimates import Estimate, auroc, average, brier, resampled, share
+from reasoningbank.evaluation.learning_experiences import Ask, Experience, TaskSet
+from reasoningbank.evaluation.learning_judging import judging
+from reasoningbank.evaluation.learning_parsing import parsing
+from reasoningbank.evaluation.learning_recall import measured, recalling
+from reasoningbank.evaluation.learning_sources import Setup, airline, blamed, chosen, diagnosis, step_of
+from reasoningbank.evaluation.learning_tables import Cell, Table, fields_of, text_of
+from reasoningbank.evaluation.measures import ndcg, recall
+from reasoningbank.ports import LanguageModel, Prompt
+from reasoningbank.testing import HashingEmbedder, ReplayServer, ScriptedModel
+from recorded_learning import LESSON, NEVER, OPINION, STRATEGY, logs, trials, write
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder in the shape of the real one, with sessions of our own."""
+    folder = tmp_path / "data"
+    for name in ("tau_bench_airline", "who_and_when", "reflexion_alfworld", "claude_code", "webarena_intents", "reme"):
+        (folder / name).mkdir(parents=True)
+    write(folder / "tau_bench_airline" / "trajectories.json", trials())
+    for name, log in logs().items():
+        write(folder / "who_and_when" / f"{name}.json", log)
+    reflections = [
+        {"name": "env_1", "is_success": False, "memory": ["I looked around. I forgot to open the wooden drawer."]},
+        {"name": "env_2", "is_success": False, "memory": ["Everything took long."]},
+        {"name": "env_3", "is_success": True, "memory": []},
+    ]
+    write(folder / "reflexion_alfworld" / "env_results_trial_0.json", reflections)
+    write(folder / "reflexion_alfworld" / "env_results_trial_5.json", reflections[:1])
+    (folder / "claude_code" / "notes.jsonl").write_text("no session at all\n", encoding="utf-8")
+    return folder
+
+
+def setup(data: Path, tmp_path: Path, model: LanguageModel | None = None) -> Setup:
+    """What the parts need, with the quick embedder."""
+    return Setup(data=data, scratch=tmp_path / "scratch", embedder=HashingEmbedder(dimension=256), model=model)
+
+
+def by(table: Table, **wanted: str) -> Mapping[str, Cell]:
+    """The one row with these cells."""
+    (row,) = [row for row in table.rows if all(row[column] == cell for column, cell in wanted.items())]
+    return row
+
+
+def number(cell: Cell) -> float:
+    """The value of an estimate."""
+    assert isinstance(cell, Estimate)
+    return cell.value
+
+
+@pytest.mark.promise("learning-evaluation:numbers")
+def test_the_estimates_have_their_known_values() -> None:
+    two_of_three = share(2, 3)
+    assert two_of_three.value == pytest.approx(2 / 3)
+    assert two_of_three.low == pytest.approx(0.20766, abs=1e-5)
+    assert two_of_three.high == pytest.approx(0.93851, abs=1e-5)
+    assert share(0, 100).low == pytest.approx(0.0, abs=1e-12)
+    assert share(0, 100).high == pytest.approx(0.036995, abs=1e-5)
+    assert math.isnan(share(0, 0).value)
+    one_group = average([0.0, 1.0, 1.0, 0.0], ["same"] * 4)
+    assert (one_group.value, one_group.low, one_group.high, one_group.count) == (0.5, 0.5, 0.5, 4)
+    apart = average([0.0, 1.0, 1.0, 0.0], list("abcd"))
+    assert (apart.low, apart.high) == (0.0, 1.0)
+    assert average([], []).count == 0
+    truths = numpy.array([True, False, False])
+    assert auroc(numpy.array([0.9, 0.9, 0.1]), truths) == pytest.approx(0.75)
+    assert math.isnan(auroc(numpy.array([0.5]), numpy.array([True])))
+    assert brier(numpy.array([0.9, 0.9, 0.1]), truths) == pytest.approx((0.01 + 0.81 + 0.01) / 3)
+    assert math.isnan(resampled(lambda _: math.nan, ["a"]).low)
+    assert ndcg(["x", "a"], {"a"}, 1) == 0.0
+    assert ndcg(["x", "a"], {"a"}, 2) == pytest.approx(1 / math.log2(3))
+    assert recall(["a", "x"], {"a", "b", "c"}, 2) == 0.5
+
+
+@pytest.mark.promise("learning-evaluation:tables")
+def test_a_table_is_text_and_json() -> None:
+    rows: tuple[dict[str, Cell], ...] = (
+        {"judge": "evidence", "right": share(1, 2), "wrong": share(0, 0), "gap": math.nan},
+        {"judge": "none"},
+    )
+    table = Table(name="n", title="A title", rows=rows, notes=("A note.",))
+    text = text_of(table)
+    assert text.splitlines()[1].split() == ["judge", "right", "wrong", "gap"]
+    assert "0.500 [0.095 0.905] of 2" in text
+    assert "A note." in text
+    cells = cast(list[dict[str, object]], json.loads(json.dumps(fields_of(table), allow_nan=False))["rows"])
+    assert cast(dict[str, object], cells[0]["right"])["value"] == 0.5
+    assert cast(dict[str, object], cells[0]["wrong"])["value"] is None
+    assert cells[0]["gap"] is None
+    assert " of 2" not in text_of(Table(name="n", title="t", rows=rows, counted=False))
+
+
+@pytest.mark.promise("learning-evaluation:labels-stripped")
+def test_no_label_reaches_what_is_measured(data: Path, tmp_path: Path) -> None:
+    found = setup(data, tmp_path)
+    chats, failed = airline(found), blamed(found)
+    assert [session.succeeded for session in chats] == [True, False, False, False]
+    assert [session.group for session in chats] == ["task 0", "task 0", "task 1", "task 1"]
+    for session in (*chats, *failed):
+        text = session.path.read_text(encoding="utf-8")
+        for label in ("reward", "GOLD", "SECRET", "mistake", "ground_truth", "task_id"):
+            assert label not in text
+            assert label not in str(session.trajectory)
+    assert [session.mark.step if session.mark else None for session in failed] == [0, 2, 1]
+    assert [session.mark.agent if session.mark else "" for session in failed] == ["Planner", "Map_Expert", "Checker"]
+
+
+@pytest.mark.promise("learning-evaluation:labels-stripped")
+def test_a_mark_that_cannot_be_matched_is_no_step() -> None:
+    trajectory = Trajectory(task="t", steps=(Step(thought="one thing"), Step(thought="another thing")))
+    history = [{"content": "one thing"}, {"content": "terminal"}, {"content": "another thing"}]
+    assert [step_of(history, marked, trajectory) for marked in range(3)] == [0, 0, 1]
+    assert step_of(history[:2], 0, trajectory) is None
+
+
+@pytest.mark.promise("learning-evaluation:judging")
+def test_the_judge_by_evidence_is_measured_against_the_majority(data: Path, tmp_path: Path) -> None:
+    (table,) = judging(setup(data, tmp_path))
+    row = by(table, judge="evidence only")
+    sure = 1 / (1 + math.exp(-3.0))
+    assert row["right of decided"] == share(2, 3)
+    assert row["abstains"] == share(1, 4)
+    assert row["right of all"] == share(2, 4)
+    assert number(row["right of all - majority"]) == pytest.approx((1 - 1 + 0 - 1) / 4)
+    assert number(row["AUROC"]) == pytest.approx((0.5 + 1 + 1) / 3)
+    assert number(row["Brier"]) == pytest.approx((2 * (1 - sure) ** 2 + sure**2 + 0.25) / 4)
+    majority = by(table, judge="majority class (failure)")
+    assert majority["right of all"] == share(3, 4)
+    assert majority["Brier"] == pytest.approx(3 / 16)
+    assert "No language model is configured" in table.notes[-1]
+
+
+@pytest.mark.promise("learning-evaluation:judging")
+def test_the_judge_of_the_model_is_asked_only_where_evidence_does_not_decide(data: Path, tmp_path: Path) -> None:
+    model = ScriptedModel({"judge": json.dumps(OPINION)}, name="recorded")
+    (table,) = judging(setup(data, tmp_path, model))
+    assert len(model.prompts) == 1
+    row = by(table, judge="recorded")
+    assert row["right of decided"] == share(3, 4)
+    assert row["abstains"] == share(0, 4)
+    outage = ScriptedModel({"judge": ModelUnavailable("gone")}, name="outage")
+    assert by(next(iter(judging(setup(data, tmp_path, outage)))), judge="outage")["abstains"] == share(1, 4)
+
+
+@pytest.mark.promise("learning-evaluation:distilling")
+def test_without_a_model_everything_waits_and_summaries_become_lessons(data: Path, tmp_path: Path) -> None:
+    yields, refusals = distilling(setup(data, tmp_path))
+    waiting = by(yields, set="tau_bench_airline", way="no model")
+    assert (waiting["sessions"], waiting["memories"], waiting["waiting"]) == (4, 0, "4 no model")
+    template = by(yields, set="who_and_when", way="template")
+    assert (template["sessions"], template["memories"], template["waiting"]) == (3, 3, "0")
+    assert number(template["per session"]) == 1.0
+    assert refusals.rows == ()
+    assert any("swe_agent is not in the data folder" in note for note in yields.notes)
+
+
+@pytest.mark.promise("learning-evaluation:distilling")
+def test_yield_and_refusals_are_counted(data: Path, tmp_path: Path) -> None:
+    answers = {
+        "judge": json.dumps(OPINION),
+        "distil_success": json.dumps({"strategies": [STRATEGY], "lessons": []}),
+        "distil_failure": json.dumps({"strategies": [], "lessons": [LESSON, NEVER]}),
+    }
+    model = ScriptedModel(answers, name="recorded")
+    yields, refusals = distilling(setup(data, tmp_path, model))
+    row = by(yields, set="tau_bench_airline", way="recorded")
+    assert (row["sessions"], row["memories"], row["corroborated"], row["waiting"]) == (4, 2, 2, "0")
+    assert number(row["per session"]) == 0.5
+    assert row["refused of proposed"] == share(2, 6)
+    (refused,) = [row for row in refusals.rows if row["set"] == "tau_bench_airline"]
+    assert (refused["reason"], refused["of refused"]) == ("no_trigger", share(2, 2))
+    spoilt = ScriptedModel({"judge": json.dumps(OPINION), "distil_failure": "no idea"}, name="spoilt")
+    lost, _ = distilling(setup(data, tmp_path / "again", spoilt))
+    assert by(lost, set="who_and_when", way="spoilt")["waiting"] == "3 without a usable answer"
+    unsure = ScriptedModel({"judge": ModelUnavailable("gone")}, name="unsure")
+    open_ones, _ = distilling(setup(data, tmp_path / "third", unsure))
+    assert by(open_ones, set="who_and_when", way="unsure")["waiting"] == "3 undecided"
+
+
+@pytest.mark.promise("learning-evaluation:naming")
+def test_facts_point_at_a_step_without_a_model(data: Path, tmp_path: Path) -> None:
+    assert [pointed(session.trajectory) for session in blamed(setup(data, tmp_path))] == [0, 0, None]
+    table, _ = naming(setup(data, tmp_path))
+    row = by(table, way="no model: step that facts point at")
+    assert (row["sessions"], row["with a lesson"]) == (3, 2)
+    assert number(row["the step"]) == 0.5
+    assert number(row["by chance"]) == pytest.approx((1 / 2 + 1 / 4) / 2)
+    assert row["sessions named"] == share(1, 3)
+    assert "the reason" not in row
+
+
+@pytest.mark.promise("learning-evaluation:naming")
+def test_a_lesson_names_the_mistake_by_its_step_or_by_its_words(data: Path, tmp_path: Path) -> None:
+    def answer(prompt: Prompt) -> str:
+        lesson = dict(LESSON)
+        if "rivers" in prompt.material:
+            lesson |= {"steps": [0]}
+        elif "lake" in prompt.material:
+            lesson |= {"steps": [], "what_went_wrong": "Map Expert guessed the depth and measured no soundings."}
+        else:
+            lesson |= {"steps": []}
+        return json.dumps({"strategies": [], "lessons": [lesson, NEVER]})
+
+    table, _ = naming(setup(data, tmp_path, ScriptedModel(answer, name="recorded")))
+    row = by(table, way="recorded")
+    assert (row["sessions"], row["lessons"], row["refused"], row["no answer"]) == (3, 3, 3, 0)
+    assert number(row["lessons that name it"]) == pytest.approx(2 / 3)
+    assert number(row["the step"]) == pytest.approx(1 / 3)
+    assert number(row["the reason"]) == pytest.approx(1 / 3)
+    assert number(row["the agent"]) == pytest.approx(1 / 3)
+    assert number(row["by chance"]) == pytest.approx((1 / 2 + 0 + 0) / 3)
+    spoilt, _ = naming(setup(data, tmp_path, ScriptedModel(lambda _: "no idea", name="spoilt")))
+    assert by(spoilt, way="spoilt")["no answer"] == 3
+
+
+@pytest.mark.promise("learning-evaluation:naming")
+def test_only_the_reasons_own_words_count(data: Path, tmp_path: Path) -> None:
+    _, second, _ = blamed(setup(data, tmp_path))
+    words = own_words(second)
+    assert words == prefixes("guessed depth measuring soundings survey charts")
+    assert LEAST_WORDS == 3
+    assert not says(frozenset({"depth"}), frozenset({"depth"}))
+    reason = frozenset({"a", "b", "c", "d", "e"})
+    assert says(frozenset({"a", "b"}), reason) is (THRESHOLD * 5 <= 2)
+    assert not says(frozenset({"a"}), reason)
+
+
+@pytest.mark.promise("learning-evaluation:naming")
+def test_reflections_are_said_to_measure_only_what_is_kept(data: Path, tmp_path: Path) -> None:
+    _, table = naming(setup(data, tmp_path))
+    row = by(table, way="no model: template lesson")
+    assert (row["sessions"], row["lessons"]) == (1, 1)
+    assert number(row["lessons that name it"]) == 1.0
+    assert "1 of 2 different reflections name no mistake" in table.notes[-1]
+    mark = diagnosis("My plan was good. However, I was stuck in a loop. I should have left.")
+    assert mark is not None
+    assert mark.reason == "However, I was stuck in a loop."
+
+
+@pytest.mark.promise("learning-evaluation:recall")
+def test_recall_by_task_is_measured_apart_from_recall_by_memory(tmp_path: Path) -> None:
+    def item(text: str) -> Item:
+        return Item(title=text, description="", content=text, outcome="success")
+
+    tasks = TaskSet(
+        name="made",
+        experiences=(
+            Experience(key="e1", task="harbour crane schedule", items=(item("yellow paint"), item("old rope"))),
+            Experience(key="e2", task="mountain weather report", items=(item("harbour crane schedule"),)),
+        ),
+        asks=(
+            Ask(text="harbour crane schedule", relevant=frozenset({"e1"}), group="g"),
+            Ask(text="harbour crane schedule", relevant=frozenset({"e1"}), group="g", itself="e2"),
+        ),
+    )
+    rows = {str(row["mode"]): row for row in measured(setup(tmp_path, tmp_path), tasks)}
+    assert number(rows["by task, no floor"]["recall@1"]) == 1.0
+    assert number(rows["by task, no floor"]["nDCG@3"]) == 1.0
+    assert number(rows["lexical"]["recall@1"]) == 0.0
+    assert number(rows["lexical"]["recall@3"]) == 0.0
+    assert rows["lexical"]["finds nothing"] == 1
+    assert number(rows["by memory"]["recall@1"]) == 0.0
+    assert number(rows["by task - by memory"]["recall@1"]) == number(rows["by task"]["recall@1"])
+
+
+@pytest.mark.promise("learning-evaluation:recall")
+def test_the_sets_say_what_is_relevant(data: Path, tmp_path: Path) -> None:
+    intents = [
+        {"task_id": 1, "intent": "List the cheapest umbrella", "intent_template_id": 7},
+        {"task_id": 2, "intent": "List the cheapest lantern", "intent_template_id": 7},
+        {"task_id": 3, "intent": "Close my account", "intent_template_id": 8},
+    ]
+    write(data / "webarena_intents" / "intents.json", intents)
+    items = [
+        {
+            "when_to_use": "When a song is rated",
+            "content": "Look for an earlier rating first.",
+            "memory_id": "m",
+            "metadata": {"task_query": "Rate all my songs", "extra_info": {"generalized_query": "Rate media"}},
+        },
+        {"when_to_use": "w", "content": "c", "memory_id": "n", "metadata": {}},
+    ]
+    (data / "reme" / "made.jsonl").write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+    (table,) = recalling(setup(data, tmp_path))
+    assert {str(row["set"]): row["queries"] for row in table.rows} == {
+        "webarena": 2,
+        "reme made same words": 1,
+        "reme made rephrased": 1,
+        "airline": 4,
+    }
+    assert number(by(table, set="webarena", mode="lexical")["recall@1"]) == 1.0
+    assert number(by(table, set="airline", mode="by task, no floor")["recall@1"]) == 1.0
+
+
+@pytest.mark.promise("learning-evaluation:parsing")
+def test_every_file_is_counted_and_one_that_gives_nothing_is_named(data: Path, tmp_path: Path) -> None:
+    (table,) = parsing(setup(data, tmp_path))
+    chats, failed, code = (by(table, files=name) for name in ("tau_bench_airline", "who_and_when", "claude_code"))
+    assert (chats["count"], chats["trajectories"], chats["steps"]) == (1, 4, 8)
+    assert (failed["count"], failed["parsed"], failed["trajectories"], failed["steps"]) == (3, 3, 3, 9)
+    assert (code["parsed"], code["trajectories"]) == (0, 0)
+    assert "claude_code/notes.jsonl gives no trajectory" in table.notes
+    assert "swe_agent is not in the data folder" in table.notes
+
+
+@pytest.mark.promise("learning-evaluation:absent-data")
+def test_every_part_says_that_its_data_is_absent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = list(tables(setup(tmp_path / "absent", tmp_path)))
+    assert {table.name for table in found} == {
+        "parsing",
+        "judging",
+        "distilling",
+        "who_and_when",
+        "reflexion",
+        "recall",
+    }
+    assert all(table.skipped.startswith("skipped: ") and not table.rows for table in found)
+    assert main(["--data", str(tmp_path / "absent")]) == 0
+    text = capsys.readouterr().out
+    assert "is not here: every part is skipped" in text
+    assert text.count("skipped: ") == 6
+
+
+@pytest.mark.promise("learning-evaluation:command")
+def test_the_command_prints_json(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
+    with ReplayServer(lambda _: json.dumps(OPINION)) as server:
+        monkeypatch.setenv("REASONINGBANK_LLM", "openai:recorded")
+        monkeypatch.setenv("REASONINGBANK_LLM_URL", server.url)
+        assert main(["--data", str(data), "--parts", "judging", "--sample", "3", "--json"]) == 0
+        asked = len(server.requests)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["model"], answer["sample"]) == ("openai:recorded", 3)
+    judges = [row["judge"] for row in answer["tables"][0]["rows"]]
+    assert judges[0] == "evidence only"
+    assert "openai:recorded" in judges
+    assert asked <= 1
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.promise("learning-evaluation:command")
+def test_the_same_question_is_asked_once_and_samples_are_fixed(data: Path, tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: "yes", name="recorded")
+    remembering = Remembering(model)
+    question = Prompt(name="n", version="1", instructions="i", material="m")
+    assert remembering.name == "recorded"
+    for temperature in (0.0, 0.0, 1.0, 1.0):
+        assert remembering.complete(question, {}, temperature=temperature).text == "yes"
+    assert len(model.prompts) == 3
+    sessions = airline(setup(data, tmp_path))
+    assert chosen(sessions, 2) == chosen(list(reversed(sessions)), 2)
+    assert chosen(sessions, 0) == sessions
+    assert set(PARTS) == {"parsing", "judging", "distilling", "naming", "recall"}
