@@ -283,6 +283,7 @@ def test_asking_about_an_unknown_project_makes_no_bank_and_checks_every_argument
                 assert told["error"] == error, arguments
             assert (await refused(client, "memory_search", query=QUERY, project_id=" "))["error"] == "empty_project_id"
             assert (await called(client, "memory_distill", project_id="Nowhere"))["trajectory_id"] == ""
+            assert (await called(client, "memory_stats", project_id="Nowhere"))["memories"] == 0
             told = await refused(client, "memory_record", **ITEM, trajectory_id=NOBODY, project_id="Nowhere")
             assert told["error"] == "trajectory_not_found"
             assert not list(home.rglob("*.db"))

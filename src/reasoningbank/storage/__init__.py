@@ -36,6 +36,11 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
     if path:
         from reasoningbank.storage.location import SqliteStorage
 
+        if _lacks_a_slash(path):
+            raise ConfigurationError(
+                f"{url!r} is a path below the working directory, which has no such directory; perhaps /{path} is meant",
+                hint=f"Use {SQLITE}/{path} for the absolute path, or {SQLITE}./{path} for the relative one.",
+            )
         return SqliteStorage(Path(path))
     if parts.scheme == "memory":
         from reasoningbank.storage.memory import shared_storage
@@ -44,3 +49,10 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
     raise ConfigurationError(
         f"{url!r} names no store", hint="Use sqlite:///PATH, memory:// or no URL for the embedded default."
     )
+
+
+def _lacks_a_slash(path: str) -> bool:
+    """Whether a relative path begins with a directory that is not here but at the root: a slash was forgotten."""
+    first = Path(path).parts[0]
+    forgotten = not path.startswith((".", "~", "/")) and len(Path(path).parts) > 1
+    return forgotten and not Path(first).exists() and Path("/", first).is_dir()

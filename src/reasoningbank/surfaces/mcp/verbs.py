@@ -123,7 +123,11 @@ def delete(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 def stats(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
     """Facts about one project's bank."""
-    with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
+    named = arguments.optional_text("project_id")
+    if named is not None and not banks.has(caller.tenant, banks.project(named)):
+        nothing = {"project": named, "memories": 0, "proven": 0, "unproven": 0, "weights": {}}
+        return Answer(fields=nothing, text=unknown_project(named))
+    with banks.use(caller.tenant, banks.project(named)) as bank:
         facts = bank.stats()
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in facts.weights.items())
     return Answer(
