@@ -27,7 +27,6 @@ from reasoningbank.errors import (
     InvalidInput,
     MalformedAnswer,
     MemoryNotFound,
-    ModelMismatch,
     ModelUnavailable,
     PaidCallRefused,
     StoreBusy,
@@ -181,12 +180,10 @@ class Curating(Scaling):
 
     def _similar(self, threshold: float) -> Similar:
         from reasoningbank.engine.consolidating.clusters import find_similar
+        from reasoningbank.engine.index import check_space
 
         store = self._open_store()
-        if store.model_id not in {None, self._embedder.model_id}:
-            raise ModelMismatch(
-                f"the bank's vectors come from {store.model_id}, the embedder is {self._embedder.model_id}"
-            )
+        check_space(store, self._embedder)
         return find_similar(store, threshold)
 
     def _consolidated(self, options: ConsolidationOptions) -> ConsolidationResult:

@@ -19,7 +19,6 @@ from reasoningbank.errors import (
     InvalidInput,
     MalformedAnswer,
     MemoryNotFound,
-    ModelMismatch,
     ModelUnavailable,
     StoreBusy,
     StoreFull,
@@ -132,6 +131,7 @@ class Searching(Upkeep):
         from reasoningbank.engine.experience.modes import checked_mode, ordered, restricted, room
         from reasoningbank.engine.experience.plans import choose
         from reasoningbank.engine.experience.strategies import relevant, similar_traces
+        from reasoningbank.engine.index import check_space
         from reasoningbank.engine.recall import recall as run
 
         began = time.perf_counter()
@@ -144,10 +144,7 @@ class Searching(Upkeep):
                 min_confidence=min_confidence,
                 tags=tags,
             )
-            if store.model_id not in {None, self._embedder.model_id}:
-                raise ModelMismatch(
-                    f"the bank's vectors come from {store.model_id}, the embedder is {self._embedder.model_id}"
-                )
+            check_space(store, self._embedder)
             vector = self._embedder.embed_queries([question.text])[0]
             similar = similar_traces(store, vector, self._embedder.model_id)
             plan = choose(similar, way)
@@ -286,13 +283,10 @@ class Searching(Upkeep):
     ) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
         """Whole experiences whose tasks are like the query, the unproven items apart."""
         from reasoningbank.engine.experience.by_task import experiences, unproven_apart
+        from reasoningbank.engine.index import check_space
 
-        if store.model_id is None:
+        if not check_space(store, self._embedder):
             return (), ()
-        if store.model_id != self._embedder.model_id:
-            raise ModelMismatch(
-                f"the bank's vectors come from {store.model_id}, the embedder is {self._embedder.model_id}"
-            )
         if vector is None:
             vector = self._embedder.embed_queries([question.text])[0]
         hits = experiences(store, vector, question.condition, count=count, model_id=self._embedder.model_id)

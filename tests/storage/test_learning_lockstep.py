@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
 from reasoningbank.domain.learning import Origin, OriginKind, Refusal
 from reasoningbank.domain.recall import CONTENT_LEG, TASK_LEG, VECTOR_LEGS
 from reasoningbank.domain.trajectory import VERDICTS, Step, Verdict
-from reasoningbank.errors import BankError
 from reasoningbank.ports import Indexed, Job, Store, Transaction
-from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.memory import MemoryStorage
 from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, lesson, vector
 from reasoningbank.testing.conformance.learning import judgement, trajectory
 from reasoningbank.testing.conformance.traces import trace
+from storage.two_stores import TwoStores
 
 MEMORIES = ("m1", "m2", "m3")
 TRAJECTORIES = ("t1", "t2", "t3", "t4")
@@ -49,43 +44,8 @@ directions = st.one_of(
 )
 
 
-class Interrupted(Exception):
-    """Ends a transaction that is meant to fail."""
-
-
-class LearningLockstep(RuleBasedStateMachine):
-    """The model is the in-memory store; the subject is SQLite, read through a second handle as well."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.directory = Path(tempfile.mkdtemp(prefix="reasoningbank-lockstep-"))
-        self.files, self.model_place = SqliteStorage(self.directory / "banks"), MemoryStorage()
-        self.model: Store = self.model_place.open(SCOPE)
-        self.subject: Store = self.files.open(SCOPE)
-        self.watcher: Store = self.files.open(SCOPE)
-        self.saved = False
-
-    def teardown(self) -> None:
-        """Closes everything and removes the files."""
-        for store in (self.subject, self.watcher, self.model):
-            store.close()
-        shutil.rmtree(self.directory)
-
-    def write(self, action: Callable[[Transaction], object], *, interrupted: bool = False) -> None:
-        """Runs one transaction on both; both give the same result or the same error."""
-        outcomes = []
-        for store in (self.model, self.subject):
-            try:
-                with store.transaction() as transaction:
-                    outcome = action(transaction)
-                    if interrupted:
-                        raise Interrupted
-            except Interrupted:
-                outcome = Interrupted
-            except BankError as error:
-                outcome = type(error)
-            outcomes.append(outcome)
-        assert outcomes[0] == outcomes[1], f"expected {outcomes[0]}, SQLite: {outcomes[1]}"
+class LearningLockstep(TwoStores):
+    """Everything about learning."""
 
     @rule(name=memory_ids, content=directions, task=st.none() | directions, model=models)
     def insert(self, name: str, content: tuple[float, ...], task: tuple[float, ...] | None, model: str) -> None:

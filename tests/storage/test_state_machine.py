@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
 from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.memory import OUTCOMES, STATES, Memory
@@ -20,10 +17,9 @@ from reasoningbank.domain.recall import DENSE_LEGS, Filter, Hit, Leg, Recall
 from reasoningbank.domain.signal import SIGNAL_TYPES, ProjectWeights, Signal, SignalAggregate
 from reasoningbank.errors import BankError
 from reasoningbank.ports import Indexed, Job, LexicalMatches, Link, Pool, Store, Transaction, WeightChange
-from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.memory import MemoryStorage
 from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, vector
 from reasoningbank.testing.conformance.search import composed
+from storage.two_stores import TwoStores
 
 NAMES = tuple(f"m{number}" for number in range(8))
 WORDS = ("kiwi", "lamp", "brick", "zebra", "quartz")
@@ -101,43 +97,8 @@ def memories(draw: st.DrawFn, name: st.SearchStrategy[str] = names) -> Memory:
     )
 
 
-class Interrupted(Exception):
-    """Ends a transaction that is meant to fail."""
-
-
-class Lockstep(RuleBasedStateMachine):
-    """The model is the in-memory store; the subject is SQLite, read through a second handle as well."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.directory = Path(tempfile.mkdtemp(prefix="reasoningbank-lockstep-"))
-        self.files, self.model_place = SqliteStorage(self.directory / "banks"), MemoryStorage()
-        self.model: Store = self.model_place.open(SCOPE)
-        self.subject: Store = self.files.open(SCOPE)
-        self.watcher: Store = self.files.open(SCOPE)
-        self.saved = False
-
-    def teardown(self) -> None:
-        """Closes everything and removes the files."""
-        for store in (self.subject, self.watcher, self.model):
-            store.close()
-        shutil.rmtree(self.directory)
-
-    def write(self, action: Callable[[Transaction], object], *, interrupted: bool = False) -> None:
-        """Runs one transaction on both; both give the same result or the same error."""
-        outcomes = []
-        for store in (self.model, self.subject):
-            try:
-                with store.transaction() as transaction:
-                    outcome = action(transaction)
-                    if interrupted:
-                        raise Interrupted
-            except Interrupted:
-                outcome = Interrupted
-            except BankError as error:
-                outcome = type(error)
-            outcomes.append(outcome)
-        assert outcomes[0] == outcomes[1], f"expected {outcomes[0]}, SQLite: {outcomes[1]}"
+class Lockstep(TwoStores):
+    """Everything about memories."""
 
     def known(self) -> list[str]:
         """Ids of the memories that exist."""

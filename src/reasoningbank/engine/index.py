@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 from reasoningbank.engine.analysis import analyse
-from reasoningbank.ports import Embedder, Indexed, Vector
+from reasoningbank.errors import ModelMismatch
+from reasoningbank.ports import Embedder, Indexed, Store, Vector
 
 TASK = "task"
 """The entry of a memory's provenance that holds the task it was distilled from."""
@@ -50,3 +51,15 @@ def _embedded(texts: Sequence[str], embedder: Embedder) -> dict[str, Vector]:
     if not distinct:
         return {}
     return dict(zip(distinct, embedder.embed_documents(distinct), strict=True))
+
+
+def check_space(store: Store, embedder: Embedder) -> bool:
+    """Refuses an embedder whose vectors the bank's cannot be compared with; False when the bank holds none yet.
+
+    Raises:
+        ModelMismatch: When the bank's vectors come from another model than the embedder.
+    """
+    stored = store.model_id
+    if stored not in {None, embedder.model_id}:
+        raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {embedder.model_id}")
+    return stored is not None

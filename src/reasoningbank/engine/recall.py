@@ -12,7 +12,7 @@ from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG
 from reasoningbank.engine.analysis import query_terms
 from reasoningbank.engine.fusion import FLOOR, Fused, fuse
 from reasoningbank.engine.hygiene import reveal
-from reasoningbank.errors import ModelMismatch
+from reasoningbank.engine.index import check_space
 from reasoningbank.ports import Candidates, Embedder, Pool, Store, Vector
 
 LEAST_DENSE, LEAST_LEXICAL = 30, 50
@@ -68,11 +68,8 @@ def recall(
     Raises:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
-    stored = store.model_id
-    if stored is None:
+    if not check_space(store, embedder):
         return (), ()
-    if stored != embedder.model_id:
-        raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {embedder.model_id}")
     wanted = [Wanted(replace(question.condition, min_confidence=question.min_confidence), question.limit)]
     if question.unproven > 0 and question.min_confidence > 0.0:
         below = replace(question.condition, below_confidence=question.min_confidence)
@@ -80,10 +77,10 @@ def recall(
     if vector is None:
         vector = embedder.embed_queries([question.text])[0]
     worth = store.words_worth
-    factor = worth.factor if worth.model_id == stored else 1.0
+    factor = worth.factor if worth.model_id == embedder.model_id else 1.0
     found = gather(store, vector, question.text, wanted, question.legs)
     proven, *others = [
-        _collapsed(store, rank(candidates, stored, words_worth=factor), each.limit)
+        _collapsed(store, rank(candidates, embedder.model_id, words_worth=factor), each.limit)
         for candidates, each in zip(found, wanted, strict=True)
     ]
     shown = {hit.memory.fingerprint for hit in proven}

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import DENSE_LEGS, Filter
 from reasoningbank.engine.analysis import query_terms
-from reasoningbank.engine.index import index, lexical_text
+from reasoningbank.engine.index import check_space, index, lexical_text
 from reasoningbank.engine.recall import Wanted, gather, rank
-from reasoningbank.errors import ModelMismatch
 from reasoningbank.ports import Embedder, Indexed, Store, Vector, WordsWorth
 
 WEIGHTS = (1.0, 0.5, 0.25, 0.125)
@@ -74,8 +73,7 @@ def refresh(store: Store, embedder: Embedder, scratch: Scratch) -> WordsWorth:
     Raises:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
-    if store.model_id not in {None, embedder.model_id}:
-        raise ModelMismatch(f"the bank's vectors come from {store.model_id}, the embedder is {embedder.model_id}")
+    check_space(store, embedder)
     memories = store.count(Filter())
     factor = learn(store, ask=embedder.embed_queries, derive=deriving(store, embedder), scratch=scratch)
     worth = WordsWorth(factor=factor, model_id=embedder.model_id, memories=memories)

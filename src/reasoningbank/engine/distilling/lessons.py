@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -168,6 +168,14 @@ def _memory(
         "prompt": prompt,
         "in_context": ",".join(trajectory.memories),
     }
+    kept = {key: text for key, text in provenance.items() if text}
+    return candidate_memory(project, item, kept, at=at, confidence=c)
+
+
+def candidate_memory(
+    project: str, item: Item, provenance: Mapping[str, str], *, at: datetime, confidence: float = DISTILLED_CONFIDENCE
+) -> Memory:
+    """An examined item as a memory that still has to prove itself."""
     return Memory(
         project=project,
         title=item.title,
@@ -176,9 +184,9 @@ def _memory(
         outcome=item.outcome,
         tags=item.tags,
         state="candidate",
-        belief=Belief.starting_at(c),
+        belief=Belief.starting_at(confidence),
         tokens=count_tokens(f"{item.title}\n{item.description}\n{item.content}"),
-        provenance={key: text for key, text in provenance.items() if text},
+        provenance=provenance,
         created_at=at,
         updated_at=at,
     )

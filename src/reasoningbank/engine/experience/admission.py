@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from reasoningbank.domain.belief import DISTILLED_CONFIDENCE, Belief
 from reasoningbank.domain.experience import Strategy, Trace
 from reasoningbank.domain.learning import Item, Refusal
 from reasoningbank.domain.memory import Memory, Outcome
 from reasoningbank.domain.trajectory import Step, Trajectory
-from reasoningbank.engine.distilling.lessons import twin_of
+from reasoningbank.engine.distilling.lessons import MAX_TASK, candidate_memory, twin_of
 from reasoningbank.engine.distilling.validate import examine
 from reasoningbank.engine.experience.extraction import extract, question
 from reasoningbank.engine.index import index
-from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.ports import Embedder, LanguageModel, Store
 
 _SHOWN = 5
@@ -83,25 +81,12 @@ def _examined(
     if not accepted:
         return None, refused
     (kept,) = accepted
-    memory = Memory(
-        project=project,
-        title=kept.title,
-        description=kept.description,
-        content=kept.content,
-        outcome=kept.outcome,
-        tags=kept.tags,
-        state="candidate",
-        belief=Belief.starting_at(DISTILLED_CONFIDENCE),
-        tokens=count_tokens(f"{kept.title}\n{kept.description}\n{kept.content}"),
-        provenance={
-            "source": "experience",
-            "session": trace.session,
-            "trace": trace.id,
-            "task": trace.query[:2_000],
-            "model": model,
-            "prompt": label,
-        },
-        created_at=at,
-        updated_at=at,
-    )
-    return memory, ()
+    provenance = {
+        "source": "experience",
+        "session": trace.session,
+        "trace": trace.id,
+        "task": trace.query[:MAX_TASK],
+        "model": model,
+        "prompt": label,
+    }
+    return candidate_memory(project, kept, provenance, at=at), ()
