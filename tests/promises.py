@@ -19,6 +19,7 @@ from promised.embedding import EMBEDDING
 from promised.evaluation import LEARNING_EVALUATION
 from promised.fusion import FUSION
 from promised.fusion2 import WEIGHING
+from promised.fusion3 import FUSION_DETAILS
 from promised.hygiene import HYGIENE
 from promised.injection import INJECTION
 from promised.judging import JUDGING
@@ -42,6 +43,7 @@ PROMISES: tuple[Promise, ...] = (
     *MCP,
     *CLI,
     *CONTEXTD,
+    *FUSION_DETAILS,
     *WORKING,
     *INJECTION,
     *CONSOLIDATING,

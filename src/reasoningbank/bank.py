@@ -101,6 +101,7 @@ class Bank(Curating, Briefing):
                 key=settings.llm_key,
                 timeout=settings.llm_timeout,
                 daily_tokens=settings.llm_daily_tokens,
+                output_tokens=settings.llm_output_tokens,
                 paid_calls=settings.paid_calls,
                 home=settings.home,
             )

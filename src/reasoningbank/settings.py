@@ -52,6 +52,7 @@ class Settings:
         llm_url: Base URL instead of the provider's own, as of a local server.
         llm_key: Its key; never shown. Empty takes the provider's own variable.
         llm_daily_tokens: Tokens per UTC day that are never exceeded; 0 for no limit.
+        llm_output_tokens: Most tokens of one answer, thinking included.
         llm_timeout: Seconds one attempt may take.
         llm_votes: How many judgements of the model are put to the vote.
         profile: Which tools the MCP server offers: core, briefing, curation, learning or experience.
@@ -72,6 +73,7 @@ class Settings:
     llm_url: str = ""
     llm_key: str = ""
     llm_daily_tokens: int = 0
+    llm_output_tokens: int = 8_192
     llm_timeout: float = 60.0
     llm_votes: int = 1
     profile: str = "core"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.engine.analysis import query_terms
 from reasoningbank.engine.fusion import CALIBRATIONS, FLOOR, UNKNOWN, calibration_of, fuse
+from reasoningbank.engine.identifiers import identifier_places
 from reasoningbank.ports import LexicalMatches, LexicalTerm, Scored
 
 MINILM = "all-MiniLM-L6-v2-int8/384"
@@ -92,6 +94,51 @@ def test_words_decide_when_the_best_hit_covers_the_rare_ones_and_stands_out() ->
     flat = matches({f"m{place}": mass * 0.3 - place / 1_000 for place in range(20, 30)}, frequencies, memories)
     assert fuse(cosine, {}, telling, model_id=MINILM)[0].id == "m20"
     assert fuse(cosine, {}, flat, model_id=MINILM)[0].id == "m0"
+
+
+@pytest.mark.promise("fusion:neighbours")
+def test_the_best_speak_for_what_says_nearly_the_same() -> None:
+    """Of two memories equally near the query, the one that the best ones are like comes first; the far one stays."""
+    cosine = {"a": 0.80, "b": 0.79, "c": 0.60, "d": 0.60}
+    said, other = numpy.eye(3, dtype=numpy.float32)[0], numpy.eye(3, dtype=numpy.float32)[1]
+    vectors = {"a": said, "b": said, "c": other, "d": said}
+    assert [one.id for one in fuse(cosine, {}, NOTHING, model_id=MINILM)] == ["a", "b", "c", "d"]
+    assert [one.id for one in fuse(cosine, {}, NOTHING, model_id=MINILM, vectors=vectors)] == ["a", "b", "d", "c"]
+
+
+@pytest.mark.promise("fusion:neighbours")
+@given(cosines.filter(bool), lexical_answers(), st.sampled_from([MINILM, GRANITE, "other"]))
+def test_memories_unlike_each_other_keep_their_order(
+    content: dict[str, float], lexical: LexicalMatches, model: str
+) -> None:
+    """Each speaks for itself alone: what five speak for stays ahead, and no relevance leaves its bounds."""
+    rows = numpy.eye(len(content), dtype=numpy.float32)
+    vectors = dict(zip(content, rows, strict=True))
+    alone = fuse(content, {}, lexical, model_id=model, floor=0.0)
+    spoken = fuse(content, {}, lexical, model_id=model, floor=0.0, vectors=vectors)
+    if all(hit.id in content for hit in lexical.hits):
+        assert [one.id for one in alone] == [one.id for one in spoken]
+    assert {one.id for one in alone} == {one.id for one in spoken}
+
+
+@pytest.mark.promise("fusion:identifiers")
+@pytest.mark.parametrize(
+    ("terms", "named"),
+    [
+        (["pg", "dump", "pgdump"], {0, 1, 2}),
+        (["misc", "header", "mischead"], {0, 1, 2}),
+        (["ecd", "comment", "ecdcom"], {0, 1, 2}),
+        (["traceback", "withtraceback"], {0, 1}),
+        (["stack", "stackaft"], {0, 1}),
+        (["why", "pg", "dump", "pgdump", "fail"], {1, 2, 3}),
+        (["port", "portfolio"], set()),
+        (["test", "contest"], set()),
+        (["restart", "server", "start"], set()),
+        ([], set()),
+    ],
+)
+def test_identifiers_are_told_from_their_stemmed_parts(terms: list[str], named: set[int]) -> None:
+    assert identifier_places(terms) == named
 
 
 @pytest.mark.promise("fusion:query-dependent")

@@ -344,6 +344,7 @@ FRAGMENTS = st.one_of(
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(FRAGMENTS, max_size=14).map("".join))
 @example("password=[REDACTED:password]hunter22 [REDACTED:x")
+@example("\x1b[REDACTED:password]")
 def test_redacting_again_changes_nothing_and_keeps_placeholders(text: str) -> None:
     redacted = redact(text)
     assert redact(redacted.text) == Redacted(redacted.text, ())

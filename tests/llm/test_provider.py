@@ -91,6 +91,18 @@ def test_an_answer_comes_with_its_cost_and_the_request_says_what_is_wanted() -> 
     assert "session" in messages[1]["content"]
 
 
+@pytest.mark.promise("llm:provider")
+def test_how_long_an_answer_may_be_can_be_set(tmp_path: Path) -> None:
+    with ReplayServer([completion(ANSWER)]) as server:
+        model = open_model("openai:small", url=server.url, output_tokens=900, home=tmp_path)
+        assert model is not None
+        model.complete(PROMPT, SCHEMA)
+        (request,) = server.requests
+    assert request.body["max_tokens"] == 900
+    with pytest.raises(ConfigurationError):
+        open_model("openai:small", output_tokens=0, home=tmp_path)
+
+
 @pytest.mark.promise("llm:provider-errors")
 @pytest.mark.parametrize(
     ("replies", "requests", "told", "hint"),

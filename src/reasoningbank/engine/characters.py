@@ -52,7 +52,7 @@ _TABLE: dict[int, str | None] = {
 }
 _REMOVED_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _REMOVED_RANGES)
 _UNWANTED = re.compile(f"[{_REMOVED_CLASS}{''.join(map(chr, _LINE_ENDS))}\u200c\u200d\ufe0e\ufe0f\ud800-\udfff]")
-_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[(?!REDACTED:)[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _CONDITIONAL = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 _LONG_NON_ASCII = re.compile(rf"[^\x00-\x7f]{{{MAX_COMBINING_MARKS + 1},}}")
 _JOINING_SCRIPTS = ((0x0600, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x18AF))

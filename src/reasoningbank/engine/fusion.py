@@ -17,6 +17,10 @@ the lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the 
 when the query names things: ``i`` is the share of its rare-term mass in identifiers. What a bank has
 learned that words are worth in it (``engine/weighing.py``) multiplies the weight.
 
+**Neighbours.** The five best then speak for what says nearly the same as they do: a memory gains a tenth of the mean of
+``max(0, x' - 0.7) / 0.3`` over them, ``x'`` being their dense evidence for each other. Where lessons are unlike each
+other nothing changes; where many say one thing in other words, they come together.
+
 **Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories, at
 least 3: the more memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that
 one of few memories that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its
@@ -34,7 +38,8 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
-from reasoningbank.ports import LexicalMatches
+from reasoningbank.engine.identifiers import identifier_places
+from reasoningbank.ports import LexicalMatches, Vector
 
 _Numbers = NDArray[numpy.float64]
 
@@ -46,6 +51,7 @@ _TENTH, _BACKGROUND = 10, 50
 _COSINE, _TERMS, _MEMORIES, _INTERCEPT = 19.0, 5.7, -0.87, -4.25
 _EXACT, _EXACT_SLOPE, _EXACT_TIE = 0.6, 20.0, 0.1
 _FEW, _FEW_SHARE = 5, 0.02
+_SPEAKERS, _SAME, _VOICE = 5, 0.7, 0.1
 _PRIOR_MEMORIES = 20
 _LEAST_MEMORIES = 3
 _LEAST_IDF = 1e-6
@@ -113,6 +119,7 @@ def fuse(
     model_id: str,
     floor: float = FLOOR,
     words_worth: float = 1.0,
+    vectors: Mapping[str, Vector] | None = None,
 ) -> tuple[Fused, ...]:
     """The candidates above the relevance floor, best first; of equals the smaller id comes first.
 
@@ -123,6 +130,8 @@ def fuse(
         model_id: The vector space of the cosines.
         floor: The least relevance; 0 keeps every candidate.
         words_worth: What the weight of words is multiplied by in this bank (``engine/weighing.py``).
+        vectors: The unit vectors of the candidates in the leg of title and content; without them no memory speaks for
+            another.
     """
     background = calibration_of(model_id).background
     words = _words(lexical)
@@ -136,6 +145,8 @@ def fuse(
     span = max(words.at(1) - base, 0.05 * words.at(1), _LEAST_IDF)
     prominence = numpy.maximum(0.0, (evidence - base) / span) ** _SHARPNESS
     scores = nearness + words_worth * _weight(words, nearness) * prominence
+    if vectors:
+        scores += _VOICE * _voices(ids, scores, vectors, background)
     order = numpy.lexsort((numpy.arange(len(ids)), -scores))
     relevance = _relevance(nearness, coverage, words)[order]
     kept = relevance >= floor
@@ -177,25 +188,20 @@ def _words(lexical: LexicalMatches) -> _Words:
     evidence = {hit.id: hit.score * smoothed / known for hit in lexical.hits}
     everything = sum(mass)
     coverage = {one: min(value, smoothed) / everything for one, value in evidence.items()}
-    named = sum(mass[place] for place in _identifiers([term.text for term in lexical.terms])) / everything
+    named = sum(mass[place] for place in identifier_places([term.text for term in lexical.terms])) / everything
     ordered = sorted(evidence.values(), reverse=True)
     covered = sorted(coverage.values())
     return _Words(evidence, coverage, ordered, covered, len(lexical.terms), lexical.documents, named)
 
 
-def _identifiers(terms: Sequence[str]) -> set[int]:
-    """Places of the terms that analysis made of identifiers: a whole, and the parts of it right before.
-
-    Stemming changes ends of words, so a part counts as contained without its last letter.
-    """
-    places: set[int] = set()
-    for place, whole in enumerate(terms):
-        parts = place
-        while parts > 0 and terms[parts - 1][: max(1, len(terms[parts - 1]) - 1)] in whole:
-            parts -= 1
-        if place - parts >= 2 and len(whole) >= len(terms[place - 1]) + len(terms[place - 2]) - 2:
-            places.update(range(parts, place + 1))
-    return places
+def _voices(ids: Sequence[str], scores: _Numbers, vectors: Mapping[str, Vector], background: float) -> _Numbers:
+    """How much the best candidates speak for each candidate, from 0 to 1."""
+    nothing = numpy.zeros_like(next(iter(vectors.values())))
+    rows = numpy.array([vectors.get(one, nothing) for one in ids])
+    best = numpy.lexsort((numpy.arange(len(ids)), -scores))[:_SPEAKERS]
+    alike = (rows @ rows[best].T - background) / (1.0 - background)
+    voices: _Numbers = numpy.maximum(0.0, (alike - _SAME) / (1.0 - _SAME)).mean(axis=1, dtype=numpy.float64)
+    return voices
 
 
 def _idf(documents: int, memories: int) -> float:

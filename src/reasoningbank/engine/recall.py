@@ -113,7 +113,15 @@ def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_wort
     content, description = candidates.dense[CONTENT_LEG], candidates.dense[DESCRIPTION_LEG]
     if not content:
         return ()
-    return fuse(content, description, candidates.lexical, model_id=model_id, floor=floor, words_worth=words_worth)
+    return fuse(
+        content,
+        description,
+        candidates.lexical,
+        model_id=model_id,
+        floor=floor,
+        words_worth=words_worth,
+        vectors=candidates.vectors,
+    )
 
 
 def _revealed(hit: Hit) -> Hit:

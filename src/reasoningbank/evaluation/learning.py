@@ -95,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         key=settings.llm_key,
         timeout=settings.llm_timeout,
         daily_tokens=settings.llm_daily_tokens,
+        output_tokens=settings.llm_output_tokens,
         paid_calls=settings.paid_calls,
     )
     say: Callable[[str], None] = _note if options.json else _print

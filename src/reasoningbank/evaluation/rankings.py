@@ -56,6 +56,7 @@ def search(store: Store, text: str, vector: Vector, itself: str = "") -> Found:
                 for leg, scores in candidates.dense.items()
             },
             lexical=replace(candidates.lexical, hits=tuple(hit for hit in candidates.lexical.hits if hit.id != itself)),
+            vectors=candidates.vectors,
         )
     )
 

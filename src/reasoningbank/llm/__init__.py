@@ -30,6 +30,7 @@ def open_model(
     key: str = "",
     timeout: float = 60.0,
     daily_tokens: int = 0,
+    output_tokens: int = 8_192,
     paid_calls: bool = True,
 ) -> LanguageModel | None:
     """The language model of this name; None for the empty name. Nothing is imported, sent or written yet.
@@ -42,6 +43,7 @@ def open_model(
             sends none to an OpenAI-compatible URL.
         timeout: Seconds that one attempt may take as a whole.
         daily_tokens: Input and output tokens per UTC day that are never exceeded; 0 for no limit.
+        output_tokens: Most tokens of one answer, thinking included.
         paid_calls: Whether a URL that is not on this machine may be called.
 
     Raises:
@@ -59,6 +61,8 @@ def open_model(
         raise ConfigurationError(f"A timeout of {timeout} seconds is not usable.", hint="Use a positive number.")
     if daily_tokens < 0:
         raise ConfigurationError(f"A budget of {daily_tokens} tokens is not usable.", hint="Use 0 for no limit.")
+    if output_tokens < 1:
+        raise ConfigurationError(f"Answers of {output_tokens} tokens are not usable.", hint="Use at least 1,500.")
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError("The key of the language model has characters that no header can carry.")
     from reasoningbank.llm.address import checked
@@ -74,4 +78,5 @@ def open_model(
         timeout=timeout,
         budget=budget,
         paid_calls=paid_calls,
+        max_output_tokens=output_tokens,
     )

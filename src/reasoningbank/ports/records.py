@@ -102,10 +102,12 @@ class Candidates:
     Attributes:
         dense: Per dense leg the inner products of all candidates that have a vector in it, whichever leg brought them.
         lexical: What the lexical leg brought.
+        vectors: The vectors in the content leg of all candidates that have one there.
     """
 
     dense: Mapping[str, Mapping[str, float]]
     lexical: LexicalMatches
+    vectors: Mapping[str, Vector] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -266,6 +266,7 @@ def _candidates(store: MemoryStore, vector: Vector, text: str, pool: Pool) -> Ca
     return Candidates(
         dense={leg: store.similarities(leg, vector, sorted(found)) for leg in DENSE_LEGS},
         lexical=lexical,
+        vectors=store.vectors(CONTENT_LEG, sorted(found)),
     )
 
 

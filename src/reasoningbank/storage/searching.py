@@ -11,7 +11,7 @@ from typing import cast
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.domain.recall import DENSE_LEGS
+from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS
 from reasoningbank.errors import InvalidInput
 from reasoningbank.ports import Candidates, LexicalMatches, Pool, Scored, Vector
 from reasoningbank.storage.connection import ConnectionSource
@@ -71,12 +71,7 @@ class Search:
 
     def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
         """Copies of the vectors of those of these memories that have one in the leg."""
-        held = self._view.legs.get(leg)
-        if held is None:
-            return {}
-        places = self._view.places(self._keys(memory_ids))
-        places = places[held.rows[places] >= 0]
-        return dict(zip(self._names(places), held.taken(held.rows[places]), strict=True))
+        return self._taken(leg, self._view.places(self._keys(memory_ids)))
 
     def matching(self, text: str, limit: int) -> LexicalMatches:
         """The best of the lexical leg that meet the condition."""
@@ -99,7 +94,11 @@ class Search:
         ]
         self._look_up(found)
         return [
-            Candidates(dense=self._completed(places, scans), lexical=self._matches(ranking, hits))
+            Candidates(
+                dense=self._completed(places, scans),
+                lexical=self._matches(ranking, hits),
+                vectors=self._taken(CONTENT_LEG, places),
+            )
             for places, hits in zip(found, best, strict=True)
         ]
 
@@ -126,6 +125,14 @@ class Search:
             scores = scan.scores[rows[held]].tolist()
             dense[leg] = {names[number]: score for number, score in zip(held.tolist(), scores, strict=True)}
         return dense
+
+    def _taken(self, leg: str, places: NDArray[numpy.int64]) -> Mapping[str, Vector]:
+        """Copies of the vectors of those of these memories that have one in the leg."""
+        held = self._view.legs.get(leg)
+        if held is None:
+            return {}
+        places = places[held.rows[places] >= 0]
+        return dict(zip(self._names(places), held.taken(held.rows[places]), strict=True))
 
     def _ranking(self, text: str) -> Ranking:
         view = self._view

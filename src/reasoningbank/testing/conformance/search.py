@@ -133,7 +133,12 @@ class SearchConformance(Conformance):
             ]
             for vector_of, text in ((rows[1], "kiwi zebra"), (rows[2], "absent"), (rows[3], ""), (rows[4], "lamp")):
                 expected = [composed(store, vector_of, text, pool) for pool in pools]
-                assert list(store.candidates(vector_of, text, pools)) == expected
+                found = list(store.candidates(vector_of, text, pools))
+                assert found == expected
+                for each in found:
+                    assert set(each.vectors) == set(each.dense[CONTENT_LEG])
+                    known = store.vectors(CONTENT_LEG, list(each.vectors))
+                    assert all(numpy.array_equal(row, known[name]) for name, row in each.vectors.items())
             assert any(len(each.dense[CONTENT_LEG]) > 10 for each in expected)
             assert list(store.candidates(rows[0], "kiwi", [])) == []
 
