@@ -11,7 +11,7 @@ LLM_URL ?=
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval eval-learning guarantees lock clean
+.PHONY: help demo test check bench torture eval-retrieval eval-learning eval-attack eval-consolidation eval-loop guarantees lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -42,6 +42,15 @@ eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, wit
 eval-learning: $(DEV_READY) ## how well sessions become lessons, with intervals; LLM_URL=... LLM=... adds a language model
 	OMP_NUM_THREADS=1 $(if $(LLM),REASONINGBANK_LLM='$(LLM)') $(if $(LLM_URL),REASONINGBANK_LLM_URL='$(LLM_URL)') \
 		$(BIN)/python -m reasoningbank.evaluation.learning
+
+eval-loop: $(DEV_READY) ## an agent that learns over MCP on banking77: its curve, and a picture in build/eval-loop.svg
+	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.loop --picture build/eval-loop.svg
+
+eval-attack: $(RUN_READY) ## the poisoning suite: what reaches an agent with the defences off and on, with intervals
+	OMP_NUM_THREADS=1 $(BIN)/rbank eval attack
+
+eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read by hand, with intervals
+	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.consolidation
 
 guarantees: $(DEV_READY) ## write the guarantee table of the README from tests/promises.py
 	$(BIN)/python tools/write_guarantees.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Resolves the dependencies into requirements/lock.txt (to run), requirements/dev.txt (to develop as well) and
-# requirements/agents.txt (agents that are installed without what they require). None names an index address; all hold
+# requirements/agents.txt (what is installed without all that it requires). None names an index address; all hold
 # the hashes of every file of every pinned version. Needs uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -11,21 +11,47 @@ from types import TracebackType
 from typing import Self
 
 from reasoningbank.async_briefing import AsyncBriefing
+from reasoningbank.async_citing import AsyncCiting
+from reasoningbank.async_conversing import AsyncConversing
 from reasoningbank.async_curating import AsyncCurating
+from reasoningbank.async_filing import AsyncFiling
+from reasoningbank.async_graphing import AsyncGraphing
+from reasoningbank.async_guarding import AsyncGuarding
 from reasoningbank.async_learning import AsyncLearning
+from reasoningbank.async_proving import AsyncProving
+from reasoningbank.async_questioning import AsyncQuestioning
+from reasoningbank.async_reminding import AsyncReminding
+from reasoningbank.async_sharing import AsyncSharing
+from reasoningbank.async_tending import AsyncTending
+from reasoningbank.async_workflowing import AsyncWorkflowing
 from reasoningbank.bank import DEFAULT_SEARCH_LIMIT, Bank
 from reasoningbank.domain.answers import Event, Health, ImportReport, OutcomeReport, Rating, Stats
 from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE
 from reasoningbank.domain.memory import STATES, Memory, State
 from reasoningbank.domain.recall import Recall
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import Membership, Scope
 from reasoningbank.domain.signal import Rater
 from reasoningbank.ports import Clock, Embedder, LanguageModel, Vector
 from reasoningbank.searching import By
 from reasoningbank.settings import Settings
 
 
-class AsyncBank(AsyncBriefing, AsyncCurating, AsyncLearning):
+class AsyncBank(
+    AsyncBriefing,
+    AsyncCiting,
+    AsyncConversing,
+    AsyncCurating,
+    AsyncFiling,
+    AsyncGraphing,
+    AsyncLearning,
+    AsyncProving,
+    AsyncQuestioning,
+    AsyncReminding,
+    AsyncTending,
+    AsyncGuarding,
+    AsyncSharing,
+    AsyncWorkflowing,
+):
     """Bank with awaitable methods; arguments, answers and errors are those of Bank."""
 
     def __init__(self, bank: Bank) -> None:
@@ -38,6 +64,8 @@ class AsyncBank(AsyncBriefing, AsyncCurating, AsyncLearning):
         *,
         tenant: str | None = None,
         project: str | None = None,
+        team: str | None = None,
+        org: str | None = None,
         embedder: str | Embedder | None = None,
         model: str | LanguageModel | None = None,
         settings: Settings | None = None,
@@ -52,6 +80,8 @@ class AsyncBank(AsyncBriefing, AsyncCurating, AsyncLearning):
                 url,
                 tenant=tenant,
                 project=project,
+                team=team,
+                org=org,
                 embedder=embedder,
                 model=model,
                 settings=settings,
@@ -65,6 +95,11 @@ class AsyncBank(AsyncBriefing, AsyncCurating, AsyncLearning):
     def scope(self) -> Scope:
         """See Bank.scope."""
         return self._bank.scope
+
+    @property
+    def membership(self) -> Membership:
+        """See Bank.membership."""
+        return self._bank.membership
 
     @property
     def session(self) -> str:
@@ -88,6 +123,7 @@ class AsyncBank(AsyncBriefing, AsyncCurating, AsyncLearning):
         confidence: float = EXPLICIT_RECORD_CONFIDENCE,
         session: str | None = None,
         source: str = "api",
+        vouched: bool = False,
     ) -> Memory:
         """See Bank.record."""
         return await asyncio.to_thread(
@@ -101,6 +137,7 @@ class AsyncBank(AsyncBriefing, AsyncCurating, AsyncLearning):
             confidence=confidence,
             session=session,
             source=source,
+            vouched=vouched,
         )
 
     async def search(

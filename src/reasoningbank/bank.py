@@ -9,23 +9,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from reasoningbank.briefing import Briefing
+from reasoningbank.citing import Citing
 from reasoningbank.curating import Curating
 from reasoningbank.domain.answers import Event, OutcomeReport, Rating, Stats
 from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
+from reasoningbank.domain.changes import EDITED, Cause
 from reasoningbank.domain.memory import OUTCOMES, STATES, Memory, State, check_outcome
 from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import Membership, Scope
 from reasoningbank.domain.signal import SIGNAL_TYPES, Rater
 from reasoningbank.errors import (
     InvalidInput,
     InvalidMemory,
     MissingTenantError,
 )
+from reasoningbank.exploring import Exploring
+from reasoningbank.filing import Filing
+from reasoningbank.graphing import Graphing
+from reasoningbank.guarding import Guarding
+from reasoningbank.lessoning import Lessoning
 from reasoningbank.ports import Clock, Embedder, LanguageModel, Link, Transaction
+from reasoningbank.proving import Proving
+from reasoningbank.reminding import Reminding
 from reasoningbank.searching import DEFAULT_SEARCH_LIMIT as DEFAULT_SEARCH_LIMIT
 from reasoningbank.settings import Settings, load_settings, project_of
+from reasoningbank.sharing import Sharing
 from reasoningbank.telemetry import observed
+from reasoningbank.tending import Tending
 from reasoningbank.upkeep import checked_limit, checked_offset, clean_tags, session_name
+from reasoningbank.workflowing import Workflowing
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Vector
@@ -33,7 +45,21 @@ if TYPE_CHECKING:
 _UPDATE_ATTEMPTS = 5
 
 
-class Bank(Curating, Briefing):
+class Bank(
+    Curating,
+    Workflowing,
+    Briefing,
+    Proving,
+    Filing,
+    Tending,
+    Guarding,
+    Sharing,
+    Reminding,
+    Citing,
+    Graphing,
+    Exploring,
+    Lessoning,
+):
     """The memory of one tenant's project. Thread-safe; use it as a context manager or close it.
 
     Example:
@@ -50,6 +76,8 @@ class Bank(Curating, Briefing):
         *,
         tenant: str | None = None,
         project: str | None = None,
+        team: str | None = None,
+        org: str | None = None,
         embedder: str | Embedder | None = None,
         model: str | LanguageModel | None = None,
         settings: Settings | None = None,
@@ -63,6 +91,8 @@ class Bank(Curating, Briefing):
             url: Where banks live; None for one file per project below the data directory.
             tenant: The owner; None takes REASONINGBANK_TENANT.
             project: The project; None derives it from the working directory.
+            team: The team it belongs to, whose memories searches find too; None takes the configured one, empty none.
+            org: The org it belongs to, likewise.
             embedder: An embedder or the name of one; None takes the configured one.
             model: A language model or the name of one, to judge and distill; None takes the configured one, if any.
             settings: Instead of the environment and the settings file.
@@ -114,6 +144,9 @@ class Bank(Curating, Briefing):
             chance=chance,
             session=session,
             model=model,
+            membership=Membership(
+                team=settings.team if team is None else team, org=settings.org if org is None else org
+            ),
         )
 
     def record(
@@ -128,18 +161,21 @@ class Bank(Curating, Briefing):
         confidence: float = EXPLICIT_RECORD_CONFIDENCE,
         session: str | None = None,
         source: str = "api",
+        vouched: bool = False,
     ) -> Memory:
         """Stores a strategy (outcome success) or an anti-pattern (failure); it can be found at once.
 
-        Secrets are replaced and invisible characters removed before anything is stored.
+        Secrets are replaced and invisible characters removed before anything is stored. A text that orders its reader
+        about is kept aside in quarantine with the reason in its provenance, unless a person vouches for it.
 
         Returns:
-            The memory as it was stored, at exactly the given confidence.
+            The memory as it was stored, at exactly the given confidence; one that was kept aside at most at 0.6.
 
         Raises:
             InvalidMemory: When a rule of the memory is broken; the subclass names it.
             StoreFull: When there is no space; nothing was stored.
         """
+        from reasoningbank.engine.gate import held, set_held
         from reasoningbank.engine.index import index
 
         with observed("create_memory", store=self._place()):
@@ -153,11 +189,13 @@ class Bank(Curating, Briefing):
                 confidence=check_confidence(confidence),
                 provenance={"source": source, "session": session_name(session) or self._session},
             )
+            memory = memory if vouched else held(memory)
             indexed = index([memory], self._embedder)[0]
             with self._open_store().transaction() as transaction:
                 for twin in transaction.same_text(memory.fingerprint):
                     transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
                 transaction.insert(memory, indexed)
+                memory = memory if vouched else set_held(transaction, memory, at=memory.created_at)
             self._keep_up()
             return memory
 
@@ -207,10 +245,14 @@ class Bank(Curating, Briefing):
     ) -> Memory:
         """Changes a memory; what is None stays. The earlier version is kept, its evidence stays with it.
 
+        Out of quarantine leads only ``release``.
+
         Raises:
             MemoryNotFound: When this tenant has no such memory.
-            InvalidMemory: When the changed memory breaks a rule; nothing was changed.
+            InvalidMemory: When the changed memory breaks a rule, or is in quarantine and would leave it; nothing was
+                changed.
         """
+        from reasoningbank.engine.gate import held, set_held
         from reasoningbank.engine.index import index
 
         with observed("update_memory", store=self._place()):
@@ -231,6 +273,8 @@ class Bank(Curating, Briefing):
                 )
                 if new == old:
                     return old
+                if new.fingerprint != old.fingerprint:
+                    new = replace(held(new), belief=old.belief)
                 new = replace(new, version=old.version + 1, updated_at=self._clock.now())
                 indexed = index([new], self._embedder)[0]
                 with store.transaction() as transaction:
@@ -241,8 +285,18 @@ class Bank(Curating, Briefing):
                             belief=current.belief,
                             usage_count=current.usage_count,
                             last_used=current.last_used,
+                            state=current.state if state is None else state,
+                            consolidation_id=current.consolidation_id,
                         )
-                        transaction.update(new, indexed, revision=True)
+                        if current.state == "quarantined" != new.state:
+                            raise InvalidMemory(
+                                f"memory {memory_id[:80]!r} is in quarantine",
+                                hint="Let it go with release, or `rbank release`, first.",
+                            )
+                        cause = Cause(at=new.updated_at, kind=EDITED, by=self._session)
+                        transaction.update(new, indexed, revision=True, cause=cause)
+                        if new.fingerprint != old.fingerprint:
+                            new = set_held(transaction, new, at=new.updated_at)
                         return new
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
@@ -257,7 +311,7 @@ class Bank(Curating, Briefing):
         with observed("delete_memory", store=self._place()):
             store = self._owner(memory_id)
             with store.transaction() as transaction:
-                transaction.delete(memory_id)
+                transaction.delete(memory_id, at=self._clock.now())
 
     def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
         """Rates a memory; helpful never lowers its confidence and unhelpful never raises it.
@@ -269,13 +323,13 @@ class Bank(Curating, Briefing):
         """
         from reasoningbank.engine.evidence import rate
 
-        at, place = self._clock.now(), session_name(session) or self._session
+        at = self._clock.now()
 
-        def write(transaction: Transaction) -> Rating:
+        def write(transaction: Transaction, place: str) -> Rating:
             return rate(transaction, memory_id, helpful=helpful, session=place, rater=rater, at=at)
 
         with observed("feedback_memory", store=self._place()):
-            return self._written(memory_id, write)
+            return self._written(memory_id, session_name(session) or self._session, write)
 
     def outcome(
         self, memory_id: str, *, succeeded: bool, session: str | None = None, rater: Rater = "human"
@@ -287,16 +341,19 @@ class Bank(Curating, Briefing):
         """
         from reasoningbank.engine.evidence import report_outcome
         from reasoningbank.engine.experience.outcomes import decide_served
+        from reasoningbank.engine.uplift.holding import note_memories
 
-        at, place = self._clock.now(), session_name(session)
+        at = self._clock.now()
 
-        def write(transaction: Transaction) -> OutcomeReport:
-            report = report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+        def write(transaction: Transaction, place: str) -> OutcomeReport:
+            return report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+
+        def note(transaction: Transaction, place: str) -> None:
             decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
-            return report
+            note_memories(transaction, place, {memory_id: succeeded})
 
         with observed("outcome_memory", store=self._place()):
-            return self._written(memory_id, write)
+            return self._written(memory_id, session_name(session), write, note)
 
     def count(
         self,

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
 
 from reasoningbank.domain.belief import MIN_CONFIDENCE
-from reasoningbank.domain.briefing import Brief, BriefItem, SessionOutcome
+from reasoningbank.domain.briefing import HELD_OUT, Brief, BriefItem, LeftOut, SessionOutcome
 from reasoningbank.domain.identity import new_session
 from reasoningbank.domain.learning import SessionSummary
 from reasoningbank.domain.memory import check_outcome
 from reasoningbank.domain.recall import Filter, Recall
 from reasoningbank.domain.signal import Rater
-from reasoningbank.errors import InvalidInput, MemoryNotFound
-from reasoningbank.ports import Store
+from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreBusy, StoreFull, StoreUnavailable
+from reasoningbank.ports import Store, Transaction
 from reasoningbank.scaling import Scaling
 from reasoningbank.searching import checked_question
 from reasoningbank.telemetry import observed
 from reasoningbank.upkeep import checked_limit, session_name
+
+if TYPE_CHECKING:
+    from reasoningbank.engine.sharing.cascade import Found
 
 DEFAULT_BUDGET = 500
 """Tokens of a briefing that names no budget."""
@@ -25,6 +30,7 @@ DEFAULT_ITEMS = 10
 """Most memories of a briefing."""
 BRANCH_SHARE = 0.2
 """Which part of a context's budget a branch of it may spend on memories."""
+_NOTHING_HERE = "Nothing is shown in this session."
 
 
 class Briefing(Scaling):
@@ -45,7 +51,9 @@ class Briefing(Scaling):
         With a task: what a search finds above the relevance floor, proven first, and at most one unproven memory to be
         tested. Without a task: proven memories alone, by the lower end of their interval and then by when they were
         last used. Near-duplicates are shown once. What is shown is logged for the session; it counts as used only with
-        a task, because what nobody has searched for has proved nothing.
+        a task, because what nobody has searched for has proved nothing. In a session that is held out (setting
+        ``holdout``) nothing is shown, and nothing counts as used; what would have been shown is left out with the
+        reason ``held out``.
 
         Args:
             task: The task in words; None when it is not known yet.
@@ -67,31 +75,33 @@ class Briefing(Scaling):
         place = session_name(session) or self._session
         with observed("search_memory", store=self._place()) as observation:
             store = self._open_store()
-            query, items = self._considered(store, task, outcome)
+            query, (proven, drawn, warnings) = self._considered(store, task, outcome)
             brief = choose(
-                store,
-                items,
+                self._vector_of,
+                [BriefItem(hit=hit, scope=hit.scope) for hit in (*proven, *drawn)],
                 model_id=self._embedder.model_id,
                 budget=budget,
                 limit=most,
                 moment=self._clock.now(),
-                shown_before=() if repeat else self._shown(store, place),
+                shown_before=() if repeat else [*self._shown(store, place), *self._shown_wider(place)],
             )
             observation.delivered(len(brief.items))
-            return self._kept_brief(store, replace(brief, session=place), query)
+            return self._kept_brief(store, replace(brief, session=place, warnings=warnings), query)
 
     def session_outcome(self, session: str, succeeded: bool, *, rater: Rater = "human") -> SessionOutcome:
         """Reports how a session ended for everything that was shown in it, by briefings and searches, and nothing else.
 
         The weight of one outcome is shared in equal parts: of n memories shown each gets the n-th part, so that a
         session that shows much counts no more than one that shows little. A memory whose outcome this session has
-        reported before keeps what it has (DESIGN D5).
+        reported before keeps what it has (DESIGN D5). How the session ended is kept for ``report``, also of a session
+        that was held out: that one credits only what it has found by searching.
 
         Raises:
             InvalidInput: When no session is named.
         """
         from reasoningbank.engine.evidence import report_outcome
         from reasoningbank.engine.experience.outcomes import decide_served
+        from reasoningbank.engine.uplift.holding import note_session
 
         place = session_name(session)
         if not place:
@@ -99,7 +109,9 @@ class Briefing(Scaling):
         at = self._clock.now()
         with observed("outcome_memory", store=self._place()):
             store = self._open_store()
+            wider = self._shown_wider(place)
             shown = [*store.many(self._shown(store, place))]
+            sharers = len(shown) + len(wider)
             reports = []
             with store.transaction() as transaction:
                 for memory_id in shown:
@@ -111,12 +123,17 @@ class Briefing(Scaling):
                             session=place,
                             rater=rater,
                             at=at,
-                            shared_by=len(shown),
+                            shared_by=sharers,
                         )
                     except MemoryNotFound:
                         continue
                     reports.append(report)
                     decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
+                for memory_id in wider:
+                    decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
+                note_session(transaction, place, succeeded=succeeded, rater=rater)
+            if wider:
+                reports += self._credit_wider(place, succeeded=succeeded, rater=rater, at=at, shared_by=sharers)
             self._keep_up()
         return SessionOutcome(
             session=place,
@@ -184,17 +201,15 @@ class Briefing(Scaling):
         )
         return replace(report, learned=self.distill_session(summary))
 
-    def _considered(self, store: Store, task: str | None, outcome: str | None) -> tuple[str, Sequence[BriefItem]]:
+    def _considered(self, store: Store, task: str | None, outcome: str | None) -> tuple[str, Found]:
         """The query as it is logged, and what may be shown, best first."""
-        from reasoningbank.engine.briefing import POOL, proven
+        from reasoningbank.engine.briefing import POOL
 
         if task is None:
             kind = None if outcome is None else check_outcome(outcome)
-            hits = proven(store, Filter(outcome=kind, min_confidence=MIN_CONFIDENCE))
-            return "", [BriefItem(hit=hit) for hit in hits]
+            return "", self._best_known(store, Filter(outcome=kind, min_confidence=MIN_CONFIDENCE), POOL)
         question = checked_question(task, limit=POOL, outcome=outcome, unproven=1)
-        found, drawn = self._near(store, question)
-        return question.text, [BriefItem(hit=hit) for hit in (*found, *drawn)]
+        return question.text, self._near(store, question)
 
     @staticmethod
     def _shown(store: Store, session: str) -> list[str]:
@@ -204,9 +219,14 @@ class Briefing(Scaling):
         return [*dict.fromkeys([*logged, *strategies])]
 
     def _kept_brief(self, store: Store, brief: Brief, query: str) -> Brief:
-        """The brief, logged as a delivery when it shows anything."""
+        """The brief, logged as a delivery when it shows anything; empty when the session is held out."""
+        from reasoningbank.engine.uplift.holding import drawn
+
         if not brief.items:
             return brief
+        at = self._clock.now()
+        if drawn(store, self._scope, brief.session, share=self._settings.holdout, at=at).held_out:
+            return self._withheld(store, brief, at)
         hits = [item.hit for item in brief.items]
         logged = self._logged(
             store,
@@ -218,8 +238,34 @@ class Briefing(Scaling):
                 embedder=self._embedder.name,
                 tokens=brief.tokens,
                 message=brief.message,
-                at=self._clock.now(),
+                warnings=brief.warnings,
+                at=at,
             ),
             usage=bool(query),
+            note=partial(self._note_injection, brief=brief, at=at),
         )
         return replace(brief, warnings=logged.warnings)
+
+    def _withheld(self, store: Store, brief: Brief, at: datetime) -> Brief:
+        """Nothing, with what would have been shown as left out; a full disk does not make it something."""
+        left_out = [LeftOut(id=item.hit.id, reason=HELD_OUT) for item in brief.items]
+        empty = Brief(session=brief.session, left_out=(*left_out, *brief.left_out), message=_NOTHING_HERE)
+        try:
+            with store.transaction() as transaction:
+                self._note_injection(transaction, brief=brief, at=at)
+        except (StoreFull, StoreUnavailable, StoreBusy) as error:
+            return replace(empty, warnings=(f"What was withheld was not noted: {error}. {error.hint}",))
+        return empty
+
+    def _note_injection(self, transaction: Transaction, *, brief: Brief, at: datetime) -> None:
+        from reasoningbank.engine.uplift.holding import note_injection
+
+        note_injection(
+            transaction,
+            self._scope,
+            brief.session,
+            [item.hit.id for item in brief.items],
+            share=self._settings.holdout,
+            tokens=brief.tokens,
+            at=at,
+        )

@@ -125,7 +125,7 @@ class Curating(Scaling):
         Raises:
             BankError: The last error, when every project failed.
         """
-        known = {scope.project: scope for scope in self._storage.scopes(self._scope.tenant)}
+        known = {scope.project: scope for scope in self._storage.scopes(self._scope.tenant) if scope.level == "project"}
         named = sorted(known) if projects is None else list(dict.fromkeys(projects))
         result, failed, last = ConsolidationResult(), 0, None
         for name in named:
@@ -147,14 +147,14 @@ class Curating(Scaling):
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
-            InvalidInput: When it is no consolidation, was undone before, or went into a further one.
+            InvalidInput: When it is no consolidation, was undone before, went into a further one, or is in quarantine.
         """
         from reasoningbank.engine.consolidating.undoing import take_apart
 
         store = self._owner(check_memory_id(consolidation_id))
         now = self._clock.now()
         with observed("undo_consolidation", store=self._place()), store.transaction() as transaction:
-            report = take_apart(transaction, consolidation_id)
+            report = take_apart(transaction, consolidation_id, at=now)
             note = Job(
                 kind=UNDONE,
                 key=consolidation_id,
@@ -243,7 +243,7 @@ class Curating(Scaling):
     def _in_project(
         self, known: dict[str, Scope], name: str, options: ConsolidationOptions | None
     ) -> ConsolidationResult:
-        if name == self._scope.project:
+        if name == self._scope.project and self._scope.level == "project":
             return self.consolidate(options)
         if name not in known:
             raise InvalidInput(f"there is no project {name[:80]!r}", hint="Name a project that has memories.")

@@ -7,6 +7,8 @@
       . EmptyContent
       . InvalidOutcome
       . InvalidConfidence
+    - InvalidNode
+    - InvalidEdge
     - EmptyProjectId
     - EmptyMemoryId
     - EmptyQuery
@@ -14,15 +16,20 @@
     - NegativeOffset
     - TextTooLong
     - UnreadableTranscript
+    - ReadOnlyBank (AttributeError)
   + NotFound (LookupError)
     - MemoryNotFound
     - TrajectoryNotFound
+    - NodeNotFound
+    - EdgeNotFound
+    - WorkflowNotFound
   + PolicyError
     - MissingTenantError
     - ScopeViolation
     - BudgetExhausted
     - PaidCallRefused
     - Undecided
+    - WorkflowBusy
   + StoreError
     - StoreBusy
     - StoreFull
@@ -116,6 +123,20 @@ class InvalidConfidence(InvalidMemory):
     code = "invalid_confidence"
 
 
+class InvalidNode(InvalidInput):
+    """A node of the graph breaks a rule; the message begins with the name of the field (seed 003)."""
+
+    default_hint = "Correct the field that the message names; docs/explanation/graph.md lists the fields of each label."
+    code = "invalid_node"
+
+
+class InvalidEdge(InvalidInput):
+    """An edge of the graph breaks a rule; the message begins with the name of the field (seed 003)."""
+
+    default_hint = "Correct the field that the message names: an edge is a sentence with a weight from 0 to 1."
+    code = "invalid_edge"
+
+
 class EmptyProjectId(InvalidInput):
     """No project was named and none could be derived (seed 004 ``ErrEmptyProjectID``)."""
 
@@ -165,6 +186,13 @@ class UnreadableTranscript(InvalidInput):
     code = "unreadable_transcript"
 
 
+class ReadOnlyBank(InvalidInput, AttributeError):
+    """A view of the bank as it was can only be read; nothing was changed."""
+
+    default_hint = "Call it on the bank itself: what is over stays as it was."
+    code = "read_only"
+
+
 class NotFound(BankError, LookupError):
     """The thing named does not exist in this scope."""
 
@@ -184,6 +212,27 @@ class TrajectoryNotFound(NotFound):
 
     default_hint = "Check the id with `rbank trajectories`."
     code = "trajectory_not_found"
+
+
+class NodeNotFound(NotFound):
+    """No node of this id exists in the scope's graph."""
+
+    default_hint = "Check the id with `rbank graph search`."
+    code = "node_not_found"
+
+
+class EdgeNotFound(NotFound):
+    """No edge of this id exists in the scope's graph."""
+
+    default_hint = "Check the id with `rbank graph search`."
+    code = "edge_not_found"
+
+
+class WorkflowNotFound(NotFound):
+    """No workflow of this id exists in the scope."""
+
+    default_hint = "Begin one by sending a question without a workflow_id."
+    code = "workflow_not_found"
 
 
 class PolicyError(BankError):
@@ -226,6 +275,13 @@ class Undecided(PolicyError):
 
     default_hint = "Say how it ended with `rbank verdict`, then distill it."
     code = "undecided"
+
+
+class WorkflowBusy(PolicyError):
+    """The workflow is in a state in which this cannot be done, for example a run is still under way."""
+
+    default_hint = "Wait for its event `complete`, answer it, or cancel it."
+    code = "workflow_busy"
 
 
 class StoreError(BankError):

@@ -64,6 +64,7 @@ class Ingesting(Searching):
             TextTooLong: When it is longer than a memory may be.
         """
         from reasoningbank.engine.experience.content import by_rules
+        from reasoningbank.engine.gate import held, set_held
         from reasoningbank.engine.index import index
 
         found = by_rules(self._safe(content))
@@ -83,12 +84,13 @@ class Ingesting(Searching):
             confidence=DISTILLED_CONFIDENCE,
             provenance={"source": "ingested", "session": self._session, "origin": session_name(source[:500])},
         )
-        memory = replace(memory, state="candidate")
+        memory = held(replace(memory, state="candidate"))
         indexed = index([memory], self._embedder)[0]
         with self._open_store().transaction() as transaction:
             known = [transaction.get(one) for one in transaction.same_text(memory.fingerprint)]
             if not known:
                 transaction.insert(memory, indexed)
+                memory = set_held(transaction, memory, at=memory.created_at)
         said = "It was known already." if known else "It is stored."
         return Ingested(
             memory=known[0] if known else memory,

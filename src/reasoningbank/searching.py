@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from reasoningbank.domain.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.domain.experience import ExperienceAnswer, Reasoning, Strategy, Trace
 from reasoningbank.domain.memory import Memory, check_memory_id, check_outcome
-from reasoningbank.domain.recall import Filter, Hit, Recall
+from reasoningbank.domain.recall import Filter, Recall
 from reasoningbank.domain.trajectory import VERDICTS, Verdict
 from reasoningbank.errors import (
     BudgetExhausted,
@@ -25,22 +25,25 @@ from reasoningbank.errors import (
     StoreUnavailable,
     TextTooLong,
 )
-from reasoningbank.ports import Job, Store, Vector
+from reasoningbank.ports import Job, Store, Transaction, Vector
+from reasoningbank.scoping import Scoping
 from reasoningbank.telemetry import observed
-from reasoningbank.upkeep import Upkeep, checked_limit, clean_tags, session_name
+from reasoningbank.upkeep import checked_limit, clean_tags, session_name
 
 if TYPE_CHECKING:
     from reasoningbank.engine.recall import Question
+    from reasoningbank.engine.sharing.cascade import Found
 
 DEFAULT_SEARCH_LIMIT = 10
 """Most proven memories of a search that names no limit (seed 000)."""
 MAX_SEARCH_LIMIT = 100
 MAX_QUERY = 20_000
+_UNLOGGED = "This delivery was not logged"
 
 By = Literal["memory", "experience"]
 
 
-class Searching(Upkeep):
+class Searching(Scoping):
     """Finds memories and logs what it delivered; a search never fails because its log cannot be written."""
 
     def search(
@@ -132,7 +135,6 @@ class Searching(Upkeep):
         from reasoningbank.engine.experience.plans import choose
         from reasoningbank.engine.experience.strategies import relevant, similar_traces
         from reasoningbank.engine.index import check_space
-        from reasoningbank.engine.recall import recall as run
 
         began = time.perf_counter()
         way = checked_mode(mode)
@@ -156,11 +158,11 @@ class Searching(Upkeep):
                 limit=room(way, shown),
             )
             if plan.whole_experiences:
-                proven, drawn = self._by_task(store, question, 1, vector)
+                found = self._by_task(store, question, 1, vector)
             else:
-                proven, drawn = run(store, self._embedder, question, self._chance, vector=vector)
+                found = self._near(store, question, vector)
             strategies = relevant(store, similar)
-            answer = self._answer(question, ordered(way, proven, shown), drawn, session)
+            answer = self._answer(question, found._replace(proven=ordered(way, found.proven, shown)), session)
             applied = {
                 "mode": way,
                 "limit": str(shown),
@@ -188,7 +190,7 @@ class Searching(Upkeep):
                     execution_time_ms=round((time.perf_counter() - began) * 1_000),
                     relevant_strategies=strategies,
                     message=" ".join([*logged.warnings, message]).strip(),
-                    trace_id="" if logged.warnings else trace.id,
+                    trace_id="" if any(one.startswith(_UNLOGGED) for one in logged.warnings) else trace.id,
                 ),
             )
 
@@ -229,7 +231,7 @@ class Searching(Upkeep):
 
         if outcome not in VERDICTS:
             raise InvalidInput(f"an outcome is one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
-        text, way = _usable(query), safe_line(approach[:MAX_QUERY])
+        text, way = usable_query(query), safe_line(approach[:MAX_QUERY])
         if self._model is None:
             return default(text, way, outcome)
         summary, errors = (redact(part[:MAX_INPUT]).text[:MAX_QUERY] for part in (results_summary, error_details))
@@ -244,60 +246,49 @@ class Searching(Upkeep):
     ) -> Recall:
         """A search whose withheld memories are neither delivered nor counted as used."""
         from reasoningbank.engine.recall import UNPROVEN_POOL
+        from reasoningbank.engine.sharing.cascade import Found
 
         question = checked_question(task, limit=limit, unproven=1)
         if withhold is not None:
             question = replace(question, limit=MAX_SEARCH_LIMIT, unproven=UNPROVEN_POOL)
 
-        def find(store: Store) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-            proven, unproven = self._near(store, question)
+        def find(store: Store) -> Found:
+            proven, unproven, warnings = self._near(store, question)
             if withhold is not None:
                 proven = tuple(hit for hit in proven if not withhold(hit.memory))
                 unproven = tuple(hit for hit in unproven if not withhold(hit.memory))
-            return proven[:limit], unproven[:1]
+            return Found(proven[:limit], unproven[:1], warnings)
 
         return self._delivered(question, session, find)
 
-    def _near(self, store: Store, question: Question) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-        from reasoningbank.engine.recall import recall
-
-        return recall(store, self._embedder, question, self._chance)
-
-    def _delivered(
-        self,
-        question: Question,
-        session: str | None,
-        find: Callable[[Store], tuple[tuple[Hit, ...], tuple[Hit, ...]]],
-    ) -> Recall:
+    def _delivered(self, question: Question, session: str | None, find: Callable[[Store], Found]) -> Recall:
         """Searches, and logs what is delivered."""
         with observed("search_memory", store=self._place()) as observation:
             store = self._open_store()
-            proven, drawn = find(store)
-            answer = self._answer(question, proven, drawn, session)
+            answer = self._answer(question, find(store), session)
             observation.delivered(len(answer.delivered))
-            self._last_confidence = proven[0].confidence if proven else 0.0
+            self._last_confidence = answer.memories[0].confidence if answer.memories else 0.0
             return self._logged(store, answer)
 
-    def _by_task(
-        self, store: Store, question: Question, count: int, vector: Vector | None = None
-    ) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-        """Whole experiences whose tasks are like the query, the unproven items apart."""
+    def _by_task(self, store: Store, question: Question, count: int, vector: Vector | None = None) -> Found:
+        """Whole experiences of this project whose tasks are like the query, the unproven items apart."""
         from reasoningbank.engine.experience.by_task import experiences, unproven_apart
         from reasoningbank.engine.index import check_space
+        from reasoningbank.engine.sharing.cascade import Found
 
         if not check_space(store, self._embedder):
-            return (), ()
+            return Found((), ())
         if vector is None:
             vector = self._embedder.embed_queries([question.text])[0]
         hits = experiences(store, vector, question.condition, count=count, model_id=self._embedder.model_id)
-        return unproven_apart(hits, question.min_confidence)
+        return Found(*unproven_apart(hits, question.min_confidence))
 
-    def _answer(
-        self, question: Question, proven: tuple[Hit, ...], unproven: tuple[Hit, ...], session: str | None
-    ) -> Recall:
+    def _answer(self, question: Question, found: Found, session: str | None) -> Recall:
+        proven, unproven, warnings = found
         return Recall(
             memories=proven,
             unproven=unproven,
+            warnings=warnings,
             query=question.text,
             session=session_name(session) or self._session,
             embedder=self._embedder.name,
@@ -314,6 +305,7 @@ class Searching(Upkeep):
         *,
         also: Sequence[str] = (),
         usage: bool = True,
+        note: Callable[[Transaction], None] | None = None,
     ) -> Recall:
         """Keeps what was delivered; a full or read-only disk does not take the answer away, but is said in it.
 
@@ -323,22 +315,32 @@ class Searching(Upkeep):
             traced: How an experience search was run, with its query's vector.
             also: Ids of strategies that were shown with it.
             usage: Whether the delivery is evidence: what nobody has searched for is shown without being used.
+            note: Keeps how the session met the memories; None for a search of its own.
         """
         from reasoningbank.engine.evidence import count_delivery
+        from reasoningbank.engine.uplift.holding import note_search
 
-        shown = dict.fromkeys([*(hit.id for hit in answer.delivered), *also])
+        own = self._own_part(answer)
+        used, shown = (dict.fromkeys([*(hit.id for hit in part.delivered), *also]) for part in (own, answer))
+        answer = self._log_wider(answer, usage=usage)
         try:
             with store.transaction() as transaction:
-                transaction.log_recall(answer)
+                transaction.log_recall(own)
                 if usage:
-                    count_delivery(transaction, shown, session=answer.session, at=answer.at)
+                    count_delivery(transaction, used, session=answer.session, at=answer.at)
                 if traced is not None:
                     transaction.keep_trace(*traced, model_id=self._embedder.model_id)
+                if note is not None:
+                    note(transaction)
+                elif shown:
+                    note_search(transaction, answer.session, shown, at=answer.at)
         except (StoreFull, StoreUnavailable, StoreBusy) as error:
-            return replace(answer, warnings=(f"This delivery was not logged: {error}. {error.hint}",))
+            unlogged = f"{_UNLOGGED}: {error}. {error.hint}"
         except MemoryNotFound as error:
-            return replace(answer, warnings=(f"This delivery was not logged: {error} It was deleted meanwhile.",))
-        return answer
+            unlogged = f"{_UNLOGGED}: {error} It was deleted meanwhile."
+        else:
+            return answer
+        return replace(answer, warnings=(*answer.warnings, unlogged))
 
     def _extract_job(self, job: Job) -> None:
         """Extracts the strategy of a trace whose outcome is known, unless that was done already."""
@@ -368,7 +370,7 @@ def checked_question(
     from reasoningbank.engine.recall import Question
 
     return Question(
-        text=_usable(query),
+        text=usable_query(query),
         condition=Filter(
             outcome=None if outcome is None else check_outcome(outcome),
             tags=clean_tags(tags),
@@ -382,7 +384,7 @@ def checked_question(
     )
 
 
-def _usable(query: str) -> str:
+def usable_query(query: str) -> str:
     """The query on one clean line without secrets."""
     from reasoningbank.engine.hygiene import safe_line
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from reasoningbank.errors import ConfigurationError
+from reasoningbank.domain.lifecycle import DecayRules, PruneRules
+from reasoningbank.errors import ConfigurationError, InvalidInput
 
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
@@ -42,6 +43,8 @@ class Settings:
         url: Where banks live; empty for one file per project below ``home``.
         tenant: The owner of the banks; empty means that callers must name one.
         project: The project; empty means that it is derived from the working directory.
+        team: The team that the project belongs to, whose memories searches find too; empty for none.
+        org: The org that it belongs to, likewise.
         embedder: The embedder by name: local, minilm, granite, onnx:FOLDER, fastembed:MODEL, openai:MODEL.
         embedder_url: Base URL of a remote embedder.
         embedder_key: Its key; never shown.
@@ -55,14 +58,24 @@ class Settings:
         llm_output_tokens: Most tokens of one answer, thinking included.
         llm_timeout: Seconds one attempt may take.
         llm_votes: How many judgements of the model are put to the vote.
-        profile: Which tools the MCP server offers: core, briefing, curation, learning or experience.
+        profile: Which tools the MCP server offers: core, briefing, curation, learning, experience or graph.
         paid_calls: Whether a language model that is not on this machine may be called.
+        holdout: The share of sessions that no memory is injected into, so that ``report`` can say what memory is
+            worth; at least 0 and below 1.
+        decay_step: The fall of the confidence for each full month without activity; 0 for none.
+        decay_floor: The share of the initial confidence that decay never goes below.
+        decay_recorded: Whether memories that a person recorded decay too.
+        prune_below: Memories below this confidence are archived once they are unused.
+        prune_after_days: For so many days.
+        repository: The git repository in which the worker looks up what became of commits; empty for none.
     """
 
     home: Path
     url: str = ""
     tenant: str = ""
     project: str = ""
+    team: str = ""
+    org: str = ""
     embedder: str = "local"
     embedder_url: str = ""
     embedder_key: str = ""
@@ -78,6 +91,25 @@ class Settings:
     llm_votes: int = 1
     profile: str = "core"
     paid_calls: bool = True
+    holdout: float = 0.0
+    decay_step: float = 0.05
+    decay_floor: float = 0.5
+    decay_recorded: bool = False
+    prune_below: float = 0.3
+    prune_after_days: int = 90
+    repository: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.holdout < 1.0:
+            raise ConfigurationError(
+                f"holdout is a share of the sessions, at least 0 and below 1, not {self.holdout}",
+                hint="Set it to 0.1 for one session in ten, or to 0 for none.",
+            )
+        try:
+            DecayRules(step=self.decay_step, floor=self.decay_floor, recorded=self.decay_recorded)
+            PruneRules(below=self.prune_below, after_days=self.prune_after_days)
+        except InvalidInput as error:
+            raise ConfigurationError(error.message, hint=error.hint) from error
 
     def __repr__(self) -> str:
         shown = {field.name: getattr(self, field.name) for field in fields(self)}

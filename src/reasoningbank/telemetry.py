@@ -24,11 +24,20 @@ Operation = Literal[
     "search_memory",
     "update_memory",
     "delete_memory",
+    "promote_memory",
+    "demote_memory",
     "create_memory_store",
     "feedback_memory",
     "outcome_memory",
     "consolidate_memories",
     "undo_consolidation",
+    "decay_memories",
+    "prune_memories",
+    "stability_memory",
+    "check_stability",
+    "quarantine_memories",
+    "release_memories",
+    "report_uplift",
 ]
 """The GenAI memory operations, and ours for evidence and consolidation."""
 

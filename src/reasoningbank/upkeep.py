@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,11 +13,9 @@ from typing import Self, TypeVar
 
 from reasoningbank.domain.answers import Health, ImportReport
 from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.experience import COMPARED_TRACES, Trace
 from reasoningbank.domain.identity import new_session
-from reasoningbank.domain.memory import STATES, Memory, Outcome, check_memory_id
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.memory import Memory, Outcome, check_memory_id
+from reasoningbank.domain.scope import Membership, Scope, session_in
 from reasoningbank.errors import (
     BankError,
     InvalidInput,
@@ -26,9 +24,10 @@ from reasoningbank.errors import (
     NegativeOffset,
     StoreClosed,
     StoreCorrupt,
+    StoreError,
     StoreUnavailable,
 )
-from reasoningbank.ports import Clock, Embedder, Indexed, Job, LanguageModel, Storage, Store, Transaction, Vector
+from reasoningbank.ports import Clock, Embedder, Indexed, Job, LanguageModel, Storage, Store, Transaction
 from reasoningbank.settings import Settings
 from reasoningbank.telemetry import observed
 
@@ -65,8 +64,12 @@ class Upkeep:
         chance: random.Random | None = None,
         session: str | None = None,
         model: LanguageModel | None = None,
+        membership: Membership | None = None,
     ) -> None:
         self._model = model
+        self._membership = membership or Membership()
+        self._wider = self._membership.scopes(scope.tenant)
+        self._unremembered = ""
         self._storage = storage
         self._scope = scope
         self._embedder = embedder
@@ -86,11 +89,20 @@ class Upkeep:
                 self._store = storage.open(scope)
             except StoreCorrupt as error:
                 self._damage = error
+        if self._wider and self._store is not None and scope.level == "project":
+            from reasoningbank.engine.sharing.membership import remember
+
+            self._unremembered = remember(self._store, self._membership)
 
     @property
     def scope(self) -> Scope:
         """The tenant and project, fixed for the bank's life."""
         return self._scope
+
+    @property
+    def membership(self) -> Membership:
+        """The team and org that this bank was opened with, fixed for its life; searches go on there."""
+        return self._membership
 
     @property
     def session(self) -> str:
@@ -134,7 +146,7 @@ class Upkeep:
 
         folder = self._settings.home / "backups" / directory_name(self._scope.tenant)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = directory_name(self._scope.project)
+        name = self._scope.file_name
         path = folder / f"{name}.{self._clock.now():%Y%m%dT%H%M%S%f}.db"
         store.backup(path)
         for old in sorted(folder.glob(f"{name}.*.db"))[: -self._settings.backups]:
@@ -173,7 +185,7 @@ class Upkeep:
         return count
 
     def import_(self, source: str | Path, *, progress: Callable[[int, int], None] | None = None) -> ImportReport:
-        """Adds the memories of an export; all of them or, when a line is unusable, none.
+        """Adds the memories, documents and graph of an export; all of them or, when a line is unusable, none.
 
         Args:
             source: A file that ``export`` wrote.
@@ -182,13 +194,19 @@ class Upkeep:
         Raises:
             InvalidInput: When a line is no part of an export; the message names it.
         """
+        from reasoningbank.engine.documents import imported, put, vectors_of
+        from reasoningbank.engine.graphing.transfer import graph_of, put_graph
         from reasoningbank.engine.index import index
-        from reasoningbank.engine.transfer import Record, parse
+        from reasoningbank.engine.transfer import Record, parse, write_import
 
         store = self._open_store()
         try:
             with usable_path(source).open(encoding="utf-8") as file:
                 records, weights = parse(iter(file), self._scope.project)
+                file.seek(0)
+                documents = imported(file)
+                file.seek(0)
+                graph = graph_of(file, self._clock.now())
         except OSError as error:
             raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
@@ -203,18 +221,13 @@ class Upkeep:
             prepared += zip(batch, index([record.memory for record in batch], self._embedder), strict=True)
             if progress:
                 progress(len(prepared), len(fresh))
+        texts = vectors_of(documents, self._embedder)
         with store.transaction() as transaction:
-            for record, indexed in prepared:
-                transaction.insert(record.memory, indexed)
-                if record.aggregate is not None:
-                    transaction.set_aggregate(record.aggregate)
-                for signal in record.signals:
-                    transaction.add_signal(signal)
-            for record, _ in prepared:
-                for link in record.links:
-                    transaction.link(link)
-                for origin in record.origins:
-                    transaction.add_origin(origin)
+            write_import(transaction, prepared, at=self._clock.now())
+            for document in documents:
+                if transaction.document(*document.place) is None:
+                    put(transaction, document, texts, self._embedder.model_id)
+            put_graph(transaction, graph, at=self._clock.now())
             if weights and not store.weight_history():
                 for change in weights:
                     transaction.set_weights(change)
@@ -233,44 +246,17 @@ class Upkeep:
     def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Makes every vector anew with this bank's embedder, in one step for readers; returns how many memories.
 
-        The queries of the traces that are compared get new vectors too.
+        The queries of the traces that are compared, the texts of documents and the graph get new vectors too.
 
         Args:
-            progress: Called with memories done and memories in all.
+            progress: Called with memories, nodes and edges done, and with how many there are in all.
         """
-        from reasoningbank.engine.index import index
+        from reasoningbank.engine.reembedding import put_remade, remake
 
         store = self._open_store()
-        everything = Filter(states=STATES)
-        prepared: dict[tuple[str, int], Indexed] = {}
-        memories = store.page(everything, limit=0, offset=0)
-        for start in range(0, len(memories), _IMPORT_BATCH):
-            batch = memories[start : start + _IMPORT_BATCH]
-            for memory, indexed in zip(batch, index(batch, self._embedder), strict=True):
-                prepared[memory.id, memory.version] = indexed
-            if progress:
-                progress(len(prepared), len(memories))
-        queries = self._trace_vectors(store.traces(limit=COMPARED_TRACES))
+        remade = remake(store, self._embedder, progress)
         with store.transaction() as transaction:
-            transaction.forget_vectors()
-            current = transaction.page(everything, limit=0, offset=0)
-            for memory in current:
-                indexed = prepared.get((memory.id, memory.version)) or index([memory], self._embedder)[0]
-                transaction.update(memory, indexed)
-            for trace in transaction.traces(limit=COMPARED_TRACES):
-                if trace.id not in queries:
-                    queries |= self._trace_vectors([trace])
-                transaction.update_trace(trace, queries[trace.id], self._embedder.model_id)
-        return len(current)
-
-    def _trace_vectors(self, traces: Sequence[Trace]) -> dict[str, Vector]:
-        """The vectors of the traces' queries by trace id, made as those of the queries they are compared with."""
-        found: dict[str, Vector] = {}
-        for start in range(0, len(traces), _IMPORT_BATCH):
-            batch = traces[start : start + _IMPORT_BATCH]
-            vectors = self._embedder.embed_queries([trace.query for trace in batch])
-            found |= {trace.id: vector for trace, vector in zip(batch, vectors, strict=True)}
-        return found
+            return put_remade(transaction, self._embedder, remade)
 
     def check(self) -> Health:
         """Reads the whole bank, tries the embedder, and lists every defect."""
@@ -279,7 +265,7 @@ class Upkeep:
             return Health(facts=facts, problems=(f"{self._damage} {self._damage.hint}",))
         store = self._open_store()
         report = store.check()
-        problems = list(report.problems)
+        problems = [*report.problems, *([self._unremembered] if self._unremembered else [])]
         facts = {
             "tenant": self._scope.tenant,
             "project": self._scope.project,
@@ -332,16 +318,27 @@ class Upkeep:
         return self._store
 
     def _owner(self, memory_id: str) -> Store:
-        """The store of this tenant that holds the memory: this project's first, then its others (DESIGN D9)."""
+        """The store of this tenant that holds the memory (DESIGN D9).
+
+        This project's first, then its team's and org's, then the tenant's other projects, teams and orgs.
+        """
         store = self._open_store()
         check_memory_id(memory_id)
         if memory_id in store.many([memory_id]):
             return store
-        for scope in self._storage.scopes(self._scope.tenant):
-            if scope != self._scope:
+        near = [scope for scope in self._wider if self._storage.has(scope)]
+        unreadable: StoreError | None = None
+        for scope in dict.fromkeys([*near, *self._storage.scopes(self._scope.tenant)]):
+            if scope == self._scope:
+                continue
+            try:
                 neighbour = self._neighbour(scope)
                 if memory_id in neighbour.many([memory_id]):
                     return neighbour
+            except StoreError as error:
+                unreadable = error
+        if unreadable is not None:
+            raise unreadable
         raise MemoryNotFound(f"no memory {memory_id[:80]!r} in tenant {self._scope.tenant[:80]!r}")
 
     def _neighbour(self, scope: Scope) -> Store:
@@ -351,11 +348,26 @@ class Upkeep:
                 store = self._neighbours[scope] = self._storage.open(scope)
             return store
 
-    def _written(self, memory_id: str, write: Callable[[Transaction], _Answer]) -> _Answer:
-        """Runs a write in one transaction of the store that holds the memory."""
+    def _written(
+        self,
+        memory_id: str,
+        session: str,
+        write: Callable[[Transaction, str], _Answer],
+        note: Callable[[Transaction, str], None] | None = None,
+    ) -> _Answer:
+        """Runs a write in one transaction of the store that holds the memory, with the session's name there.
+
+        What it says of the session itself is noted in the same transaction, or where the session is: a team knows none.
+        """
         store = self._owner(memory_id)
+        place = session_in(store.scope, session, self._scope)
         with store.transaction() as transaction:
-            answer = write(transaction)
+            answer = write(transaction, place)
+            if note is not None and place == session:
+                note(transaction, place)
+        if note is not None and place != session:
+            with self._open_store().transaction() as transaction:
+                note(transaction, session)
         self._keep_up()
         return answer
 

@@ -37,12 +37,14 @@ class Working(Learning):
         """
         self._queue_waiting()
         self._queue_weighing()
+        self._queue_daily()
         return self._worker(lease).drain(limit=limit)
 
     def work_until(self, stop: threading.Event, *, poll: float = 1.0, lease: timedelta = LEASE) -> WorkReport:
         """Does jobs as they become due until ``stop`` is set; the job in hand is finished first."""
         self._queue_waiting()
         self._queue_weighing()
+        self._queue_daily()
         return self._worker(lease).run(stop, poll=poll)
 
     def dead_jobs(self) -> tuple[Job, ...]:
@@ -99,6 +101,9 @@ class Working(Learning):
         if store.model_id == self._embedder.model_id and due(store):
             with store.transaction() as transaction:
                 transaction.enqueue(Job(kind=WEIGH, key="words", due=now))
+
+    def _queue_daily(self) -> None:
+        """Queues what is to be done once a day; each part of the bank that has such work adds its own."""
 
     def _weigh_job(self, job: Job) -> None:  # noqa: ARG002 - there is one per bank
         """Learns what words are worth in this bank, unless another worker just has."""

@@ -6,6 +6,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,28 @@ from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import directory_name
-from reasoningbank.errors import BankError, EmptyProjectId, InvalidInput, MemoryNotFound, MissingTenantError
+from reasoningbank.domain.document import DocumentChange
+from reasoningbank.domain.files import FileChange
+from reasoningbank.domain.graph import Edge, Node
+from reasoningbank.domain.scope import Level, Scope, directory_name
+from reasoningbank.errors import (
+    BankError,
+    EdgeNotFound,
+    EmptyProjectId,
+    InvalidInput,
+    MemoryNotFound,
+    MissingTenantError,
+    NodeNotFound,
+    NotFound,
+    WorkflowNotFound,
+)
 from reasoningbank.settings import Settings
+from reasoningbank.storage import open_storage
 from reasoningbank.testing import HashingEmbedder
 
 CANARY = "canaryzebra"
+LEVELS: tuple[tuple[Level, str], ...] = (("team", "team"), ("org", "org"))
+_LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 NAMES = (
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
     | st.sampled_from(
@@ -62,9 +79,20 @@ def test_no_public_method_shows_anything_of_another_tenant(first: str, second: s
                 title=f"{CANARY} title", content=f"{CANARY} content", outcome="success", tags=[CANARY], category=CANARY
             )
             owner.feedback(secret.id, helpful=True)
+            canary = Node(id=CANARY, label="UserRequest", text=f"{CANARY} node", conv_id=CANARY, tags=(CANARY,))
+            owner.graph_add([canary], [Edge(id=CANARY, source=CANARY, target=CANARY, text=CANARY, weight=1.0)])
+            owner.lesson_add(f"{CANARY} lesson", CANARY, tags=[CANARY], link_nodes=[CANARY])
+            owner.preference_add("style", CANARY, user="same", tags=[CANARY])
+            kept = DocumentChange(path=(CANARY,), key=CANARY, value={"text": CANARY}, texts=lambda _: [CANARY])
+            owner.keep_documents("langgraph", [kept])
+            owner.remember_conversation({"conv_id": CANARY, "request": CANARY, "answer": f"{CANARY} answer"})
+            turn = owner.workflow_execute(f"{CANARY} question")
+            owner.change_files(lambda _: FileChange(writes={f"{CANARY}.txt": CANARY}))
             alone = everything(stranger, secret.id, Path(folder) / "with")
             assert CANARY not in alone
             assert stranger.count() == 0
+            with pytest.raises(NotFound):
+                stranger.workflow(turn.id)
             before = owner.get(secret.id)
             owner.delete(secret.id)
             assert everything(stranger, secret.id, Path(folder) / "without") == alone
@@ -80,21 +108,73 @@ def everything(bank: Bank, foreign_id: str, folder: Path) -> str:
     free = bank.search(f"{CANARY} title content")
     answers.append(shown((free.memories, free.unproven, free.message)))
     answers.append(shown((bank.list(), bank.count(), bank.count(tags=[CANARY]), bank.rollup())))
+    answers.append(shown((bank.preferences(user="same", history=True), bank.events(), bank.actions(tags=[CANARY]))))
+    node = bank.graph_search(CANARY)
+    answers.append(shown((node.seeds, node.walk.paths, node.context.text, node.message, bank.graph_size())))
+    answers.append(shown((bank.graph_nodes(), bank.conversation(CANARY), bank.graph_search_edges(CANARY))))
+    answers.append(shown(bank.graph_walk({CANARY: 1.0}).seeds).replace(CANARY, ""))
+    lessons = bank.lesson_search(CANARY)
+    answers.append(shown((lessons.lessons, lessons.message, bank.lesson_list(), bank.lesson_list(linked_to=[CANARY]))))
+    asked = bank.ask(f"{CANARY} question", ask=False)
+    assert asked.graph is not None
+    answers.append(
+        shown((asked.graph.seeds, asked.graph.context.text, asked.lessons, asked.sentences, asked.plan.tags))
+    )
+    answers.append(shown((bank.decay(dry_run=True), bank.decay(), bank.prune(dry_run=True), bank.prune())))
+    answers.append(shown((bank.documents("langgraph"), bank.document("langgraph", (CANARY,), CANARY) is None)))
+    answers.append(
+        shown((bank.find_documents("langgraph", (), CANARY), bank.document_paths("langgraph"), bank.files()))
+    )
     stats = bank.stats()
     answers.append(shown((stats.memories, dict(stats.weights), stats.by_state, stats.recalls, stats.last_confidence)))
+    report = bank.report()
+    answers.append(shown((report.sessions, report.with_memory, report.harmful, report.message)))
     refused: list[Callable[[], object]] = [
         lambda: bank.get(foreign_id),
         lambda: bank.update(foreign_id, title="taken over"),
         lambda: bank.delete(foreign_id),
         lambda: bank.feedback(foreign_id, helpful=False),
         lambda: bank.outcome(foreign_id, succeeded=False),
+        lambda: bank.on_code_stability(foreign_id, reverted=True),
+        lambda: bank.lesson_get(foreign_id),
+        lambda: bank.lesson_update(foreign_id, key_lesson="taken over"),
+        lambda: bank.lesson_link(foreign_id, []),
+        lambda: bank.lesson_delete(foreign_id),
         lambda: bank.history(foreign_id),
         lambda: bank.vector(foreign_id),
+        lambda: bank.quarantine(memory_id=foreign_id, reason="not ours"),
+        lambda: bank.release(memory_id=foreign_id),
+        lambda: bank.versions(foreign_id),
+        lambda: bank.restore_version(foreign_id, 1),
+        lambda: bank.as_of(datetime.now(UTC)).get(foreign_id),
     ]
+    missing: list[Callable[[], object]] = [
+        lambda: bank.sources(foreign_id),
+        lambda: bank.workflow(foreign_id),
+        lambda: bank.workflow_search(foreign_id),
+        lambda: bank.workflow_execute("taken over", workflow_id=foreign_id),
+        lambda: bank.workflow_answer(foreign_id, foreign_id, "taken over"),
+        lambda: bank.workflow_cancel(foreign_id),
+        lambda: bank.graph_get(CANARY),
+        lambda: bank.graph_update(CANARY, text="taken over"),
+        lambda: bank.graph_delete(CANARY),
+        lambda: bank.graph_link(CANARY, CANARY, "taken over", weight=1.0),
+        lambda: bank.graph_edge(CANARY),
+        lambda: bank.graph_update_edge(CANARY, text="taken over"),
+        lambda: bank.graph_delete_edge(CANARY),
+    ]
+    for call in missing:
+        with pytest.raises((NodeNotFound, EdgeNotFound, WorkflowNotFound)) as none:
+            call()
+        answers.append(none.value.hint)
     for call in refused:
         with pytest.raises(MemoryNotFound) as caught:
             call()
         answers.append(caught.value.hint)
+    held = bank.quarantine(session="same", source="api", since=_LONG_AGO, reason="theirs")
+    view = bank.as_of(datetime.now(UTC))
+    answers.append(shown((held.quarantined, held.surfaced, bank.quarantines(), view.list(), view.notes)))
+    answers.append(shown(view.search(f"{CANARY} title content").delivered))
     answers.append(str(bank.export(folder / "export.jsonl")))
     answers.append("canary in file" if CANARY in (folder / "export.jsonl").read_text(encoding="utf-8") else "")
     backup = bank.backup(folder / "copy.db")
@@ -125,6 +205,67 @@ def test_different_names_never_share_a_file(first: str, second: str) -> None:
     assert (directory_name(first) == directory_name(second)) == (first == second)
     assert set(directory_name(first)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
     assert len(directory_name(first)) <= 57
+
+
+@pytest.mark.promise("isolation:levels")
+@run_settings(max_examples=8)
+@given(team=NAMES, project=NAMES)
+@example(team="core", project="core")
+@example(team="core", project="team--core")
+@example(team="core", project="../core")
+def test_no_name_of_a_project_reaches_the_bank_of_a_team_or_an_org(team: str, project: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        with open_bank(home, "t", project) as stranger:
+            known = []
+            for level, word in LEVELS:
+                scope = Scope(tenant="t", project=team, level=level)
+                bank = Bank(open_storage(None, home=home), scope, HashingEmbedder(), settings=Settings(home=home))
+                known.append(bank.record(title=f"{CANARY} {word}", content=CANARY, outcome="success").id)
+                bank.close()
+            assert stranger.search(CANARY, min_confidence=0.0).delivered == ()
+            assert stranger.briefing().items == ()
+            assert (stranger.list(), stranger.count()) == ((), 0)
+            assert stranger.consolidate_all().total_processed == 0
+            stranger.record(title="Own lesson", content=CANARY, outcome="success")
+            for level, word in LEVELS:
+                scope = Scope(tenant="t", project=team, level=level)
+                bank = Bank(open_storage(None, home=home), scope, HashingEmbedder(), settings=Settings(home=home))
+                assert [memory.title for memory in bank.list()] == [f"{CANARY} {word}"]
+                bank.close()
+        with open_bank(home, "t2", project) as foreign:
+            for memory_id in known:
+                with pytest.raises(MemoryNotFound):
+                    foreign.demote(memory_id)
+
+
+@pytest.mark.promise("isolation:levels")
+def test_no_tenant_promotes_demotes_or_shares_into_another(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    settings = Settings(home=home)
+
+    def member(tenant: str, project: str) -> Bank:
+        return Bank.open(
+            tenant=tenant, project=project, team="core", org="o", embedder=HashingEmbedder(), settings=settings
+        )
+
+    with member("a", "p") as first, member("a", "q") as second, member("b", "p") as stranger:
+        words = f"{CANARY} retry flaky network calls with backoff"
+        ids = [bank.record(title=CANARY, content=words, outcome="success").id for bank in (first, second)]
+        made = first.promote(first.promotion_candidates(ordinary=["p", "q"])[0], reviewer="r")
+        assert stranger.promotion_candidates() == ()
+        assert stranger.promotions() == ()
+        assert stranger.memberships() == {"p": stranger.membership}
+        for call in (
+            lambda: stranger.promote(ids, reviewer="r"),
+            lambda: stranger.propose(ids),
+            lambda: stranger.demote(made.memory.id),
+        ):
+            with pytest.raises(MemoryNotFound):
+                call()
+        stranger.share_export(tmp_path / "share")
+        assert not any(CANARY in path.read_text(encoding="utf-8") for path in (tmp_path / "share").iterdir())
+        assert stranger.search(CANARY, min_confidence=0.0).delivered == ()
 
 
 @pytest.mark.promise("isolation:fail-closed", "contextd:1", "contextd:66")

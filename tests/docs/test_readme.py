@@ -96,7 +96,31 @@ def test_the_sessions_quick_start_runs_without_a_model_and_with_one(tmp_path: Pa
     assert "2 distilled" in said
     assert "Move the shop to a new host" in said.rpartition("distilled")[2]
     with ReplayServer(model) as replay:
-        assert ran(learns.replace(url, replay.url)).startswith("1 done")
+        assert ran(learns.replace(url, replay.url)).startswith("1 done, 0 postponed, 0 given up")
+
+
+@pytest.mark.promise("docs:readme-shell")
+def test_the_blocks_on_curation_and_on_the_graph_run(tmp_path: Path) -> None:
+    """In a bank of its own each; the graph answers the question that the README asks with the story behind it."""
+    examples = [block for block in blocks("sh") if "rbank consolidate" in block or "rbank graph" in block]
+    said = []
+    for number, example in enumerate(examples):
+        (tmp_path / str(number)).mkdir()
+        done = subprocess.run(
+            ["/bin/sh", "-e", "-c", example],
+            env=environment(tmp_path / f"home{number}"),
+            cwd=tmp_path / str(number),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    curation, graph = said
+    assert curation.startswith("0 created of 0 archived")
+    assert "No session has met a memory yet." in curation
+    assert "frost" in graph.lower()
 
 
 @pytest.mark.promise("docs:readme-clients")

@@ -11,7 +11,15 @@ import click
 import pytest
 
 from reasoningbank.settings import PREFIX, Settings
-from reasoningbank.surfaces import answers, briefing_answers, learning_answers
+from reasoningbank.surfaces import (
+    answers,
+    briefing_answers,
+    guarding_answers,
+    learning_answers,
+    sharing_answers,
+    source_answers,
+    tending_answers,
+)
 from reasoningbank.surfaces.cli import answers as own_answers
 from reasoningbank.surfaces.cli.clients import InstallAnswer
 from reasoningbank.surfaces.cli.group import COMMANDS, rbank
@@ -20,6 +28,7 @@ from reasoningbank.surfaces.demo.run import DemoAnswer
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 SEED = (ROOT / "docs" / "reference" / "seed-api.md").read_text(encoding="utf-8")
+SHARED = {"--json", "--url", "--tenant", "--project", "--team", "--org"}
 ANSWERS: dict[str, type] = {
     "record": answers.RecordAnswer,
     "search": answers.SearchAnswer,
@@ -46,8 +55,18 @@ ANSWERS: dict[str, type] = {
     "experience": learning_answers.ExperienceFields,
     "scale": learning_answers.ScaledFields,
     "worker": learning_answers.WorkFields,
+    "decay": tending_answers.DecayFields,
+    "prune": tending_answers.PruneFields,
+    "versions": guarding_answers.VersionsFields,
+    "quarantine": guarding_answers.QuarantineFields,
+    "release": guarding_answers.ReleaseFields,
+    "stability": tending_answers.StabilityFields,
+    "source": source_answers.SourceFields,
     "briefing": briefing_answers.BriefAnswer,
     "session-outcome": briefing_answers.SessionOutcomeAnswer,
+    "promote": sharing_answers.PromotionFields,
+    "demote": sharing_answers.PromotionFields,
+    "share": sharing_answers.ShareFields,
     "install": InstallAnswer,
 }
 
@@ -68,7 +87,7 @@ def test_every_command_option_and_field_is_documented(name: str) -> None:
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             for flag in parameter.opts:
-                assert f"`{flag}" in (shared if flag in {"--json", "--url", "--tenant", "--project"} else text), flag
+                assert f"`{flag}" in (shared if flag in SHARED else text), flag
     for field in ANSWERS[name].__annotations__ if name in ANSWERS else ():
         assert f"`{field}`" in text, field
 
@@ -80,7 +99,7 @@ def test_the_page_documents_no_command_or_option_that_is_not_there() -> None:
         command = rbank.get_command(click.Context(rbank), name)
         assert command is not None
         known = {flag for parameter in command.params for flag in parameter.opts} | {"--min-confidence"}
-        assert set(re.findall(r"`(--[a-z-]+)", section(name))) <= known
+        assert set(re.findall(r"`(--[a-z0-9-]+)", section(name))) <= known
 
 
 @pytest.mark.promise("docs:settings-complete")

@@ -14,6 +14,7 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 from reasoningbank.domain.learning import Origin, OriginKind, Refusal
 from reasoningbank.domain.recall import CONTENT_LEG, TASK_LEG, VECTOR_LEGS
 from reasoningbank.domain.trajectory import VERDICTS, Step, Verdict
+from reasoningbank.domain.uplift import Exposure, Shown
 from reasoningbank.ports import Indexed, Job, Store, Transaction
 from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, lesson, vector
 from reasoningbank.testing.conformance.learning import judgement, trajectory
@@ -32,6 +33,7 @@ trajectory_ids = st.sampled_from(TRAJECTORIES)
 trace_ids = st.sampled_from(TRACES)
 kinds = st.sampled_from(KINDS)
 keys = st.sampled_from(("", "a", "b"))
+told = st.none() | st.booleans()
 leases = st.sampled_from(("", "one", "two"))
 models = st.sampled_from(("lattice/4", "lattice/4", "lattice/4", "other/4"))
 # Coordinates whose products are exact in single precision, so that equal cosines are equal in every store.
@@ -102,6 +104,14 @@ class LearningLockstep(TwoStores):
         changed = trace(name, outcome=verdict, state="extracted", strategies=("m1",), query="never stored")
         row = None if direction is None else vector(*direction)
         self.write(lambda transaction: transaction.update_trace(changed, row, model))
+
+    @rule(session=st.sampled_from(("a", "b", "")), shown=st.lists(memory_ids, max_size=3, unique=True), told=told)
+    def expose(self, session: str, shown: list[str], told: bool | None) -> None:
+        def action(transaction: Transaction) -> None:
+            met = tuple(Shown(memory_id=name, how="asked", succeeded=told) for name in shown)
+            transaction.expose(Exposure(session=session, at=START, shown=met, succeeded=told))
+
+        self.write(action)
 
     @rule(kind=kinds, key=keys, due=moments)
     def enqueue(self, kind: str, key: str, due: datetime) -> None:
@@ -217,6 +227,7 @@ def _readable(store: Store) -> dict[str, object]:
         "origins": list(store.origins()),
         "refusals": list(store.refusals()),
         "traces": list(store.traces()),
+        "exposures": [*store.exposures(), *(store.exposure(name) for name in ("a", "b", ""))],
         "similar": list(store.similar_traces(aim, limit=9)),
         "nearest": [list(store.nearest(leg, aim, EVERYTHING, 9)) for leg in VECTOR_LEGS],
         "vectors": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import settings
@@ -14,7 +14,7 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.memory import OUTCOMES, STATES, Memory
 from reasoningbank.domain.recall import DENSE_LEGS, Filter, Hit, Leg, Recall
-from reasoningbank.domain.signal import SIGNAL_TYPES, ProjectWeights, Signal, SignalAggregate
+from reasoningbank.domain.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
 from reasoningbank.errors import BankError
 from reasoningbank.ports import Indexed, Job, LexicalMatches, Link, Pool, Store, Transaction, WeightChange
 from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, vector
@@ -25,6 +25,7 @@ NAMES = tuple(f"m{number}" for number in range(8))
 WORDS = ("kiwi", "lamp", "brick", "zebra", "quartz")
 TAGS = ("a", "A", "b%", "ü")
 CLOSE = 1e-4
+_LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
 
 names = st.sampled_from(NAMES)
 sessions = st.sampled_from(("", "s1", "s2"))
@@ -37,6 +38,8 @@ directions = st.one_of(
     ),
     st.tuples(*[st.sampled_from((-0.5, 0.5))] * 4),
 )
+IDLE = ((70, None), (70, 0.7), (10, None), (-10, None))
+"""Until when, in days from the start, and below which confidence; states change at the real time, which is later."""
 beliefs = st.builds(
     lambda confidence, positive, negative: replace(
         Belief.starting_at(confidence), positive=positive * 411_764_706, negative=negative * 294_117_647
@@ -147,7 +150,7 @@ class Lockstep(TwoStores):
 
     @rule(
         name=names,
-        kind=st.sampled_from(SIGNAL_TYPES),
+        kind=st.sampled_from(EVIDENCE_TYPES),
         positive=st.booleans(),
         session=sessions,
         at=moments,
@@ -160,16 +163,24 @@ class Lockstep(TwoStores):
         signal = Signal(
             memory_id=name,
             project=SCOPE.project,
-            type=next(each for each in SIGNAL_TYPES if each == kind),
-            positive=positive,
+            type=next(each for each in EVIDENCE_TYPES if each == kind),
+            positive=positive and kind != "disuse",
             session=session,
             at=at,
             weight=weight,
         )
         self.write(lambda transaction: transaction.add_signal(signal, once=once))
 
-    @rule(name=names, counts=st.lists(st.integers(0, 9), min_size=8, max_size=8), at=moments)
-    def set_aggregate(self, name: str, counts: list[int], at: datetime) -> None:
+    @rule(
+        name=names,
+        counts=st.lists(st.integers(0, 9), min_size=11, max_size=11),
+        at=moments,
+        active=st.none() | moments,
+        disused=st.none() | moments,
+    )
+    def set_aggregate(
+        self, name: str, counts: list[int], at: datetime, active: datetime | None, disused: datetime | None
+    ) -> None:
         aggregate = SignalAggregate(
             memory_id=name,
             project=SCOPE.project,
@@ -181,7 +192,12 @@ class Lockstep(TwoStores):
             outcome_negative=counts[5],
             positive=counts[6],
             negative=counts[7],
+            stability_positive=counts[8],
+            stability_negative=counts[9],
+            disuse_negative=counts[10],
             last_rollup=at,
+            last_activity=active,
+            last_disuse=disused,
         )
         self.write(lambda transaction: transaction.set_aggregate(aggregate))
 
@@ -345,7 +361,10 @@ def _readable(store: Store) -> dict[str, object]:
         "signals": [list(store.signals(name)) for name in names],
         "recent": [list(store.signals(name, since=START)) for name in names],
         "aggregates": [store.aggregate(name) for name in names],
+        "idle": [list(store.idle(START + timedelta(days=days), below=below)) for days, below in IDLE],
         "revisions": [list(store.revisions(name)) for name in names],
+        "changes": [replace(change, at=START) for change in store.changes()],
+        "erasures": [erasure.created_at for erasure in store.erasures(since=_LONG_AGO)],
         "links": [list(store.links(name)) for name in names],
         "similarities": [dict(store.similarities(leg, aim, NAMES)) for leg in DENSE_LEGS],
         "vectors": [(leg, name, None if found is None else found.tolist()) for leg, name, found in vectors],

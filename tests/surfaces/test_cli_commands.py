@@ -237,6 +237,7 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "export": ("f",),
         "import": ("f",),
         "restore": ("f",),
+        "source": ("f",),
         "session-outcome": ("s", "failed"),
         "hook": ("stop",),
         "install": ("gemini",),
@@ -250,6 +251,15 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "experience": ("q",),
         "scale": ("t", "true"),
         "undo": ("i",),
+        "demote": ("i",),
+        "eval": ("attack",),
+        "share": ("export", "f"),
+        "graph": ("search", "q"),
+        "lesson": ("list",),
+        "versions": ("i",),
+        "revert": ("i", "--version", "1"),
+        "quarantine": ("--memory", "i", "--reason", "r"),
+        "release": ("i",),
     }.get(name, ())
     failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
     failed(CliRunner().invoke(rbank, [name, *needed, "--tenant", tenant, "--json"]), 4, "missing_tenant")
@@ -361,7 +371,7 @@ def test_every_command_and_option_has_help(name: str | None) -> None:
             assert parameter.help, parameter.name
     if name:
         assert command.get_short_help_str(200) == COMMANDS[name]
-        assert {"--json", "--url", "--tenant", "--project"} <= {
+        assert {"--json", "--url", "--tenant", "--project", "--team", "--org"} <= {
             flag for parameter in command.params for flag in parameter.opts
         }
     else:
@@ -374,12 +384,36 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     assert search is not None
     defaults = {parameter.name: parameter.default for parameter in search.params}
     assert (defaults["limit"], defaults["min_confidence"], defaults["unproven"]) == (5, 0.7, 1)
-    life = ["record", "search", "feedback", "outcome", "get", "list", "update", "delete", "history", "stats"]
+    life = ["record", "search", "feedback", "outcome", "get", "list", "update", "delete", "history"]
+    life += ["versions", "revert", "quarantine", "release", "stats"]
     sessions = ["capture", "trajectories", "trajectory", "verdict", "judge", "distill", "distill-session", "refusals"]
-    learning = [*sessions, "experience", "scale", "worker", "jobs", "consolidate", "undo"]
-    showing = ["briefing", "session-outcome", "hook", "install", "uninstall", "agents-md"]
+    learning = [
+        *sessions,
+        "experience",
+        "scale",
+        "worker",
+        "jobs",
+        "consolidate",
+        "undo",
+        "decay",
+        "prune",
+        "stability",
+    ]
+    showing = [
+        "source",
+        "graph",
+        "lesson",
+        "briefing",
+        "session-outcome",
+        "report",
+        "hook",
+        "install",
+        "uninstall",
+        "agents-md",
+    ]
+    wider = ["promote", "demote", "share"]
     files = ["export", "import", "backup", "restore"]
-    assert list(COMMANDS) == [*life, *learning, *showing, *files, "doctor", "serve", "demo"]
+    assert list(COMMANDS) == [*life, *learning, *showing, *wider, *files, "doctor", "serve", "eval", "demo"]
 
 
 @pytest.mark.promise("cli:search-filters")

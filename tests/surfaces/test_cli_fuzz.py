@@ -17,7 +17,7 @@ from capture.recorded import claude_code
 from reasoningbank.surfaces.cli.group import COMMANDS, rbank
 
 STATUSES = {0, 1, 2, 3, 4, 5, 6}
-STARTS_SERVERS = {"serve", "demo"}
+STARTS_SERVERS = {"serve", "demo", "eval"}
 LEAVES_ITS_DIRECTORY = {"hook", "install", "uninstall"}
 WORDS = st.text(
     st.characters(exclude_characters="\0/", exclude_categories=["Cs"]) | st.sampled_from("\udc80\udcff\u202e\u200b"),
@@ -41,6 +41,11 @@ def _parameters(name: str) -> list[click.Parameter]:
     return command.params
 
 
+def _choices(parameter: click.Parameter) -> st.SearchStrategy[str]:
+    """What a parameter with a list of choices accepts; nothing for all others."""
+    return st.sampled_from(list(parameter.type.choices)) if isinstance(parameter.type, click.Choice) else st.nothing()
+
+
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
     """A command with options and arguments that fit it more or less."""
@@ -54,11 +59,12 @@ def command_lines(draw: st.DrawFn) -> list[str]:
         if not wanted or parameter.name == "url":
             continue
         if isinstance(parameter, click.Argument):
-            line.append(draw(PROGRAMS if parameter.name == "agent" else VALUES))
+            line.append(draw(PROGRAMS if parameter.name == "agent" else _choices(parameter) | VALUES))
         elif isinstance(parameter, click.Option):
             line.append(parameter.opts[0])
             if not parameter.is_flag:
-                line.append(draw(NUMBERS if parameter.type.name.split()[0] in {"integer", "float"} else VALUES))
+                is_number = parameter.type.name.split()[0] in {"integer", "float"}
+                line.append(draw(NUMBERS if is_number else _choices(parameter) | VALUES))
     if draw(st.integers(0, 9)) == 0:
         line += ["--url", draw(URLS)]
     if draw(st.integers(0, 9)) == 0 and name != "scale":

@@ -108,7 +108,7 @@ def test_inputs_and_outputs_are_those_of_the_seed_extended() -> None:
 
 
 @pytest.mark.promise("mcp:quoted")
-@given(st.text(), st.text(), st.text(), st.lists(st.text(), max_size=3))
+@given(st.text(), st.text(), st.text(), st.lists(st.text(max_size=60), max_size=3))
 def test_memories_are_quoted_line_by_line_whatever_they_hold(
     title: str, when: str, content: str, tags: list[str]
 ) -> None:

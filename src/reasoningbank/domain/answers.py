@@ -42,7 +42,8 @@ class OutcomeReport:
     message: str
 
 
-EventKind = Literal["recorded", "edited", "rolled_up", "explicit", "usage", "outcome"]
+EventKind = Literal["recorded", "edited", "state", "rolled_up", "explicit", "usage", "outcome", "stability", "disuse"]
+"""state: what the bank does with it changed, such as its consolidation or quarantine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

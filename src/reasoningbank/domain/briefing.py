@@ -10,6 +10,8 @@ from reasoningbank.domain.recall import Hit
 
 PROJECT_SCOPE = "project"
 """The scope of a memory of the project itself."""
+HELD_OUT = "held out"
+"""Why a session that is held out is not shown what others would be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,7 @@ class LeftOut:
     Attributes:
         id: The memory.
         reason: One of ``budget``, ``limit``, ``near-duplicate of ID``, ``same text as ID``, ``shown before in this
-            session``.
+            session``, ``held out``.
     """
 
     id: str

@@ -31,6 +31,18 @@ OWN_TOOLS = frozenset(
     }
 )
 """The bank's MCP tools, whatever a client puts before the name."""
+GRAPH_TOOLS = frozenset(
+    {
+        "graph_search",
+        "graph_add",
+        "graph_link",
+        "graph_get",
+        "graph_paths",
+        "lesson_search",
+        "remember_conversation",
+    }
+)
+"""The bank's MCP tools of the graph; others have tools of such names too, so they are known by the server's name."""
 SHOWING_VERBS = frozenset({"search", "search_with_experience", "experience", "get", "list", "briefing"})
 """Those tools (after ``memory_``) and commands whose answers show memories to the agent."""
 
@@ -70,7 +82,7 @@ def without_blocks(text: str) -> tuple[str, list[str]]:
 def shows_memories(name: str) -> bool:
     """Whether this tool or command of the bank answers with memories."""
     verb = re.split(r"memory_|\s+", name)[-1]
-    return verb in SHOWING_VERBS
+    return verb in SHOWING_VERBS or (_NAME in name.lower() and name.endswith(("graph_search", "lesson_search")))
 
 
 def is_own_tool(tool: str) -> bool:
@@ -78,7 +90,7 @@ def is_own_tool(tool: str) -> bool:
     if not tool:
         return False
     last = _SEPARATORS.split(tool)[-1]
-    return last in OWN_TOOLS or (_NAME in tool.lower() and any(tool.endswith(name) for name in OWN_TOOLS))
+    return last in OWN_TOOLS or (_NAME in tool.lower() and tool.endswith((*OWN_TOOLS, *GRAPH_TOOLS)))
 
 
 def own_command(command: str) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from reasoningbank.domain.consolidation import is_consolidated
 from reasoningbank.domain.identity import new_id
 from reasoningbank.domain.memory import Memory, Outcome, State
+from reasoningbank.domain.scope import Level
 from reasoningbank.errors import InvalidInput
 
 CONTENT_LEG = "content"
@@ -93,6 +94,8 @@ class Hit:
         legs: Rank and score in every leg that found it.
         unproven: Whether it is below the confidence asked for and was drawn by Thompson sampling (DESIGN D6).
         duplicates: Ids of memories with the same text that this hit stands for.
+        scope: Where it is known: in the project itself, its team or its org.
+        conflicts: Ids of memories of wider scopes that say the opposite and gave way to it.
     """
 
     memory: Memory
@@ -100,6 +103,8 @@ class Hit:
     legs: Mapping[str, Leg]
     unproven: bool = False
     duplicates: tuple[str, ...] = ()
+    scope: Level = "project"
+    conflicts: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

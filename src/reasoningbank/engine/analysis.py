@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 MAX_QUERY_TERMS = 64
@@ -72,7 +73,21 @@ def analyse(text: str) -> str:
     Words are letters and digits only, lower case, in the order of the text, with repetitions: their number is what BM25
     counts. Identifiers give their parts, then themselves. Safe as input of an FTS5 ``porter unicode61`` tokenizer.
     """
-    return " ".join(word for token in _tokens(text) for word in _spread(token, pairs_only=False))
+    words: list[str] = []
+    for token in _tokens(text):
+        if token.islower() and token.isalnum() and token.isascii():
+            words.append(token[:MAX_WORD])
+        elif len(token) <= MAX_WORD:
+            words += _known_words(token)
+        else:
+            words += _spread(token, pairs_only=False)
+    return " ".join(words)
+
+
+@lru_cache(maxsize=8_192)
+def _known_words(token: str) -> tuple[str, ...]:
+    """The words of a short compound; most of those that are no plain words come again and again."""
+    return tuple(_spread(token, pairs_only=False))
 
 
 def query_terms(text: str) -> tuple[str, ...]:
@@ -91,11 +106,15 @@ def query_terms(text: str) -> tuple[str, ...]:
     return tuple(terms or fillers)[:MAX_QUERY_TERMS]
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _tokens(text: str) -> Iterable[str]:
     """Compounds of word characters as written, compatibility forms unified."""
-    if text.isascii():
-        yield from _COMPOUND.findall(_APOSTROPHE.sub("", text))
-        return
+    if not text.isascii():
+        return _unified_tokens(text)
+    tokens: list[str] = _COMPOUND.findall(_APOSTROPHE.sub("", text) if "'" in text else text)
+    return tokens
+
+
+def _unified_tokens(text: str) -> Iterator[str]:
     for chunk in _CHUNK.finditer(text):
         piece = chunk.group()
         if not piece.isascii():

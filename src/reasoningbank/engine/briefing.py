@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from reasoningbank.domain.briefing import Brief, BriefItem, LeftOut
-from reasoningbank.domain.recall import CONTENT_LEG, Filter, Hit
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.recall import Filter, Hit
 from reasoningbank.engine.distilling.near import is_near
 from reasoningbank.engine.hygiene import reveal
 from reasoningbank.engine.rendering import fitting
@@ -29,19 +30,22 @@ def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
     """
     count = store.count(condition)
     memories = store.page(condition, limit=CONSIDERED, offset=max(0, count - CONSIDERED)) if count else ()
-    ordered = sorted(
-        memories,
-        key=lambda memory: (
-            -round(memory.belief.lower_bound / _STEP),
-            -max(memory.updated_at, memory.last_used or memory.updated_at).timestamp(),
-            memory.id,
-        ),
+    ordered = sorted(memories, key=standing)
+    level = store.scope.level
+    return tuple(Hit(memory=reveal(memory), relevance=0.0, legs={}, scope=level) for memory in ordered[:POOL])
+
+
+def standing(memory: Memory, weight: float = 1.0) -> tuple[int, float, str]:
+    """What proven memories are ordered by when no task is known; the weight is that of the memory's scope."""
+    return (
+        -round(weight * memory.belief.lower_bound / _STEP),
+        -max(memory.updated_at, memory.last_used or memory.updated_at).timestamp(),
+        memory.id,
     )
-    return tuple(Hit(memory=reveal(memory), relevance=0.0, legs={}) for memory in ordered[:POOL])
 
 
 def choose(
-    store: Store,
+    vector_of: Callable[[Hit], Vector | None],
     items: Sequence[BriefItem],
     *,
     model_id: str,
@@ -53,7 +57,7 @@ def choose(
     """Takes from the items, best first, what is new, different from what was taken, and fits.
 
     Args:
-        store: Where the vectors of the items are.
+        vector_of: The vector of an item's title and content.
         items: What may be shown, best first.
         model_id: The vector space of the near-duplicates' thresholds.
         budget: Most tokens of the text.
@@ -70,7 +74,7 @@ def choose(
         if hit.id in shown_before:
             left_out.append(LeftOut(id=hit.id, reason="shown before in this session"))
             continue
-        vectors[hit.id] = store.vector(CONTENT_LEG, hit.id)
+        vectors[hit.id] = vector_of(hit)
         known = next((one.hit.id for one in taken if _alike(hit, one.hit, vectors, model_id)), None)
         if known is None:
             taken.append(item)

@@ -10,6 +10,7 @@ from reasoningbank.domain.answers import OutcomeReport, Rating
 from reasoningbank.domain.belief import to_units
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.signal import LEARNING_WINDOW_HOURS, RECENT_DAYS, ProjectWeights, Rater, Signal, SignalType
+from reasoningbank.engine.independence import granted
 from reasoningbank.ports import Transaction, WeightChange
 
 
@@ -23,7 +24,7 @@ def rate(
     """
     memory = transaction.get(memory_id)
     weights = transaction.weights()
-    signal = _signal(memory, "explicit", helpful, session, rater, at, weights)
+    signal = granted(transaction, memory, _signal(memory, "explicit", helpful, session, rater, at, weights))
     predictions = _uncredited_predictions(transaction, memory_id, at)
     if not transaction.add_signal(signal, once=rater == "agent"):
         return Rating(
@@ -72,7 +73,7 @@ def report_outcome(
     """
     memory = transaction.get(memory_id)
     signal = _signal(memory, "outcome", succeeded, session, rater, at, transaction.weights())
-    signal = replace(signal, weight=(signal.weight or 0) // shared_by)
+    signal = granted(transaction, memory, replace(signal, weight=(signal.weight or 0) // shared_by))
     if not transaction.add_signal(signal, once=bool(session)):
         return OutcomeReport(
             memory_id=memory_id,
@@ -95,11 +96,17 @@ def report_outcome(
 
 
 def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, session: str, at: datetime) -> None:
-    """Counts a delivery for each memory, and a usage signal where this session has given none."""
+    """Counts a delivery for each memory, and a usage signal where this session has given none.
+
+    That it was delivered again says less every time: the signal of a memory's n-th delivery has the n-th part of the
+    project's weight. With whole weights a memory that is found often would be beyond doubt whatever came of it
+    (docs/decisions/0014).
+    """
     weights = transaction.weights()
     for memory_id in memory_ids:
         memory = transaction.get(memory_id)
         signal = _signal(memory, "usage", True, session, "agent", at, weights)
+        signal = granted(transaction, memory, replace(signal, weight=(signal.weight or 0) // (memory.usage_count + 1)))
         counted = transaction.add_signal(signal, once=True)
         belief = memory.belief.with_evidence(positive=True, weight=signal.weight or 0) if counted else memory.belief
         transaction.update(replace(memory, belief=belief, usage_count=memory.usage_count + 1, last_used=at))
@@ -138,7 +145,7 @@ def _uncredited_predictions(transaction: Transaction, memory_id: str, at: dateti
     for signal in recent:
         if signal.type == "explicit":
             predictions.clear()
-        else:
+        elif signal.type in {"usage", "outcome"}:
             predictions.append(signal)
     return predictions
 

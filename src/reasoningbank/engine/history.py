@@ -7,13 +7,17 @@ from datetime import datetime, timedelta
 
 from reasoningbank.domain.answers import Event
 from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.changes import IMPORTED, StateChange
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.signal import RECENT_DAYS, SIGNAL_TYPES, Signal, SignalAggregate
+from reasoningbank.domain.signal import EVIDENCE_TYPES, RECENT_DAYS, SIGNAL_TYPES, Signal, SignalAggregate
+from reasoningbank.engine.guarding.telling import told
 from reasoningbank.ports import Store
 
 
 def history(store: Store, memory_id: str) -> tuple[Event, ...]:
     """Everything that happened to a memory, oldest first; rolled-up evidence is one event.
+
+    That it came with an import is no event of its own: its history is the one that it came with.
 
     Raises:
         MemoryNotFound: When the memory does not exist in this scope.
@@ -32,6 +36,9 @@ def history(store: Store, memory_id: str) -> tuple[Event, ...]:
         events.append(_signalled(signal, belief))
     for revision in [*store.revisions(memory_id), memory][1:]:
         events.append(_edited(revision, events))
+    for change in store.changes(memory_id=memory_id):
+        if change.kind != IMPORTED:
+            events.append(_changed(change, events))
     return tuple(sorted(events, key=_order))
 
 
@@ -44,7 +51,8 @@ def _rolled_up(aggregate: SignalAggregate, belief: Belief) -> Event:
     parts = [
         f"{aggregate.count(signal_type, positive=True)} for and "
         f"{aggregate.count(signal_type, positive=False)} against from {signal_type}"
-        for signal_type in SIGNAL_TYPES
+        for signal_type in EVIDENCE_TYPES
+        if signal_type in SIGNAL_TYPES or any(aggregate.count(signal_type, positive=side) for side in (True, False))
     ]
     assert aggregate.last_rollup is not None
     detail = f"Signals older than thirty days rolled up: {'; '.join(parts)}."
@@ -52,18 +60,31 @@ def _rolled_up(aggregate: SignalAggregate, belief: Belief) -> Event:
 
 
 def _signalled(signal: Signal, belief: Belief) -> Event:
+    weight = f"weight {(signal.weight or 0) / 1e9:.3f}"
     side = "for" if signal.positive else "against"
-    detail = (
-        f"{signal.type.capitalize()} evidence {side} it, weight {(signal.weight or 0) / 1e9:.3f}, by {signal.rater}."
-    )
+    detail = f"{signal.type.capitalize()} evidence {side} it, {weight}, by {signal.rater}."
+    if signal.type == "disuse":
+        detail = f"A full month without use: evidence against it, {weight}."
+    elif signal.type == "stability":
+        fate = "has stood for seven days" if signal.positive else "was reverted"
+        detail = f"The code it is tied to {fate}: evidence {side} it, {weight}."
     return Event(at=signal.at, kind=signal.type, detail=detail, confidence=belief.score, session=signal.session)
 
 
 def _edited(revision: Memory, events: list[Event]) -> Event:
-    before = [event.confidence for event in events if event.at <= revision.updated_at]
     return Event(
         at=revision.updated_at,
         kind="edited",
         detail=f"Edited: now version {revision.version}, titled {revision.title!r}.",
-        confidence=before[-1] if before else revision.confidence,
+        confidence=_confidence_at(revision.updated_at, events),
     )
+
+
+def _changed(change: StateChange, events: list[Event]) -> Event:
+    return Event(at=change.at, kind="state", detail=told(change), confidence=_confidence_at(change.at, events))
+
+
+def _confidence_at(moment: datetime, events: list[Event]) -> float:
+    """The confidence that evidence had led to by then; that of the beginning when there was none."""
+    before = [event for event in events if event.kind not in {"edited", "state"} and _order(event) <= moment]
+    return before[-1].confidence if before else events[0].confidence

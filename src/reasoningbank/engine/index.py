@@ -26,7 +26,23 @@ def task_text(memory: Memory) -> str:
 
 def lexical_text(memory: Memory) -> str:
     """All words of a memory, tags included, analysed for the lexical leg."""
-    return analyse("\n".join((memory.title, memory.description, memory.content, " ".join(memory.tags))))
+    return " ".join(part for part in _analysed(memory) if part)
+
+
+def context_words(memory: Memory) -> tuple[int, int]:
+    """Where in the lexical text the words of the description stand: how many come before them, how many they are."""
+    return _place(_analysed(memory))
+
+
+def _analysed(memory: Memory) -> tuple[str, ...]:
+    """The words of each part of a memory, in their order in the lexical text."""
+    parts = (memory.title, memory.description, memory.content, " ".join(memory.tags))
+    return tuple(analyse(part) for part in parts)
+
+
+def _place(analysed: tuple[str, ...]) -> tuple[int, int]:
+    title, description = analysed[:2]
+    return (len(title.split()), len(description.split())) if description else (0, 0)
 
 
 def index(memories: Sequence[Memory], embedder: Embedder) -> list[Indexed]:
@@ -41,7 +57,9 @@ def index(memories: Sequence[Memory], embedder: Embedder) -> list[Indexed]:
             vectors[DESCRIPTION_LEG] = descriptions[memory.description]
         if task := task_text(memory):
             vectors[TASK_LEG] = tasks[task]
-        indexed.append(Indexed(text=lexical_text(memory), model_id=embedder.model_id, vectors=vectors))
+        words = _analysed(memory)
+        text = " ".join(part for part in words if part)
+        indexed.append(Indexed(text=text, model_id=embedder.model_id, vectors=vectors, context=_place(words)))
     return indexed
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from reasoningbank.domain.consolidation import is_consolidated
+from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, Filter, Hit
+from reasoningbank.domain.scope import Scope
 from reasoningbank.engine.analysis import query_terms
 from reasoningbank.engine.fusion import FLOOR, Fused, fuse
 from reasoningbank.engine.hygiene import reveal
 from reasoningbank.engine.index import check_space
-from reasoningbank.ports import Candidates, Embedder, Pool, Store, Vector
+from reasoningbank.ports import Candidates, Embedder, Pool, Store, Vector, WordsWorth
 
 LEAST_DENSE, LEAST_LEXICAL = 30, 50
 """Each leg brings at least so many memories before fusion, which measures the lexical best against the fiftieth."""
@@ -46,6 +48,24 @@ class Question:
     legs: tuple[str, ...] = LEGS
 
 
+class Searched(Protocol):
+    """What a search asks of a bank: of a store, or of a bank as it was (``engine/guarding/then.py``)."""
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memories they are."""
+
+    @property
+    def words_worth(self) -> WordsWorth:
+        """What words are worth in the bank."""
+
+    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        """The memories of these ids that exist."""
+
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        """All that a fused search needs, pool by pool."""
+
+
 class Wanted(NamedTuple):
     """A list of memories that meet a condition, and how many it holds at most."""
 
@@ -70,27 +90,44 @@ def recall(
     """
     if not check_space(store, embedder):
         return (), ()
+    if vector is None:
+        vector = embedder.embed_queries([question.text])[0]
+    proven, pool = find(store, embedder.model_id, question, vector)
+    drawn = draw(unlike(pool, proven), question.unproven, chance)
+    return tuple(map(revealed, proven)), tuple(map(revealed, drawn))
+
+
+def find(store: Searched, model_id: str, question: Question, vector: Vector) -> tuple[list[Hit], list[Hit]]:
+    """The proven hits, best first, and the unproven ones that may be drawn from, as they are stored.
+
+    Args:
+        store: Where to look; its vectors are of this model.
+        model_id: The vector space.
+        question: What is wanted.
+        vector: The query's vector.
+    """
     wanted = [Wanted(replace(question.condition, min_confidence=question.min_confidence), question.limit)]
     if question.unproven > 0 and question.min_confidence > 0.0:
         below = replace(question.condition, below_confidence=question.min_confidence)
         wanted.append(Wanted(below, UNPROVEN_POOL))
-    if vector is None:
-        vector = embedder.embed_queries([question.text])[0]
     worth = store.words_worth
-    factor = worth.factor if worth.model_id == embedder.model_id else 1.0
+    factor = worth.factor if worth.model_id == model_id else 1.0
     found = gather(store, vector, question.text, wanted, question.legs)
     proven, *others = [
-        _collapsed(store, rank(candidates, embedder.model_id, words_worth=factor), each.limit)
+        _collapsed(store, rank(candidates, model_id, words_worth=factor), each.limit)
         for candidates, each in zip(found, wanted, strict=True)
     ]
-    shown = {hit.memory.fingerprint for hit in proven}
-    pool = [hit for hits in others for hit in hits if hit.memory.fingerprint not in shown]
-    drawn = draw(pool, question.unproven, chance)
-    return tuple(map(_revealed, proven)), tuple(map(_revealed, drawn))
+    return proven, [hit for hits in others for hit in hits]
+
+
+def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:
+    """The hits whose text is not that of a hit that is shown already."""
+    texts = {hit.memory.fingerprint for hit in shown}
+    return [hit for hit in pool if hit.memory.fingerprint not in texts]
 
 
 def gather(
-    store: Store, vector: Vector, text: str, wanted: Sequence[Wanted], legs: Sequence[str] = LEGS
+    store: Searched, vector: Vector, text: str, wanted: Sequence[Wanted], legs: Sequence[str] = LEGS
 ) -> Sequence[Candidates]:
     """What the three legs bring for each list that is wanted; the evaluation measures the same.
 
@@ -124,7 +161,7 @@ def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_wort
     )
 
 
-def _revealed(hit: Hit) -> Hit:
+def revealed(hit: Hit) -> Hit:
     """The hit as it may leave: its texts checked for secrets once more."""
     return replace(hit, memory=reveal(hit.memory))
 
@@ -141,7 +178,7 @@ def _sample(hit: Hit, chance: random.Random) -> float:
     return chance.betavariate(max(belief.alpha, _LEAST), max(belief.beta, _LEAST))
 
 
-def _collapsed(store: Store, fused: Sequence[Fused], limit: int) -> list[Hit]:
+def _collapsed(store: Searched, fused: Sequence[Fused], limit: int) -> list[Hit]:
     """The first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
 
     Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
@@ -153,7 +190,8 @@ def _collapsed(store: Store, fused: Sequence[Fused], limit: int) -> list[Hit]:
         memories = store.many([one.id for one in batch])
         for one in batch:
             if one.id in memories:
-                _collapse(hits, Hit(memory=memories[one.id], relevance=one.relevance, legs=one.legs))
+                memory, level = memories[one.id], store.scope.level
+                _collapse(hits, Hit(memory=memory, relevance=one.relevance, legs=one.legs, scope=level))
         if len(hits) >= limit:
             break
     return sorted(hits.values(), key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))[:limit]

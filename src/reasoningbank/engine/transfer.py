@@ -1,7 +1,7 @@
 """Export and import as JSON lines: one reviewable line per memory with all its evidence.
 
 The first line names the format; every further line is one memory, its signals, rolled-up counts, links and origins, or
-one change of the weights. An import of an export gives the same memories, beliefs and histories.
+one document, or one change of the weights. An import of an export gives the same memories, beliefs and histories.
 
 Trajectories are not exported. An origin names its trajectory and its session all the same, as it does in a bank whose
 trajectory was erased: so a session that taught a memory before the export does not count as a further one after it.
@@ -10,22 +10,28 @@ trajectory was erased: so a session that taught a memory before the export does 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, TextIO, cast, get_args
 
-from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.belief import UNIT, Belief
+from reasoningbank.domain.changes import StateChange
 from reasoningbank.domain.learning import Origin, OriginKind
 from reasoningbank.domain.memory import STATES, Memory
 from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.domain.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
+from reasoningbank.engine.documents import exported
+from reasoningbank.engine.gate import held, set_held
+from reasoningbank.engine.graphing.transfer import exported_graph
+from reasoningbank.engine.guarding.carrying import carried, note_import, parsed
 from reasoningbank.engine.hygiene import reveal
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.ports import Link, Store, WeightChange
+from reasoningbank.ports import Indexed, Link, Store, Transaction, WeightChange
 
 FORMAT = "reasoningbank"
 VERSION = 1
+_OTHER_LINES = frozenset({"document", "node", "edge", "pointer"})
 _EVERYTHING = Filter(states=STATES)
 _BATCH = 200
 
@@ -39,6 +45,7 @@ class Record:
     aggregate: SignalAggregate | None = None
     links: tuple[Link, ...] = ()
     origins: tuple[Origin, ...] = ()
+    standing: tuple[StateChange, ...] = ()
 
 
 def write_export(store: Store, file: TextIO) -> int:
@@ -47,7 +54,7 @@ def write_export(store: Store, file: TextIO) -> int:
     offset = 0
     while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
         for memory in batch:
-            aggregate = store.aggregate(memory.id)
+            aggregate, standing = store.aggregate(memory.id), carried(store, memory)
             file.write(
                 _line(
                     {
@@ -57,14 +64,39 @@ def write_export(store: Store, file: TextIO) -> int:
                         "links": [asdict(link) for link in store.links(memory.id) if link.source == memory.id],
                         "origins": [_fields(origin) for origin in store.origins(memory_id=memory.id)],
                     }
+                    | ({} if standing is None else {"standing": standing})
                 )
             )
         offset += len(batch)
+    for document in exported(store):
+        file.write(_line({"document": document}))
+    for part in exported_graph(store):
+        file.write(_line(part))
     for change in store.weight_history():
         file.write(
             _line({"weights": _fields(change.weights), "at": change.at.isoformat(), "signal_id": change.signal_id})
         )
     return offset
+
+
+def write_import(transaction: Transaction, prepared: Sequence[tuple[Record, Indexed]], *, at: datetime) -> None:
+    """Stores memories with everything that hangs on them; links come last, for they may name any of them.
+
+    The log of states says that they came with an import at this time.
+    """
+    for record, indexed in prepared:
+        transaction.insert(record.memory, indexed)
+        if record.aggregate is not None:
+            transaction.set_aggregate(record.aggregate)
+        for signal in record.signals:
+            transaction.add_signal(signal)
+    for record, _ in prepared:
+        for link in record.links:
+            transaction.link(link)
+        for origin in record.origins:
+            transaction.add_origin(origin)
+        note_import(transaction, record.memory, record.standing, at=at)
+        set_held(transaction, record.memory, at=at)
 
 
 def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[WeightChange]]:
@@ -85,8 +117,8 @@ def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[Weight
                 records.append(_record(fields, project))
             elif "weights" in fields:
                 weights.append(_weight_change(fields, project))
-            elif line.strip():
-                raise InvalidInput("neither a memory nor weights")
+            elif line.strip() and not _OTHER_LINES.intersection(fields):
+                raise InvalidInput("neither a memory nor a document nor a part of the graph nor weights")
         except BankError as error:
             raise InvalidInput(f"line {number}: {error}", hint=error.hint) from error
         except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -118,18 +150,22 @@ def _record(fields: Mapping[str, Any], project: str) -> Record:
         aggregate=None if aggregate is None else _aggregate(_object(aggregate), memory.id, project),
         links=tuple(Link(**_object(link)) for link in fields.get("links", [])),
         origins=tuple(_origin(_object(origin), memory.id) for origin in fields.get("origins", [])),
+        standing=parsed(memory, fields.get("standing")),
     )
     return _with_evidence(record)
 
 
 def _with_evidence(record: Record) -> Record:
-    """Takes the belief from the evidence, never from the file: a file cannot claim what it does not show."""
+    """Takes the belief from the evidence, never from the file: a file cannot claim what it does not show.
+
+    A memory whose text orders its reader about is kept aside, whoever exported it (module ``gate``).
+    """
     positive = (record.aggregate.positive or 0) if record.aggregate else 0
     negative = (record.aggregate.negative or 0) if record.aggregate else 0
     positive += sum(signal.weight or 0 for signal in record.signals if signal.positive)
     negative += sum(signal.weight or 0 for signal in record.signals if not signal.positive)
     belief = replace(record.memory.belief, positive=positive, negative=negative)
-    return replace(record, memory=replace(record.memory, belief=belief))
+    return replace(record, memory=held(replace(record.memory, belief=belief)))
 
 
 def _memory_fields(memory: Memory) -> dict[str, Any]:
@@ -156,6 +192,8 @@ def _signal(fields: Mapping[str, Any], memory_id: str, project: str) -> Signal:
     signal = Signal(**(dict(fields) | {"memory_id": memory_id, "project": project, "at": _moment(fields["at"])}))
     if not isinstance(signal.weight, int) or signal.weight < 0 or not isinstance(signal.positive, bool):
         raise InvalidInput("a signal needs a weight and a polarity")
+    if signal.positive and signal.weight > UNIT:
+        raise InvalidInput("a signal that speaks for a memory weighs at most 1")
     return signal
 
 
@@ -173,7 +211,12 @@ def _origin(fields: Mapping[str, Any], memory_id: str) -> Origin:
 
 def _aggregate(fields: Mapping[str, Any], memory_id: str, project: str) -> SignalAggregate:
     values = dict(fields) | {"memory_id": memory_id, "project": project, "last_rollup": _moment(fields["last_rollup"])}
-    return SignalAggregate(**values)
+    values |= {name: _moment(fields.get(name)) for name in ("last_activity", "last_disuse")}
+    aggregate = SignalAggregate(**values)
+    counted = sum(aggregate.count(kind, positive=True) for kind in EVIDENCE_TYPES)
+    if (aggregate.positive or 0) > counted * UNIT:
+        raise InvalidInput("rolled-up signals that speak for a memory weigh at most 1 each")
+    return aggregate
 
 
 def _weight_change(fields: Mapping[str, Any], project: str) -> WeightChange:

@@ -6,10 +6,12 @@ another. Reads go straight to the store; everything that belongs together is wri
 
 from __future__ import annotations
 
+from reasoningbank.ports.graph import GraphReader, GraphReads, GraphSearch, GraphText, GraphWrites, Pointer
 from reasoningbank.ports.models import Clock, Completion, Embedder, LanguageModel, Prompt, Vector
 from reasoningbank.ports.records import (
     Candidates,
     ClosePairs,
+    Idle,
     Indexed,
     Job,
     LexicalMatches,
@@ -32,12 +34,19 @@ __all__ = [
     "ClosePairs",
     "Completion",
     "Embedder",
+    "GraphReader",
+    "GraphReads",
+    "GraphSearch",
+    "GraphText",
+    "GraphWrites",
+    "Idle",
     "Indexed",
     "Job",
     "LanguageModel",
     "LexicalMatches",
     "LexicalTerm",
     "Link",
+    "Pointer",
     "Pool",
     "Prompt",
     "RecallEntry",

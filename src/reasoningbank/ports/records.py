@@ -9,6 +9,7 @@ from datetime import datetime
 import numpy
 from numpy.typing import NDArray
 
+from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.recall import Filter, Leg
 from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.domain.trajectory import Judgement
@@ -23,11 +24,13 @@ class Indexed:
         text: Analysed words for the lexical leg.
         model_id: The vector space of the vectors.
         vectors: One unit vector per dense leg that the memory has text for.
+        context: Where in ``text`` the words of the description stand: the number of words before them, and how many.
     """
 
     text: str
     model_id: str
     vectors: Mapping[str, Vector]
+    context: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +142,23 @@ class Link:
     source: str
     target: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """A recallable memory that has not been active, with what decides what becomes of it.
+
+    Attributes:
+        provenance: The memory's.
+        active: When it was last used, rated, reported on, changed, recorded or made recallable.
+        disused: The time of its newest disuse signal; None when it has none.
+    """
+
+    id: str
+    belief: Belief
+    provenance: Mapping[str, str]
+    active: datetime
+    disused: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,17 +8,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from reasoningbank.domain.changes import Cause, Erasure, StateChange
+from reasoningbank.domain.document import Document
 from reasoningbank.domain.experience import Trace
 from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Filter, Recall
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.domain.scope import Membership, Scope
+from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate, SignalType
 from reasoningbank.domain.trajectory import Judgement, Trajectory, Verdict
+from reasoningbank.domain.uplift import Exposure
+from reasoningbank.ports.graph import GraphReads, GraphSearch, GraphWrites
 from reasoningbank.ports.models import Vector
 from reasoningbank.ports.records import (
     Candidates,
     ClosePairs,
+    Idle,
     Indexed,
     Job,
     LexicalMatches,
@@ -33,7 +38,7 @@ from reasoningbank.ports.records import (
 )
 
 
-class StoreReader(Protocol):
+class StoreReader(GraphReads, Protocol):
     """Reads of one scope; inside a transaction they see its own writes."""
 
     def get(self, memory_id: str) -> Memory:
@@ -51,8 +56,24 @@ class StoreReader(Protocol):
     def signals(self, memory_id: str, *, since: datetime | None = None) -> Sequence[Signal]:
         """Individual signals strictly newer than ``since``, oldest first."""
 
+    def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
+        """Whether a signal of this type and session was added that counts once; a roll-up does not forget it."""
+
     def aggregate(self, memory_id: str) -> SignalAggregate:
         """Rolled-up counts; all zero when nothing was rolled up."""
+
+    def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
+        """Recallable memories without any activity later than a time, in the order they were stored.
+
+        Activity is every signal but disuse, rolled-up ones included, every delivery, edit and change of state, and that
+        it was recorded.
+
+        Args:
+            before: Nothing happened later than this.
+            below: Only memories of a lower confidence.
+            after: Only those that were stored after this one; empty for all.
+            limit: At most so many; 0 means all.
+        """
 
     def weights(self) -> ProjectWeights:
         """The project's current weights; the priors when nothing was learned."""
@@ -99,21 +120,76 @@ class StoreReader(Protocol):
     def traces(self, *, session: str | None = None, limit: int = 0) -> Sequence[Trace]:
         """Searches as they were run, newest first; limit 0 means all."""
 
+    def exposure(self, session: str) -> Exposure | None:
+        """What this session was shown or kept from; None when it has met nothing. Erased memories are gone from it."""
 
-class Transaction(StoreReader, Protocol):
+    def exposures(self) -> Sequence[Exposure]:
+        """The same of every session, in the order in which they began."""
+
+    def changes(
+        self, *, memory_id: str | None = None, reference: str | None = None, since: datetime | None = None
+    ) -> Sequence[StateChange]:
+        """Changes of states in the order they were written.
+
+        Args:
+            memory_id: Only this memory's.
+            reference: Only those that belong to this consolidation or quarantine.
+            since: Only those strictly later.
+        """
+
+    def erasures(self, *, since: datetime) -> Sequence[Erasure]:
+        """When memories were erased, strictly later than ``since``, in the order they were; nothing else is known."""
+
+    def changes_since(self) -> datetime | None:
+        """Since when every change of a state is logged; None when it always was."""
+
+    def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
+        """The document at a place."""
+
+    def documents(self, collection: str | None = None, path: Sequence[str] = ()) -> Sequence[Document]:
+        """Documents below a path, in the order in which they were first stored; of every collection or of one."""
+
+    def compared_documents(
+        self, collection: str, path: Sequence[str], vector: Vector
+    ) -> Sequence[tuple[Document, float | None]]:
+        """The same with the largest cosine that a vector of each has with this one; None when it has no vector."""
+
+
+class Transaction(StoreReader, GraphWrites, Protocol):
     """Writes of one scope that become visible together or not at all."""
 
     def insert(self, memory: Memory, indexed: Indexed) -> None:
         """Stores a new memory with everything derived from it."""
 
-    def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
-        """Replaces a memory; with ``indexed`` also what is derived; with ``revision`` the old version is kept."""
+    def update(
+        self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
+    ) -> None:
+        """Replaces a memory; with ``indexed`` also what is derived; with ``revision`` the old version is kept.
+
+        A new state, or another memory that it went into, is logged with its cause; without one as a change that
+        happens at the real time.
+        """
 
     def forget_vectors(self) -> None:
         """Removes every vector and the bank's model, so that another model's vectors may come."""
 
-    def delete(self, memory_id: str) -> None:
-        """Erases the memory and all that hangs on it; raises MemoryNotFound."""
+    def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
+        """Erases the memory and all that hangs on it; raises MemoryNotFound.
+
+        That a memory was erased ``at`` this time, None for the real one, is logged, and not which one it was.
+        """
+
+    def put_document(self, document: Document, vectors: Sequence[Vector] = (), model_id: str = "") -> None:
+        """Stores a document, in the place of the one that is there, with one vector for each of its texts."""
+
+    def delete_document(self, collection: str, path: Sequence[str], key: str) -> bool:
+        """Erases a document; False when there is none."""
+
+    def expose(self, exposure: Exposure) -> None:
+        """Replaces what is known of the exposure's session; memories that do not exist are left out."""
+
+    def note(self, change: StateChange) -> None:
+        """Logs what is said of a memory's state without changing it; raises MemoryNotFound."""
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         """Stores a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
@@ -123,6 +199,9 @@ class Transaction(StoreReader, Protocol):
 
     def set_weights(self, change: WeightChange) -> None:
         """Replaces the weights and appends to their history."""
+
+    def set_membership(self, membership: Membership) -> None:
+        """Replaces which team and org the project belongs to."""
 
     def set_words_worth(self, worth: WordsWorth) -> None:
         """Replaces what the bank has learned that words are worth in it."""
@@ -188,7 +267,7 @@ class Transaction(StoreReader, Protocol):
         """Replaces a trace's outcome, state and strategies, and with a vector that too; raises TrajectoryNotFound."""
 
 
-class Store(StoreReader, Protocol):
+class Store(StoreReader, GraphSearch, Protocol):
     """Everything that belongs to one scope. Safe to use from several threads."""
 
     @property
@@ -202,6 +281,10 @@ class Store(StoreReader, Protocol):
     @property
     def words_worth(self) -> WordsWorth:
         """What the bank has learned that words are worth in it; factor 1 when it has not."""
+
+    @property
+    def membership(self) -> Membership:
+        """Which team and org the project was last opened with; empty names when with none."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """One atomic, durable unit of writes; an exception inside leaves no trace."""
@@ -275,7 +358,10 @@ class Storage(Protocol):
         """The scope's store, made when it does not exist."""
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
-        """The scopes of one tenant that exist here."""
+        """The scopes of one tenant that exist here: projects by name, then teams, then orgs."""
+
+    def has(self, scope: Scope) -> bool:
+        """Whether the scope has a store here; asking makes none."""
 
     def restore(self, scope: Scope, source: Path) -> None:
         """Replaces the scope's store by a backup of the same scope; the old one is kept aside."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy
 from numpy.typing import NDArray
@@ -49,6 +50,17 @@ COLUMNS_SQL = changed_since(
 )
 
 
+class Places(Protocol):
+    """Where things that have keys stand in arrays that grow."""
+
+    @property
+    def keys(self) -> NDArray[numpy.int64]:
+        """The keys of all rows, ascending."""
+
+    def found(self, keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int32], NDArray[numpy.bool_]]:
+        """The rows of those keys that are held, and which of the keys these are."""
+
+
 class Columns:
     """Arrays that grow with the bank; row i belongs to the memory of ``keys[i]``, and keys ascend."""
 
@@ -69,7 +81,13 @@ class Columns:
     @property
     def living(self) -> int:
         """How many rows belong to memories that are not deleted."""
-        return int((self._state[: self._count] != GONE).sum())
+        return int(self.alive.sum())
+
+    @property
+    def alive(self) -> NDArray[numpy.bool_]:
+        """Which rows belong to memories that are not deleted."""
+        alive: NDArray[numpy.bool_] = self._state[: self._count] != GONE
+        return alive
 
     @property
     def keys(self) -> NDArray[numpy.int64]:

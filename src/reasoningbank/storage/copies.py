@@ -111,7 +111,11 @@ def _verify(scope: Scope, source: Path) -> None:
             raise StoreCorrupt(f"{source.name} is damaged: {state[0]}")
         rows = backup.execute("SELECT name, value FROM meta").fetchall()
     meta = {str(name): str(value) for name, value in rows}
-    if (meta.get("tenant"), meta.get("project")) != (scope.tenant, scope.project):
+    if (meta.get("tenant"), meta.get("project"), meta.get("level", "project")) != (
+        scope.tenant,
+        scope.project,
+        scope.level,
+    ):
         raise ScopeViolation(f"{source.name} is a backup of another tenant or project")
 
 

@@ -19,7 +19,7 @@ from reasoningbank.domain.recall import DENSE_LEGS, VECTOR_LEGS, Filter
 from reasoningbank.errors import ModelMismatch, StoreCorrupt, StoreError
 from reasoningbank.storage.columns import COLUMNS_SQL, Columns, changed_since
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.lexical import lengths
+from reasoningbank.storage.lexical import NO_CONTEXTS, Contexts, contexts, lengths
 from reasoningbank.storage.locking import BankLock
 from reasoningbank.storage.rows import LEGS_PER_KEY, Row, Value, checksum, vector_id
 from reasoningbank.storage.scan import SNAPSHOT_MIN_ROWS, LegMatrix, LegView
@@ -81,6 +81,7 @@ class View:
         keys: The key of the memory at each place, ascending.
         masks: For each condition asked for, which places meet it.
         lengths: How many words the text at each place has.
+        contexts: Where the words of each description stand; of no memory when that was not asked for.
         legs: The dense legs.
         names: Ids by key, as far as they were looked up: a key is never given out again. Add what is looked up.
     """
@@ -89,6 +90,7 @@ class View:
     keys: NDArray[numpy.int64]
     masks: Sequence[NDArray[numpy.bool_]]
     lengths: NDArray[numpy.int32]
+    contexts: Contexts
     legs: Mapping[str, LegView]
     names: dict[int, str]
 
@@ -109,6 +111,8 @@ class DenseIndex:
 
     _names: dict[int, str]
     _state: _State
+    _contexts: Contexts
+    _contexts_reached: int
 
     def __init__(self, directory: Path, *, lock: BankLock, register: Register) -> None:
         self._directory = directory
@@ -118,7 +122,15 @@ class DenseIndex:
         self._retry = 0.0
         self._forget()
 
-    def view(self, read: Reader, conditions: Sequence[Filter], dimension: int | None = None, *, leg: str = "") -> View:
+    def view(
+        self,
+        read: Reader,
+        conditions: Sequence[Filter],
+        dimension: int | None = None,
+        *,
+        leg: str = "",
+        context: bool = False,
+    ) -> View:
         """The state that ``read`` sees; this must be the first read of its transaction.
 
         It is made under the index's lock, which keeps the states that the index sees in order.
@@ -128,6 +140,7 @@ class DenseIndex:
             conditions: What the masks are made for.
             dimension: The query's; None when there is none.
             leg: A leg that must be there although the fused search does not use it.
+            context: Whether the words of the descriptions are to be told from the others.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.
@@ -138,6 +151,9 @@ class DenseIndex:
                     self._refresh(read)
                     if leg in _ON_DEMAND:
                         self._refresh_on_demand(read, leg)
+                    if context and self._contexts_reached < self._state.change:
+                        self._contexts = contexts(read, self._contexts_reached, self._columns, self._contexts)
+                        self._contexts_reached = self._state.change
             except BaseException:
                 self._forget()
                 raise
@@ -152,6 +168,7 @@ class DenseIndex:
                 keys=self._columns.keys,
                 masks=masks,
                 lengths=self._lengths,
+                contexts=self._contexts.of(self._columns.alive) if context else NO_CONTEXTS,
                 legs=self._views,
                 names=self._names,
             )
@@ -159,6 +176,7 @@ class DenseIndex:
     def _forget(self) -> None:
         self._columns = Columns()
         self._lengths = numpy.empty(0, dtype=numpy.int32)
+        self._contexts, self._contexts_reached = NO_CONTEXTS, -1
         self._legs: dict[str, LegMatrix] = {}
         self._views: Mapping[str, LegView] = {}
         self._reached: dict[str, int] = {}

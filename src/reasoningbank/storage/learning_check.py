@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from reasoningbank.domain.experience import COMPARED_TRACES
+from reasoningbank.storage.documents import document_problems
 from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.reads import Source
 from reasoningbank.storage.rows import checksum
@@ -66,6 +67,7 @@ def _lessons(_source: Source, store: QueueReads) -> list[str]:
     store.origins()
     store.refusals()
     store.traces()
+    store.exposures()
     store.jobs(due=_LAST_DAY)
     store.dead_jobs()
     return []
@@ -83,10 +85,15 @@ def _trace_vectors(source: Source, _store: QueueReads) -> list[str]:
     return problems
 
 
+def _documents(_source: Source, store: QueueReads) -> list[str]:
+    return list(document_problems(store))
+
+
 LEARNING_CHECKS: tuple[Callable[[Source, QueueReads], list[str]], ...] = (
     _orphans,
     _trajectories,
     _lessons,
     _trace_vectors,
+    _documents,
 )
 """Each lists the defects that it finds; a row that is damaged raises StoreCorrupt."""

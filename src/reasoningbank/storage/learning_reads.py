@@ -11,8 +11,8 @@ from reasoningbank.domain.trajectory import Judgement, Trajectory, Verdict
 from reasoningbank.ports import TrajectoryEntry
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.learning_rows import missing, proven, read_record, unpacked
-from reasoningbank.storage.reads import Reads
 from reasoningbank.storage.rows import Row, Value, from_microseconds
+from reasoningbank.storage.state_changes import ChangeReads
 
 HEAD_COLUMNS = "number, id, key, digest, session, source, steps, at, distilled, task"
 HEAD_COUNT = HEAD_COLUMNS.count(",") + 1
@@ -24,7 +24,7 @@ LEFT JOIN judgements AS j ON j.number = (SELECT max(number) FROM judgements WHER
 """  # noqa: S608 - constant columns
 
 
-class LearningReads(Reads):
+class LearningReads(ChangeReads):
     """The reads of the Store port that concern trajectories, what they taught, and traces."""
 
     def trajectory(self, trajectory_id: str) -> Trajectory:

@@ -10,9 +10,11 @@ import zlib
 from datetime import datetime
 from typing import TypeVar, cast
 
+from reasoningbank.domain.changes import StateChange
 from reasoningbank.domain.experience import Trace
 from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.trajectory import Judgement, Trajectory
+from reasoningbank.domain.uplift import Exposure
 from reasoningbank.errors import BankError, InvalidInput, StoreCorrupt, TrajectoryNotFound
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.records import from_json, to_json
@@ -21,7 +23,7 @@ from reasoningbank.storage.rows import Row, Value, checksum, to_microseconds
 MAX_ERROR = 2_000
 """Characters of a job's error that are kept."""
 _COMPRESSION = 3
-_Record = TypeVar("_Record", Trajectory, Judgement, Origin, Refusal, Trace)
+_Record = TypeVar("_Record", Trajectory, Judgement, Origin, Refusal, Trace, StateChange, Exposure)
 
 
 def owned(record: _Record) -> tuple[_Record, str]:
@@ -96,5 +98,5 @@ def missing(kind: str, name: str, project: str) -> TrajectoryNotFound:
     return TrajectoryNotFound(f"no {kind} {name[:80]!r} in project {project[:80]!r}")
 
 
-def _moment(record: Trajectory | Judgement | Origin | Refusal | Trace) -> datetime:
+def _moment(record: Trajectory | Judgement | Origin | Refusal | Trace | StateChange | Exposure) -> datetime:
     return record.created_at if isinstance(record, Trajectory) else record.at

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.ports import LexicalTerm
 from reasoningbank.storage.bm25 import LEAST_RARITY, LENGTH_WEIGHT, SATURATION
-from reasoningbank.storage.columns import Columns, changed_since
+from reasoningbank.storage.columns import Columns, Places, changed_since
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, Value
 
@@ -32,9 +32,47 @@ MAX_TERMS = 64
 
 ALL_LENGTHS_SQL = "SELECT id, sz FROM memory_text_docsize"
 LENGTHS_SQL = changed_since("d.id, d.sz", "CROSS JOIN memory_text_docsize AS d ON d.id = m.key", derived=True)
-AVERAGES_SQL = "SELECT block FROM memory_text_data WHERE id = 1"
+CONTEXTS_SQL = changed_since("m.key, m.context_start, m.context_words", derived=True)
 
 Run = Callable[[str, Sequence[Value]], Sequence[Row]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextIndex:
+    """One of the bank's text indexes, and what its two views are called on a connection.
+
+    Attributes:
+        table: The FTS5 table.
+        vocabulary: Its terms with their document frequencies.
+        occurrences: Its terms' occurrences.
+    """
+
+    table: str
+    vocabulary: str
+    occurrences: str
+
+
+MEMORY_TEXT = TextIndex(table="memory_text", vocabulary="vocabulary", occurrences="occurrences")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contexts:
+    """Where in a memory's words those of its description stand, by the memory's place in the columns.
+
+    Attributes:
+        starts: How many words come before them.
+        counts: How many they are; 0 for a memory without a description.
+    """
+
+    starts: NDArray[numpy.int32]
+    counts: NDArray[numpy.int32]
+
+    def of(self, alive: NDArray[numpy.bool_]) -> Contexts:
+        """The same of these memories alone."""
+        return Contexts(starts=self.starts, counts=numpy.where(alive, self.counts, 0).astype(numpy.int32))
+
+
+NO_CONTEXTS = Contexts(starts=numpy.empty(0, dtype=numpy.int32), counts=numpy.empty(0, dtype=numpy.int32))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +88,11 @@ class Ranking:
     terms: tuple[LexicalTerm, ...]
 
 
-def prepare_vocabulary(connection: apsw.Connection) -> None:
+def prepare_vocabulary(connection: apsw.Connection, index: TextIndex = MEMORY_TEXT) -> None:
     """Gives the connection views of the index: its terms with their document frequencies, and their occurrences."""
-    for name, kind in (("vocabulary", "row"), ("occurrences", "instance")):
+    for name, kind in ((index.vocabulary, "row"), (index.occurrences, "instance")):
         connection.execute(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name} USING fts5vocab (main, memory_text, {kind})"
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name} USING fts5vocab (main, {index.table}, {kind})"
         )
 
 
@@ -68,13 +106,34 @@ def lengths(run: Run, since: int, columns: Columns, known: NDArray[numpy.int32])
         known: The lengths so far; not changed.
     """
     rows = run(ALL_LENGTHS_SQL, ()) if since < 0 else run(LENGTHS_SQL, (since,))
+    return placed([(row[0], words_of(row[1])) for row in rows], columns, known)
+
+
+def contexts(run: Run, since: int, columns: Columns, known: Contexts) -> Contexts:
+    """Where the words of each description stand; the arguments are those of ``lengths``."""
+    rows = run(CONTEXTS_SQL, (since,))
+    return Contexts(
+        starts=placed([(row[0], row[1]) for row in rows], columns, known.starts),
+        counts=placed([(row[0], row[2]) for row in rows], columns, known.counts),
+    )
+
+
+def placed(
+    numbers: Sequence[tuple[Value, Value]], columns: Places, known: NDArray[numpy.int32]
+) -> NDArray[numpy.int32]:
+    """The numbers of all items by their places: those that are known, then the given ones by key."""
     found = numpy.zeros(len(columns.keys), dtype=numpy.int32)
     found[: len(known)] = known
-    keys = numpy.array([row[0] for row in rows], dtype=numpy.int64)
-    numbers = numpy.array([_numbers(cast(bytes, row[1]))[0] for row in rows], dtype=numpy.int32)
+    keys = numpy.array([key for key, _ in numbers], dtype=numpy.int64)
+    values = numpy.array([number for _, number in numbers], dtype=numpy.int32)
     places, held = columns.found(keys)
-    found[places] = numbers[held]
+    found[places] = values[held]
     return found
+
+
+def words_of(size: Value) -> int:
+    """How many words a text has whose entry in a text index's table of sizes this is."""
+    return _numbers(cast(bytes, size))[0]
 
 
 def rank(
@@ -83,6 +142,7 @@ def rank(
     text: str,
     places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
     words: NDArray[numpy.int32],
+    index: TextIndex = MEMORY_TEXT,
 ) -> Ranking:
     """The ranking of a query.
 
@@ -92,21 +152,61 @@ def rank(
         text: The query.
         places: Finds the places of memories by their keys.
         words: How many words the text at each place has.
+        index: The text index; the connection has its vocabulary.
     """
     with decoding("the text index"):
-        terms = tuple(LexicalTerm(text=term, documents=_documents(run, term)) for term in stems(connection, text))
+        terms = _terms(connection, run, text, index)
         chosen = _affordable(terms)
         scores = numpy.zeros(len(words), dtype=numpy.float64)
         if chosen:
-            documents, tokens = _numbers(cast(bytes, run(AVERAGES_SQL, ())[0][0]))[:2]
+            averages = run(f"SELECT block FROM {index.table}_data WHERE id = 1", ())  # noqa: S608 - constant tables
+            documents, tokens = _numbers(cast(bytes, averages[0][0]))[:2]
             for term in chosen:
-                keys, frequency = _occurrences(run, term)
+                keys, frequency = numpy.unique(_occurrences(run, term, index)[0], return_counts=True)
                 found = places(keys)
-                discount = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * words[found] / (tokens / documents)
-                saturated = frequency * (SATURATION + 1.0) / (frequency + SATURATION * discount)
-                scores[found] += _rarity(term, documents) * saturated
-        matching = numpy.flatnonzero(scores)
-        best = matching[numpy.argsort(-scores[matching], kind="stable")]
+                scores[found] += _rarity(term, documents) * _saturated(frequency, words[found], tokens / documents)
+    return _ranked(scores, terms)
+
+
+def rank_context(
+    connection: apsw.Connection,
+    run: Run,
+    text: str,
+    places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
+    spans: Contexts,
+) -> Ranking:
+    """The ranking of a query over the words of the descriptions alone; the other arguments are those of ``rank``."""
+    with decoding("the text index"):
+        terms = list(_terms(connection, run, text, MEMORY_TEXT))
+        scores = numpy.zeros(len(spans.counts), dtype=numpy.float64)
+        documents, tokens = int(numpy.count_nonzero(spans.counts)), int(spans.counts.sum())
+        for term in _affordable(terms) if documents else ():
+            keys, offsets = _occurrences(run, term, MEMORY_TEXT)
+            found = places(keys)
+            first = spans.starts[found]
+            inside = (offsets >= first) & (offsets < first + spans.counts[found])
+            matching, frequency = numpy.unique(found[inside], return_counts=True)
+            counted = LexicalTerm(text=term.text, documents=len(matching))
+            terms[terms.index(term)] = counted
+            lengths_found, average = spans.counts[matching], tokens / documents
+            scores[matching] += _rarity(counted, documents) * _saturated(frequency, lengths_found, average)
+    return _ranked(scores, tuple(terms))
+
+
+def _terms(connection: apsw.Connection, run: Run, text: str, index: TextIndex) -> tuple[LexicalTerm, ...]:
+    return tuple(LexicalTerm(text=term, documents=_documents(run, term, index)) for term in stems(connection, text))
+
+
+def _saturated(frequency: NDArray[numpy.int64], length: NDArray[numpy.int32], average: float) -> NDArray[numpy.float64]:
+    """The share of a word's worth that its frequency gives in texts of these lengths."""
+    discount = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length / average
+    share: NDArray[numpy.float64] = frequency * (SATURATION + 1.0) / (frequency + SATURATION * discount)
+    return share
+
+
+def _ranked(scores: NDArray[numpy.float64], terms: tuple[LexicalTerm, ...]) -> Ranking:
+    matching = numpy.flatnonzero(scores)
+    best = matching[numpy.argsort(-scores[matching], kind="stable")]
     return Ranking(places=best, scores=scores[best], terms=terms)
 
 
@@ -122,8 +222,8 @@ def stems(connection: apsw.Connection, text: str) -> list[str]:
     return list(found)
 
 
-def _documents(run: Run, term: str) -> int:
-    rows = run("SELECT doc FROM temp.vocabulary WHERE term = ?", (term,))
+def _documents(run: Run, term: str, index: TextIndex) -> int:
+    rows = run(f"SELECT doc FROM temp.{index.vocabulary} WHERE term = ?", (term,))  # noqa: S608 - constant tables
     return cast(int, rows[0][0]) if rows else 0
 
 
@@ -139,11 +239,14 @@ def _affordable(terms: Sequence[LexicalTerm]) -> list[LexicalTerm]:
     return chosen
 
 
-def _occurrences(run: Run, term: LexicalTerm) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """The keys of the memories that contain the term, ascending, and how often each does."""
-    rows = run("SELECT group_concat(doc) FROM temp.occurrences WHERE term = ?", (term.text,))
-    keys = numpy.fromstring(cast(str, rows[0][0]), dtype=numpy.int64, sep=",")
-    return numpy.unique(keys, return_counts=True)
+def _occurrences(run: Run, term: LexicalTerm, index: TextIndex) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """The key of the text and the place in it of each occurrence of the term."""
+    rows = run(
+        f"SELECT group_concat(doc), group_concat(offset) FROM temp.{index.occurrences} WHERE term = ?",  # noqa: S608
+        (term.text,),
+    )
+    keys, offsets = (numpy.fromstring(cast(str, value), dtype=numpy.int64, sep=",") for value in rows[0])
+    return keys, offsets
 
 
 def _rarity(term: LexicalTerm, documents: int) -> float:

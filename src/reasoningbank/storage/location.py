@@ -1,4 +1,4 @@
-"""Where banks live: one file per project under a directory, or one file that the user named."""
+"""Where banks live: one file per scope under a directory, or one file that the user named."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from contextlib import closing
 from glob import escape
 from pathlib import Path
 
-from reasoningbank.domain.scope import Scope, directory_name
+from reasoningbank.domain.scope import LEVELS, Scope, directory_name
 from reasoningbank.errors import BankError, ScopeViolation, StoreUnavailable
 from reasoningbank.storage import copies
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.failures import translated, unavailable
 from reasoningbank.storage.locking import BankLock
+from reasoningbank.storage.opening import scope_of
 from reasoningbank.storage.sqlite import SqliteStore
 
 SUFFIX = ".db"
@@ -22,9 +23,9 @@ FILE_SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3"})
 class SqliteStorage:
     """The Storage port over files.
 
-    A path that ends in ``.db``, ``.sqlite`` or ``.sqlite3`` is one bank file: the first scope that opens it owns it,
-    and every further scope gets a file of its own beside it. Any other path is a directory with one folder per tenant
-    and one file per project in it.
+    A path that ends in ``.db``, ``.sqlite`` or ``.sqlite3`` is one bank file: the first project that opens it owns it,
+    and every further project, every team and every org gets a file of its own beside it. Any other path is a directory
+    with one folder per tenant and one file per project, team and org in it.
 
     Args:
         path: The file or directory; made when it does not exist, directories 0700 and files 0600.
@@ -41,6 +42,8 @@ class SqliteStorage:
 
     def open(self, scope: Scope) -> SqliteStore:
         """The scope's store, made when it does not exist."""
+        if self._single and scope.level != "project":
+            return SqliteStore(self._place(scope), scope, vfs=self._vfs)
         try:
             return SqliteStore(self._place(scope), scope, vfs=self._vfs)
         except ScopeViolation:
@@ -49,21 +52,27 @@ class SqliteStorage:
             return SqliteStore(self._sibling(scope), scope, vfs=self._vfs)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
-        """The scopes of one tenant that exist here, by project name; files that cannot be read are left out."""
+        """The scopes of one tenant that exist here, by level and name; files that cannot be read are left out."""
         if self._single:
             files = [self._path, *self._path.parent.glob(f"{escape(self._path.stem)}--*{escape(self._path.suffix)}")]
         else:
             files = list((self._path / directory_name(tenant)).glob(f"*{SUFFIX}"))
-        projects = {owner[1] for file in files if (owner := _owner(file)) and owner[0] == tenant}
-        return [Scope(tenant=tenant, project=project) for project in sorted(projects)]
+        found = {owner for file in files if (owner := _owner(file)) and owner.tenant == tenant}
+        return sorted(found, key=lambda scope: (LEVELS.index(scope.level), scope.project))
+
+    def has(self, scope: Scope) -> bool:
+        """Whether the scope has a bank here; asking makes none."""
+        if scope.level == "project" and self._single:
+            return scope in {_owner(self._path), _owner(self._sibling(scope))}
+        return self._file(scope).is_file()
 
     def file_of(self, scope: Scope) -> Path:
         """The scope's bank file."""
         place = self._place(scope)
-        if not self._single:
+        if not self._single or scope.level != "project":
             return place
         owner, sibling = _owner(place), self._sibling(scope)
-        mine = owner == (scope.tenant, scope.project) or (owner is None and not sibling.exists())
+        mine = owner == scope or (owner is None and not sibling.exists())
         return place if mine else sibling
 
     def restore(self, scope: Scope, source: Path) -> None:
@@ -87,15 +96,19 @@ class SqliteStorage:
             lock.close()
 
     def _place(self, scope: Scope) -> Path:
+        """Where the scope's bank is made, in a directory that exists and is private."""
+        file = self._file(scope)
+        _make_private(file.parent, ours=not self._single)
+        return file
+
+    def _file(self, scope: Scope) -> Path:
+        """Where the scope's bank is made; the file that the user named is for projects alone."""
         if self._single:
-            _make_private(self._path.parent, ours=False)
-            return self._path
-        directory = self._path / directory_name(scope.tenant)
-        _make_private(directory)
-        return directory / f"{directory_name(scope.project)}{SUFFIX}"
+            return self._path if scope.level == "project" else self._sibling(scope)
+        return self._path / directory_name(scope.tenant) / f"{scope.file_name}{SUFFIX}"
 
     def _sibling(self, scope: Scope) -> Path:
-        owner = f"{directory_name(scope.tenant)}--{directory_name(scope.project)}"
+        owner = f"{directory_name(scope.tenant)}--{scope.file_name}"
         return self._path.with_name(f"{self._path.stem}--{owner}{self._path.suffix}")
 
 
@@ -113,14 +126,15 @@ def _make_private(directory: Path, *, ours: bool = True) -> None:
         raise unavailable(directory, error) from error
 
 
-def _owner(file: Path) -> tuple[str, str] | None:
-    """Tenant and project of a bank file; None when it is not a readable bank."""
+def _owner(file: Path) -> Scope | None:
+    """Whose bank a file is; None when it is not a readable bank."""
     if file.is_symlink() or not file.is_file() or not file.stat().st_size:
         return None
     try:
         with translated(file), closing(open_connection(file)) as connection:
-            rows = connection.execute("SELECT name, value FROM meta WHERE name IN ('tenant', 'project')").fetchall()
+            rows = connection.execute(
+                "SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level')"
+            ).fetchall()
+            return scope_of({str(name): str(value) for name, value in rows})
     except BankError:
         return None
-    meta = {str(name): str(value) for name, value in rows}
-    return (meta["tenant"], meta["project"]) if {"tenant", "project"} <= meta.keys() else None

@@ -16,7 +16,7 @@ import numpy
 
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, Filter
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import LEVELS, Membership, Scope
 from reasoningbank.domain.signal import replay
 from reasoningbank.errors import InvalidInput, ModelMismatch, StoreBusy, StoreClosed
 from reasoningbank.ports import (
@@ -35,6 +35,7 @@ from reasoningbank.ports import (
 from reasoningbank.storage.bm25 import best_matches
 from reasoningbank.storage.memory_backup import read_backup, write_backup
 from reasoningbank.storage.memory_contents import Contents, MemoryReads
+from reasoningbank.storage.memory_graph import MemoryGraphReads, graph_problems
 from reasoningbank.storage.memory_learning import MemoryLearningReads, learning_problems
 from reasoningbank.storage.memory_writes import MemoryTransaction
 
@@ -70,7 +71,7 @@ class SharedBank:
             self._lock.release()
 
 
-class MemoryStore(MemoryLearningReads):
+class MemoryStore(MemoryLearningReads, MemoryGraphReads):
     """The Store port over contents in this process. Nothing outlives the process but a backup."""
 
     def __init__(self, scope: Scope, bank: SharedBank, *, location: str = "memory://") -> None:
@@ -97,6 +98,10 @@ class MemoryStore(MemoryLearningReads):
     @property
     def words_worth(self) -> WordsWorth:
         return self.contents.words_worth
+
+    @property
+    def membership(self) -> Membership:
+        return self.contents.membership
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self._transaction()
@@ -192,7 +197,7 @@ class MemoryStore(MemoryLearningReads):
             location=self._location,
             schema=1,
             sizes=sizes,
-            problems=(*_problems(self, contents), *learning_problems(contents)),
+            problems=(*_problems(self, contents), *learning_problems(contents), *graph_problems(contents)),
         )
 
     def backup(self, target: Path) -> None:
@@ -223,10 +228,15 @@ class MemoryStorage:
         return MemoryStore(scope, self._bank(scope), location=f"memory://{self._name}")
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
-        """The scopes of one tenant that were opened here, by project name."""
+        """The scopes of one tenant that were opened here, by level and name."""
         with self._lock:
             found = [scope for scope in self._banks if scope.tenant == tenant]
-        return sorted(found, key=lambda scope: scope.project)
+        return sorted(found, key=lambda scope: (LEVELS.index(scope.level), scope.project))
+
+    def has(self, scope: Scope) -> bool:
+        """Whether the scope was opened here; asking makes no bank."""
+        with self._lock:
+            return scope in self._banks
 
     def restore(self, scope: Scope, source: Path) -> None:
         """Replaces the scope's bank by a backup of the same scope; the old contents are kept until the process ends.

@@ -14,15 +14,19 @@ from typing import TypedDict, TypeVar, cast
 
 import numpy
 
+from reasoningbank.domain.changes import Erasure, StateChange
+from reasoningbank.domain.document import Document
 from reasoningbank.domain.experience import Trace
 from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import LEVELS, Level, Membership, Scope
 from reasoningbank.domain.signal import Signal, SignalAggregate
 from reasoningbank.domain.trajectory import Judgement, Trajectory
+from reasoningbank.domain.uplift import Exposure
 from reasoningbank.errors import InvalidInput, ScopeViolation, StoreCorrupt, StoreFull, StoreUnavailable
 from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange, WordsWorth
 from reasoningbank.storage.memory_contents import Contents
+from reasoningbank.storage.memory_graph_backup import graph_body, take_graph
 from reasoningbank.storage.records import Json, from_json, to_json
 
 FORMAT = "reasoningbank memory backup 1"
@@ -44,6 +48,12 @@ class _Learned(TypedDict):
     traces: dict[str, Trace]
     trace_vectors: dict[str, Vector]
     words_worth: WordsWorth
+    membership: Membership
+    exposures: dict[str, Exposure]
+    state_changes: tuple[StateChange, ...]
+    erasures: tuple[Erasure, ...]
+    documents: dict[tuple[str, tuple[str, ...], str], Document]
+    document_vectors: dict[tuple[str, tuple[str, ...], str], tuple[Vector, ...]]
 
 
 def write_backup(scope: Scope, contents: Contents, target: Path) -> None:
@@ -83,7 +93,11 @@ def read_backup(scope: Scope, source: Path) -> Contents:
         if envelope["format"] != FORMAT or envelope["sha256"] != _digest(envelope["bank"]):
             raise StoreCorrupt(f"{source.name} does not hold what was written to it")
         body = cast("dict[str, Json]", json.loads(envelope["bank"]))
-        owner = Scope(tenant=cast(str, body["tenant"]), project=cast(str, body["project"]))
+        owner = Scope(
+            tenant=cast(str, body["tenant"]),
+            project=cast(str, body["project"]),
+            level=LEVELS[LEVELS.index(cast(Level, body.get("level", "project")))],
+        )
         contents = _from_body(body)
     except OSError as error:
         raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
@@ -102,6 +116,7 @@ def _to_body(scope: Scope, contents: Contents) -> dict[str, Json]:
     return {
         "tenant": scope.tenant,
         "project": scope.project,
+        "level": scope.level,
         "model": to_json(contents.model),
         "memories": to_json(tuple(contents.memories.values())),
         "words": to_json(contents.words),
@@ -128,6 +143,15 @@ def _to_body(scope: Scope, contents: Contents) -> dict[str, Json]:
         "traces": to_json(tuple(contents.traces.values())),
         "trace_vectors": {name: _text(vector) for name, vector in contents.trace_vectors.items()},
         "words_worth": to_json(contents.words_worth),
+        "membership": to_json(contents.membership),
+        "exposures": to_json(tuple(contents.exposures.values())),
+        "state_changes": to_json(contents.state_changes),
+        "erasures": to_json(contents.erasures),
+        "graph": graph_body(contents),
+        "documents": to_json(tuple(contents.documents.values())),
+        "document_vectors": [
+            [_text(vector) for vector in contents.document_vectors.get(place, ())] for place in contents.documents
+        ],
     }
 
 
@@ -137,7 +161,7 @@ def _from_body(body: dict[str, Json]) -> Contents:
     words = cast("dict[str, list[str]]", body["words"])
     vectors = cast("dict[str, dict[str, str]]", body["vectors"])
     revisions = cast("dict[str, Json]", body["revisions"])
-    return Contents(
+    contents = Contents(
         project=cast(str, body["project"]),
         model=None if model is None else (str(model[0]), int(model[1])),
         memories={memory.id: memory for memory in _records(Memory, body["memories"])},
@@ -153,6 +177,8 @@ def _from_body(body: dict[str, Json]) -> Contents:
         jobs={(job.kind, job.key): job for job in jobs},
         **_learned(body),
     )
+    take_graph(contents, body.get("graph"))
+    return contents
 
 
 def _learned(body: dict[str, Json]) -> _Learned:
@@ -163,6 +189,8 @@ def _learned(body: dict[str, Json]) -> _Learned:
     judgements = cast("dict[str, Json]", body.get("judgements", {}))
     distilled = cast("dict[str, str]", body.get("distilled", {}))
     vectors = cast("dict[str, str]", body.get("trace_vectors", {}))
+    documents = _records(Document, body.get("documents", []))
+    document_rows = cast("list[list[str]]", body.get("document_vectors", []))
     return {
         "leases": {(kind, key): datetime.fromisoformat(until) for kind, key, until in leases},
         "dead": {(job.kind, job.key): (job, datetime.fromisoformat(at)) for job, at in dead},
@@ -175,6 +203,16 @@ def _learned(body: dict[str, Json]) -> _Learned:
         "traces": {trace.id: trace for trace in _records(Trace, body.get("traces", []))},
         "trace_vectors": {name: _vector(text) for name, text in vectors.items()},
         "words_worth": from_json(WordsWorth, body.get("words_worth", {})),
+        "membership": from_json(Membership, body.get("membership", {})),
+        "exposures": {each.session: each for each in _records(Exposure, body.get("exposures", []))},
+        "state_changes": _records(StateChange, body.get("state_changes", [])),
+        "erasures": _records(Erasure, body.get("erasures", [])),
+        "documents": {document.place: document for document in documents},
+        "document_vectors": {
+            document.place: tuple(_vector(text) for text in rows)
+            for document, rows in zip(documents, document_rows, strict=True)
+            if rows
+        },
     }
 
 

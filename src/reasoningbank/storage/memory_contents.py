@@ -7,14 +7,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 
+from reasoningbank.domain.changes import Erasure, StateChange
+from reasoningbank.domain.document import Document
 from reasoningbank.domain.experience import Trace
+from reasoningbank.domain.graph import Edge, Node
+from reasoningbank.domain.graph_search import GRAPH_KINDS, GraphKind
 from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.domain.scope import Membership
+from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate, SignalType
 from reasoningbank.domain.trajectory import Judgement, Trajectory
+from reasoningbank.domain.uplift import Exposure
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
-from reasoningbank.ports import Job, Link, RecallLog, Vector, WeightChange, WordsWorth
+from reasoningbank.ports import Idle, Job, Link, Pointer, RecallLog, Vector, WeightChange, WordsWorth
+from reasoningbank.storage.memory_idle import idle
+
+
+def _of_each_kind() -> dict[GraphKind, dict[str, tuple[str, ...]]]:
+    return {kind: {} for kind in GRAPH_KINDS}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,6 +57,19 @@ class Contents:
         traces: By trace id, oldest first.
         trace_vectors: By trace id.
         words_worth: What the bank has learned that words are worth in it.
+        membership: Which team and org the project belongs to.
+        exposures: By session, in the order in which they began.
+        state_changes: The log of states, in the order it was written.
+        erasures: When memories were erased, in that order.
+        documents: By collection, path and key, in the order they were first stored.
+        document_vectors: Of each document that has any.
+        nodes, edges: By id, in the order they were stored; nodes without their pointers.
+        graph_words: The analysed words of each node and edge, lower case, by kind and id.
+        graph_vectors: By kind and id.
+        pointers: Every link of a node and a lesson once.
+        row_ids: The integer row id of each memory.
+        last_row_id: The last that was given out.
+        contexts: Where in a memory's words those of its description stand: how many come before, how many they are.
     """
 
     project: str
@@ -72,6 +96,20 @@ class Contents:
     traces: dict[str, Trace] = field(default_factory=dict)
     trace_vectors: dict[str, Vector] = field(default_factory=dict)
     words_worth: WordsWorth = field(default_factory=WordsWorth)
+    membership: Membership = field(default_factory=Membership)
+    exposures: dict[str, Exposure] = field(default_factory=dict)
+    state_changes: tuple[StateChange, ...] = ()
+    erasures: tuple[Erasure, ...] = ()
+    documents: dict[tuple[str, tuple[str, ...], str], Document] = field(default_factory=dict)
+    document_vectors: dict[tuple[str, tuple[str, ...], str], tuple[Vector, ...]] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    edges: dict[str, Edge] = field(default_factory=dict)
+    graph_words: dict[GraphKind, dict[str, tuple[str, ...]]] = field(default_factory=_of_each_kind)
+    graph_vectors: dict[GraphKind, dict[str, Vector]] = field(default_factory=dict)
+    pointers: set[Pointer] = field(default_factory=set)
+    row_ids: dict[str, int] = field(default_factory=dict)
+    last_row_id: int = 0
+    contexts: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def copy(self) -> Contents:
         """Other contents with the same values: changing one does not change the other."""
@@ -81,12 +119,15 @@ class Contents:
             if isinstance(value, (dict, set)):
                 setattr(copied, each.name, value.copy())
         copied.vectors = {leg: vectors.copy() for leg, vectors in self.vectors.items()}
+        copied.graph_words = {kind: words.copy() for kind, words in self.graph_words.items()}
+        copied.graph_vectors = {kind: vectors.copy() for kind, vectors in self.graph_vectors.items()}
         return copied
 
     @property
     def has_vectors(self) -> bool:
         """Whether any vector is there that fixes the bank's model."""
-        return any(self.vectors.values()) or bool(self.trace_vectors)
+        derived = (*self.vectors.values(), *self.graph_vectors.values(), self.trace_vectors, self.document_vectors)
+        return any(derived)
 
     def check_space(self, model_id: str, dimension: int) -> None:
         """Refuses vectors of another model or dimension than the bank's."""
@@ -142,10 +183,16 @@ class MemoryReads(ABC):
         ]
         return sorted(found, key=lambda signal: (signal.at, signal.id))
 
+    def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
+        return (memory_id, kind, session) in self.contents.counted
+
     def aggregate(self, memory_id: str) -> SignalAggregate:
         contents = self.contents
         empty = SignalAggregate(memory_id=memory_id, project=contents.project, positive=0, negative=0)
         return contents.aggregates.get(memory_id, empty)
+
+    def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
+        return idle(self.contents, before, below=below, after=after, limit=limit)
 
     def weights(self) -> ProjectWeights:
         contents = self.contents
@@ -153,6 +200,23 @@ class MemoryReads(ABC):
 
     def revisions(self, memory_id: str) -> Sequence[Memory]:
         return self.contents.revisions.get(memory_id, ())
+
+    def changes(
+        self, *, memory_id: str | None = None, reference: str | None = None, since: datetime | None = None
+    ) -> Sequence[StateChange]:
+        return [
+            change
+            for change in self.contents.state_changes
+            if memory_id in {None, change.memory_id}
+            and reference in {None, change.reference}
+            and (since is None or change.at > since)
+        ]
+
+    def erasures(self, *, since: datetime) -> Sequence[Erasure]:
+        return [erasure for erasure in self.contents.erasures if erasure.at > since]
+
+    def changes_since(self) -> datetime | None:
+        return None
 
     def links(self, memory_id: str) -> Sequence[Link]:
         found = [link for link in self.contents.links if memory_id in {link.source, link.target}]

@@ -16,13 +16,15 @@ from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.ports import Job, TrajectoryEntry, Vector
 from reasoningbank.storage.learning_rows import error_text, missing, owned
 from reasoningbank.storage.learning_writes import with_end_of
-from reasoningbank.storage.memory_contents import Contents, MemoryReads, check_text
+from reasoningbank.storage.memory_contents import Contents, check_text
+from reasoningbank.storage.memory_documents import MemoryDocumentReads, MemoryDocumentWrites
+from reasoningbank.storage.memory_exposures import MemoryExposureReads, MemoryExposureWrites
 from reasoningbank.storage.queue import check_kind, check_lease
 from reasoningbank.storage.rows import to_microseconds
 from reasoningbank.storage.vectors import unit_vector
 
 
-class MemoryLearningReads(MemoryReads, ABC):
+class MemoryLearningReads(MemoryExposureReads, MemoryDocumentReads, ABC):
     """The StoreReader port with everything about learning."""
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
@@ -101,7 +103,7 @@ class MemoryLearningReads(MemoryReads, ABC):
         return sorted(scored, key=lambda pair: -pair[1])[: max(0, limit)]
 
 
-class MemoryLearningWrites(MemoryLearningReads, ABC):
+class MemoryLearningWrites(MemoryLearningReads, MemoryExposureWrites, MemoryDocumentWrites, ABC):
     """The Transaction port's writes about learning."""
 
     def enqueue(self, job: Job) -> bool:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
+from reasoningbank.domain.changes import Cause, Erasure, StateChange, changed_state
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import VECTOR_LEGS, Recall
+from reasoningbank.domain.scope import Membership
 from reasoningbank.domain.signal import Signal, SignalAggregate
 from reasoningbank.errors import InvalidInput, ModelMismatch, ScopeViolation, StoreClosed
 from reasoningbank.ports import Indexed, Link, RecallEntry, RecallLog, WeightChange, WordsWorth
+from reasoningbank.storage.learning_rows import owned
 from reasoningbank.storage.memory_contents import Contents, check_text
+from reasoningbank.storage.memory_exposures import forget_memory
+from reasoningbank.storage.memory_graph import MemoryGraphWrites
 from reasoningbank.storage.memory_learning import MemoryLearningWrites
+from reasoningbank.storage.rows import to_microseconds
 from reasoningbank.storage.vectors import unit_vector
 
 
-class MemoryTransaction(MemoryLearningWrites):
+class MemoryTransaction(MemoryLearningWrites, MemoryGraphWrites):
     """The Transaction port over a copy of a bank's contents, which replaces the original at the end."""
 
     def __init__(self, contents: Contents) -> None:
@@ -37,28 +43,39 @@ class MemoryTransaction(MemoryLearningWrites):
             raise InvalidInput(f"a memory with the id {memory.id[:80]!r} exists already")
         self._check(memory, indexed)
         contents.memories[memory.id] = _own(memory)
+        contents.last_row_id += 1
+        contents.row_ids[memory.id] = contents.last_row_id
         self._index(memory.id, indexed)
 
-    def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
+    def update(
+        self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
+    ) -> None:
         contents = self.contents
         old = contents.memory(memory.id)
         kept = contents.revisions.get(memory.id, ())
         if revision and any(earlier.version == old.version for earlier in kept):
             raise InvalidInput(f"version {old.version} of memory {memory.id[:80]!r} is kept already")
         self._check(memory, indexed)
+        change = changed_state(old, memory, cause)
+        kept_change = () if change is None else (owned(change)[0],)
         if revision:
             contents.revisions[memory.id] = tuple(sorted((*kept, old), key=lambda earlier: earlier.version))
         contents.memories[memory.id] = _own(memory)
+        contents.state_changes += kept_change
         if indexed is not None:
             self._index(memory.id, indexed)
 
     def forget_vectors(self) -> None:
         contents = self.contents
-        contents.vectors, contents.trace_vectors, contents.model = {}, {}, None
+        contents.vectors, contents.trace_vectors, contents.document_vectors, contents.model = {}, {}, {}, None
+        contents.graph_vectors = {}
 
-    def delete(self, memory_id: str) -> None:
+    def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
         contents = self.contents
-        contents.memory(memory_id)
+        erasure = Erasure(created_at=contents.memory(memory_id).created_at, at=at or datetime.now(UTC))
+        to_microseconds(erasure.at)
+        contents.erasures += (erasure,)
+        contents.state_changes = tuple(each for each in contents.state_changes if each.memory_id != memory_id)
         del contents.memories[memory_id], contents.words[memory_id]
         for vectors in contents.vectors.values():
             vectors.pop(memory_id, None)
@@ -68,10 +85,19 @@ class MemoryTransaction(MemoryLearningWrites):
         contents.counted = {place for place in contents.counted if place[0] != memory_id}
         contents.links = {link for link in contents.links if memory_id not in {link.source, link.target}}
         contents.origins = {place: origin for place, origin in contents.origins.items() if place[0] != memory_id}
+        forget_memory(contents, memory_id)
+        contents.row_ids.pop(memory_id)
+        contents.contexts.pop(memory_id, None)
+        contents.pointers = {pointer for pointer in contents.pointers if pointer.memory_id != memory_id}
         contents.recalls = {
             key: replace(log, entries=tuple(entry for entry in log.entries if entry.memory_id != memory_id))
             for key, log in contents.recalls.items()
         }
+
+    def note(self, change: StateChange) -> None:
+        kept, _ = owned(change)
+        self.contents.memory(kept.memory_id)
+        self.contents.state_changes += (kept,)
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         contents = self.contents
@@ -99,6 +125,9 @@ class MemoryTransaction(MemoryLearningWrites):
         contents = self.contents
         weights = replace(change.weights, project=contents.project)
         contents.changes = (*contents.changes, replace(change, weights=weights))
+
+    def set_membership(self, membership: Membership) -> None:
+        self.contents.membership = membership
 
     def set_words_worth(self, worth: WordsWorth) -> None:
         self.contents.words_worth = worth
@@ -162,6 +191,7 @@ class MemoryTransaction(MemoryLearningWrites):
     def _index(self, memory_id: str, indexed: Indexed) -> None:
         contents = self.contents
         contents.words[memory_id] = tuple(indexed.text.lower().split())
+        contents.contexts[memory_id] = indexed.context
         if indexed.vectors and not contents.has_vectors:
             contents.model = None
         for vectors in contents.vectors.values():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import LEVELS, Scope
 from reasoningbank.errors import ScopeViolation, StoreCorrupt
 from reasoningbank.storage import lexical
 from reasoningbank.storage.connection import ConnectionSource, identity_of, open_connection
@@ -117,11 +118,11 @@ class BankFile:
             if int(str(source.connection.pragma("user_version"))) < len(MIGRATIONS):
                 return False
             acknowledged = self.lock.marked() or 0
-            rows = source.run("SELECT name, value FROM meta WHERE name IN ('tenant', 'project')")
+            rows = source.run("SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level')")
             owner = {cast(str, name): cast(str, value) for name, value in rows}
             if not owner:
                 return False
-            if owner != {"tenant": self.scope.tenant, "project": self.scope.project}:
+            if owner != _owner(self.scope):
                 raise ScopeViolation(f"{self.path.name} belongs to another tenant or project")
             if (change := _change(source)) < acknowledged:
                 raise StoreCorrupt(
@@ -140,9 +141,23 @@ class BankFile:
         migrate(source.connection)
         if not self._is_current(source):
             with source.connection:
-                source.run("INSERT INTO meta VALUES ('tenant', ?)", (self.scope.tenant,))
-                source.run("INSERT INTO meta VALUES ('project', ?)", (self.scope.project,))
+                for name, value in _owner(self.scope).items():
+                    source.run("INSERT INTO meta VALUES (?, ?)", (name, value))
         lexical.prepare_vocabulary(source.connection)
+
+
+def scope_of(meta: Mapping[str, str]) -> Scope | None:
+    """The scope that a bank's own records name; None when they name none."""
+    level = next((known for known in LEVELS if known == meta.get("level", "project")), None)
+    if level is None or not {"tenant", "project"} <= meta.keys():
+        return None
+    return Scope(tenant=meta["tenant"], project=meta["project"], level=level)
+
+
+def _owner(scope: Scope) -> dict[str, str]:
+    """What a bank's own records say of its scope: a project's do not say that it is one."""
+    owner = {"tenant": scope.tenant, "project": scope.project}
+    return owner if scope.level == "project" else owner | {"level": scope.level}
 
 
 def _change(source: ConnectionSource) -> int:

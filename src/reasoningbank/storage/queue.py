@@ -12,8 +12,9 @@ from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.ports import Job
+from reasoningbank.storage.documents import DocumentReads
+from reasoningbank.storage.exposures import ExposureReads
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.learning_reads import LearningReads
 from reasoningbank.storage.learning_rows import error_text, proven
 from reasoningbank.storage.learning_schema import JOB_COLUMNS
 from reasoningbank.storage.rows import Row, checksum, from_microseconds, to_microseconds
@@ -25,7 +26,7 @@ _PLACES = ", ".join("?" * (_COUNT + 1))
 _WRITE = f"INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}, checksum) VALUES ({_PLACES})"  # noqa: S608 - constant columns
 
 
-class QueueReads(LearningReads):
+class QueueReads(ExposureReads, DocumentReads):
     """The reads of the Store port that concern jobs."""
 
     def jobs(self, *, due: datetime) -> Sequence[Job]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol, cast
 
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate
+from reasoningbank.domain.signal import COUNTERS, ProjectWeights, Signal, SignalAggregate, SignalType
 from reasoningbank.errors import MemoryNotFound
-from reasoningbank.ports import Link, RecallEntry, RecallLog, WeightChange
+from reasoningbank.ports import Idle, Link, RecallEntry, RecallLog, WeightChange
 from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.idleness import idle
 from reasoningbank.storage.rows import (
     COLUMN_COUNT,
     MEMORY_COLUMNS,
@@ -28,9 +30,8 @@ from reasoningbank.storage.rows import (
 )
 
 WEIGHT_COLUMNS = "explicit_alpha, explicit_beta, usage_alpha, usage_beta, outcome_alpha, outcome_beta"
-COUNT_COLUMNS = (
-    "explicit_positive, explicit_negative, usage_positive, usage_negative, outcome_positive, outcome_negative"
-)
+COUNT_COLUMNS = ", ".join(COUNTERS)
+AGGREGATE_COLUMNS = f"{COUNT_COLUMNS}, positive, negative, last_rollup, last_activity, last_disuse"
 SIGNAL_COLUMNS = "s.id, m.id, s.type, s.positive, s.session, s.rater, s.at, s.weight"
 
 
@@ -92,30 +93,36 @@ class Reads:
         )
         return [signal_from(self._source.project, row) for row in rows]
 
+    def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
+        rows = self._source.run(
+            "SELECT 1 FROM counted WHERE key = (SELECT key FROM memories WHERE id = ?) AND type = ? AND session = ?",
+            (memory_id, kind, session),
+        )
+        return bool(rows)
+
     def aggregate(self, memory_id: str) -> SignalAggregate:
         rows = self._source.run(
-            f"SELECT {COUNT_COLUMNS}, a.positive, a.negative, a.last_rollup "  # noqa: S608 - constant columns
-            "FROM aggregates AS a JOIN memories AS m ON m.key = a.key WHERE m.id = ?",
+            f"SELECT {AGGREGATE_COLUMNS} FROM aggregates "  # noqa: S608 - constant columns
+            "WHERE key = (SELECT key FROM memories WHERE id = ?)",
             (memory_id,),
         )
         empty = SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
         if not rows:
             return empty
         with decoding("the rolled-up evidence of a memory"):
-            numbers = [int(cast(int, value)) for value in rows[0]]
-            return SignalAggregate(
-                memory_id=memory_id,
-                project=self._source.project,
-                explicit_positive=numbers[0],
-                explicit_negative=numbers[1],
-                usage_positive=numbers[2],
-                usage_negative=numbers[3],
-                outcome_positive=numbers[4],
-                outcome_negative=numbers[5],
-                positive=numbers[6],
-                negative=numbers[7],
-                last_rollup=from_microseconds(numbers[8]),
+            *numbers, rolled, active, disused = rows[0]
+            names = (*COUNTERS, "positive", "negative")
+            counts = {name: int(cast(int, number)) for name, number in zip(names, numbers, strict=True)}
+            filled: SignalAggregate = replace(empty, **counts)  # type: ignore[arg-type]  # counters and sums alone
+            return replace(
+                filled,
+                last_rollup=from_microseconds(cast(int, rolled)),
+                last_activity=None if active is None else from_microseconds(cast(int, active)),
+                last_disuse=None if disused is None else from_microseconds(cast(int, disused)),
             )
+
+    def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
+        return idle(self._source.run, before, below=below, after=after, limit=limit)
 
     def weights(self) -> ProjectWeights:
         rows = self._source.run(

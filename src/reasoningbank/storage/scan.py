@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.storage.columns import Columns
+from reasoningbank.storage.columns import Places
 from reasoningbank.storage.snapshot import Snapshot
 
 _Item = TypeVar("_Item", bound=numpy.generic)
@@ -87,7 +87,7 @@ class LegMatrix:
         columns: Where the memories have their places; it holds every memory whose vector is appended.
     """
 
-    def __init__(self, dimension: int, snapshot: Snapshot | None, columns: Columns) -> None:
+    def __init__(self, dimension: int, snapshot: Snapshot | None, columns: Places) -> None:
         empty = numpy.empty((0, dimension), dtype=numpy.float32)
         self._snapshot: NDArray[numpy.float32] = empty if snapshot is None else snapshot.matrix
         self._tail = empty

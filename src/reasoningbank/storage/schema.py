@@ -23,7 +23,12 @@ from collections.abc import Callable
 import apsw
 
 from reasoningbank.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
+from reasoningbank.storage.document_schema import document_schema
+from reasoningbank.storage.graph_schema import graph_schema
+from reasoningbank.storage.guarding_schema import guarding_schema
 from reasoningbank.storage.learning_schema import learning_schema
+from reasoningbank.storage.lifecycle_schema import lifecycle_schema
+from reasoningbank.storage.uplift_schema import uplift_schema
 
 APPLICATION_ID = 0x52424E4B
 """Marks the file as a bank ("RBNK")."""
@@ -197,6 +202,11 @@ def first_schema(connection: apsw.Connection) -> None:
 
 
 migration(learning_schema)
+migration(guarding_schema)
+migration(uplift_schema)
+migration(document_schema)
+migration(lifecycle_schema)
+migration(graph_schema)
 
 
 def schema_version(connection: apsw.Connection) -> int:

@@ -16,7 +16,7 @@ from reasoningbank.errors import InvalidInput
 from reasoningbank.ports import Candidates, LexicalMatches, Pool, Scored, Vector
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.dense import View
-from reasoningbank.storage.lexical import Ranking, rank
+from reasoningbank.storage.lexical import Ranking, rank, rank_context
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
@@ -77,6 +77,15 @@ class Search:
         """The best of the lexical leg that meet the condition."""
         ranking = self._ranking(text)
         return self._matches(ranking, self._best(ranking, 0, limit))
+
+    def matching_context(self, text: str, limit: int) -> LexicalMatches:
+        """The best of BM25 over the descriptions that meet the condition."""
+        view = self._view
+        ranking = rank_context(self._source.connection, self._source.run, text, view.places, view.contexts)
+        best = self._best(ranking, 0, limit)
+        hits = self._scored(ranking.places[best], ranking.scores[best])
+        documents = int(numpy.count_nonzero(view.contexts.counts))
+        return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=documents)
 
     def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
         """What all legs bring for every pool."""

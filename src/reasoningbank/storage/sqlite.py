@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,10 @@ import apsw
 import numpy
 
 from reasoningbank.domain.experience import Trace
+from reasoningbank.domain.graph import Edge, Node
+from reasoningbank.domain.graph_search import GraphFilter, GraphKind
 from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import Membership, Scope
 from reasoningbank.errors import StoreClosed, StoreError, StoreTooNew
 from reasoningbank.ports import (
     Candidates,
@@ -33,6 +35,10 @@ from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.copies import copy
 from reasoningbank.storage.dense import DenseIndex, erase_vectors, remove_vectors
 from reasoningbank.storage.failures import decoding, translated
+from reasoningbank.storage.graph_cache import GraphCache
+from reasoningbank.storage.graph_index import GraphIndex
+from reasoningbank.storage.graph_reads import GraphReads
+from reasoningbank.storage.graph_searching import FoundInGraph
 from reasoningbank.storage.locking import LOCK_TIMEOUT
 from reasoningbank.storage.opening import BankFile
 from reasoningbank.storage.pairs import close_pairs
@@ -43,7 +49,7 @@ from reasoningbank.storage.searching import Search, checked
 from reasoningbank.storage.standing import Standings
 from reasoningbank.storage.trace_index import TraceIndex
 from reasoningbank.storage.vectors import unit_vector
-from reasoningbank.storage.writes import ERASURE, WORDS_WORTH, Writes
+from reasoningbank.storage.writes import ERASURE, MEMBERSHIP, WORDS_WORTH, Writes
 
 
 class _Generation:
@@ -53,10 +59,12 @@ class _Generation:
         self.identity = identity
         self.dense = dense
         self.traces = TraceIndex()
+        self.graph = GraphIndex()
+        self.walked = GraphCache()
         self.idle: list[ConnectionSource] = []
 
 
-class SqliteStore(QueueReads):
+class SqliteStore(QueueReads, GraphReads):
     """The Store port over one file. Reads take no lock; a write holds the bank's lock for one transaction."""
 
     def __init__(self, path: Path, scope: Scope, *, vfs: str | None = None) -> None:
@@ -102,6 +110,15 @@ class SqliteStore(QueueReads):
             factor, model_id, memories = json.loads(cast(str, rows[0][0]))
             return WordsWorth(factor=float(factor), model_id=str(model_id), memories=int(memories))
 
+    @property
+    def membership(self) -> Membership:
+        rows = self.run("SELECT value FROM meta WHERE name = ?", (MEMBERSHIP,))
+        if not rows:
+            return Membership()
+        with decoding("which team and org the project belongs to"):
+            team, org = json.loads(cast(str, rows[0][0]))
+            return Membership(team=str(team), org=str(org))
+
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """One statement on a pooled connection."""
         with self._borrowed() as (_, source):
@@ -123,6 +140,27 @@ class SqliteStore(QueueReads):
     def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
         with self._search([condition]) as search:
             return search.matching(text, limit)
+
+    def nodes(self, ids: Collection[str], /) -> Mapping[str, Node]:
+        with self._one_state() as (generation, source):
+            return generation.walked.nodes(source, ids)
+
+    def edges_around(self, ids: Collection[str], /) -> Mapping[str, Sequence[Edge]]:
+        with self._one_state() as (generation, source):
+            return generation.walked.edges_around(source, ids)
+
+    def matching_context(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
+        with self._search([condition], context=True) as search:
+            return search.matching_context(text, limit)
+
+    def graph_nearest(self, kind: GraphKind, vector: Vector, condition: GraphFilter, limit: int) -> Sequence[Scored]:
+        query = checked(vector)
+        with self._search_graph(kind, condition, query) as found:
+            return found.nearest(query, limit)
+
+    def graph_matching(self, kind: GraphKind, text: str, condition: GraphFilter, limit: int) -> LexicalMatches:
+        with self._search_graph(kind, condition) as found:
+            return found.matching(text, limit)
 
     def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
         query = checked(vector)
@@ -158,13 +196,8 @@ class SqliteStore(QueueReads):
 
     def similar_traces(self, vector: Vector, *, limit: int) -> Sequence[tuple[Trace, float]]:
         query = unit_vector(vector)
-        with self._borrowed() as (generation, source), translated(self.path):
-            source.run("BEGIN")
-            try:
-                return generation.traces.similar(source.run, query, limit)
-            finally:
-                if source.connection.in_transaction:
-                    source.run("COMMIT")
+        with self._one_state() as (generation, source):
+            return generation.traces.similar(source.run, query, limit)
 
     def check(self) -> StoreReport:
         self._check_open()
@@ -296,13 +329,31 @@ class SqliteStore(QueueReads):
         return self._taken()
 
     @contextmanager
-    def _search(self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "") -> Iterator[Search]:
+    def _search(
+        self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "", *, context: bool = False
+    ) -> Iterator[Search]:
         """A search inside one short read transaction, so that all it reads is of one state."""
+        with self._one_state() as (generation, source):
+            dimension = None if query is None else len(query)
+            view = generation.dense.view(source.run, conditions, dimension, leg=leg, context=context)
+            yield Search(view, source)
+
+    @contextmanager
+    def _search_graph(
+        self, kind: GraphKind, condition: GraphFilter, query: Vector | None = None
+    ) -> Iterator[FoundInGraph]:
+        """A search of the graph inside one short read transaction."""
+        with self._one_state() as (generation, source):
+            view = generation.graph.view(source.run, kind, None if query is None else len(query))
+            yield FoundInGraph(view, source, kind, condition)
+
+    @contextmanager
+    def _one_state(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
+        """A pooled connection inside one short read transaction, so that all it reads is of one state."""
         with self._borrowed() as (generation, source), translated(self.path):
             source.run("BEGIN")
             try:
-                view = generation.dense.view(source.run, conditions, None if query is None else len(query), leg=leg)
-                yield Search(view, source)
+                yield generation, source
             finally:
                 if source.connection.in_transaction:
                     source.run("COMMIT")

@@ -15,6 +15,7 @@ from reasoningbank.errors import BankError
 from reasoningbank.ports import StoreReport
 from reasoningbank.storage.connection import BUSY_MILLISECONDS, page_checksums
 from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.graph_check import GRAPH_CHECKS
 from reasoningbank.storage.learning_check import LEARNING_CHECKS
 from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.reads import Reads, Source
@@ -80,7 +81,7 @@ def _structure(source: Source) -> list[str]:
 
 def _contents(source: Source, store: QueueReads) -> list[str]:
     problems: list[str] = []
-    for part in (_unerased, _torn, _vectors, _memories, *LEARNING_CHECKS):
+    for part in (_unerased, _torn, _vectors, _memories, *LEARNING_CHECKS, *GRAPH_CHECKS):
         try:
             with decoding("the bank"):
                 problems += part(source, store)

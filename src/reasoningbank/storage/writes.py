@@ -11,9 +11,11 @@ from typing import cast
 
 import numpy
 
+from reasoningbank.domain.changes import Cause, changed_state
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import VECTOR_LEGS, Recall
-from reasoningbank.domain.signal import Signal, SignalAggregate
+from reasoningbank.domain.scope import Membership
+from reasoningbank.domain.signal import COUNTERS, Signal, SignalAggregate
 from reasoningbank.errors import (
     BankError,
     InvalidInput,
@@ -25,9 +27,12 @@ from reasoningbank.errors import (
 )
 from reasoningbank.ports import Indexed, Link, WeightChange, WordsWorth
 from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.storage.documents import DocumentWrites
+from reasoningbank.storage.exposures import ExposureWrites
+from reasoningbank.storage.graph_writes import GraphWrites
 from reasoningbank.storage.learning_writes import LearningWrites
 from reasoningbank.storage.queue import QueueWrites
-from reasoningbank.storage.reads import COUNT_COLUMNS, WEIGHT_COLUMNS
+from reasoningbank.storage.reads import AGGREGATE_COLUMNS, WEIGHT_COLUMNS
 from reasoningbank.storage.rows import (
     LEGS_PER_KEY,
     MEMORY_COLUMNS,
@@ -40,34 +45,36 @@ from reasoningbank.storage.rows import (
     vector_id,
 )
 from reasoningbank.storage.standing import Standing, Standings
+from reasoningbank.storage.state_changes import ChangeWrites
 from reasoningbank.storage.vectors import unit_vector
 
 ERASURE = "erasure"
 """Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
 WORDS_WORTH = "words worth"
+MEMBERSHIP = "membership"
 """Under this name it holds what the bank has learned that words are worth in it: factor, model and memories as JSON."""
 _WRITTEN = f"{MEMORY_COLUMNS}, confidence, fingerprint, checksum, change"
 _PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
+_ANY_VECTOR = (
+    "SELECT 1 FROM vectors UNION ALL SELECT 1 FROM trace_vectors UNION ALL SELECT 1 FROM document_vectors "
+    "UNION ALL SELECT 1 FROM graph_vectors LIMIT 1"
+)
 _INSERT = f"INSERT INTO memories ({_WRITTEN}, key, born, indexed, text) VALUES ({_PLACES}, ?, ?, ?, ?)"  # noqa: S608
+_REINDEX = "UPDATE memories SET (indexed, text, context_start, context_words) = (change, ?, ?, ?) WHERE key = ?"
+_SET_CONTEXT = "UPDATE memories SET (context_start, context_words) = (?, ?) WHERE key = ?"
 _UPDATE = f"UPDATE memories SET ({_WRITTEN}) = ({_PLACES}) WHERE key = ?"  # noqa: S608 - constant columns
+_SUMS = {name: f"sum(type = '{name.split('_')[0]}' AND positive = {name.endswith('positive'):d})" for name in COUNTERS}
+_LATER = "max(coalesce({0}, excluded.{0}), coalesce(excluded.{0}, {0}))"
 _ROLL_UP = f"""
-INSERT INTO aggregates (key, {COUNT_COLUMNS}, positive, negative, last_rollup)
-SELECT key,
-    sum(type = 'explicit' AND positive), sum(type = 'explicit' AND NOT positive),
-    sum(type = 'usage' AND positive), sum(type = 'usage' AND NOT positive),
-    sum(type = 'outcome' AND positive), sum(type = 'outcome' AND NOT positive),
-    sum(iif(positive, weight, 0)), sum(iif(positive, 0, weight)), ?2
+INSERT INTO aggregates (key, {AGGREGATE_COLUMNS})
+SELECT key, {", ".join(_SUMS.values())}, sum(iif(positive, weight, 0)), sum(iif(positive, 0, weight)), ?2,
+    max(iif(type = 'disuse', NULL, at)), max(iif(type = 'disuse', at, NULL))
 FROM signals WHERE at < ?1 GROUP BY key
 ON CONFLICT (key) DO UPDATE SET
-    explicit_positive = explicit_positive + excluded.explicit_positive,
-    explicit_negative = explicit_negative + excluded.explicit_negative,
-    usage_positive = usage_positive + excluded.usage_positive,
-    usage_negative = usage_negative + excluded.usage_negative,
-    outcome_positive = outcome_positive + excluded.outcome_positive,
-    outcome_negative = outcome_negative + excluded.outcome_negative,
-    positive = positive + excluded.positive,
-    negative = negative + excluded.negative,
-    last_rollup = excluded.last_rollup
+    {", ".join(f"{name} = {name} + excluded.{name}" for name in (*COUNTERS, "positive", "negative"))},
+    last_rollup = excluded.last_rollup,
+    last_activity = {_LATER.format("last_activity")},
+    last_disuse = {_LATER.format("last_disuse")}
 """  # noqa: S608 - constant columns
 
 
@@ -99,7 +106,7 @@ class _Ended:
         raise StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
 
 
-class Writes(LearningWrites, QueueWrites):
+class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, DocumentWrites, GraphWrites):
     """The Transaction port over the connection that holds the bank's write lock.
 
     A write that is refused changes nothing, also when the caller catches the error and goes on.
@@ -155,14 +162,19 @@ class Writes(LearningWrites, QueueWrites):
             self._last_key = key = self._last_key + 1
             change = self._next_change()
             self._source.run(_INSERT, (*self._values(memory), key, change, change, indexed.text))
+            if any(indexed.context):
+                self._source.run(_SET_CONTEXT, (*indexed.context, key))
             self._write_derived(key, indexed, vectors)
 
-    def update(self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False) -> None:
+    def update(
+        self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
+    ) -> None:
         with self._whole():
             key = self._key(memory.id)
             vectors = self._checked(memory, indexed)
-            old = memory_row(self.get(memory.id))
+            before = self.get(memory.id)
             if revision:
+                old = memory_row(before)
                 self._source.run(
                     "INSERT INTO revisions VALUES (?, ?, ?, ?)",
                     (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
@@ -170,22 +182,27 @@ class Writes(LearningWrites, QueueWrites):
             if indexed is not None:
                 self._remove_derived(key)
             self._source.run(_UPDATE, (*self._values(memory), key))
+            if (change := changed_state(before, memory, cause)) is not None:
+                self._log(key, change)
             if indexed is not None:
-                self._source.run("UPDATE memories SET indexed = change, text = ? WHERE key = ?", (indexed.text, key))
+                self._source.run(_REINDEX, (indexed.text, *indexed.context, key))
                 self._write_derived(key, indexed, vectors)
 
     def forget_vectors(self) -> None:
         with self._whole():
             self._source.run("DELETE FROM vectors")
             self._source.run("DELETE FROM trace_vectors")
+            self._source.run("DELETE FROM document_vectors")
+            self._source.run("DELETE FROM graph_vectors")
             self._source.run("DELETE FROM meta WHERE name IN ('model_id', 'dimension') OR name LIKE 'sidecar %'")
             self._source.run("INSERT OR REPLACE INTO meta VALUES ('space', ?)", (uuid.uuid4().hex,))
             self._source.run("UPDATE floors SET value = ? WHERE name = 'change'", (self._next_change(),))
             self._space = {}
 
-    def delete(self, memory_id: str) -> None:
+    def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
         key = self._key(memory_id)
         with self._whole():
+            self._note_erased(key, at)
             self._remove_derived(key)
             self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
             self._source.run("DELETE FROM memories WHERE key = ?", (key,))
@@ -223,19 +240,16 @@ class Writes(LearningWrites, QueueWrites):
         if aggregate.positive is None or aggregate.negative is None or aggregate.last_rollup is None:
             raise InvalidInput("a stored aggregate carries the evidence and the time of its roll-up")
         self._source.run(
-            f"INSERT OR REPLACE INTO aggregates (key, {COUNT_COLUMNS}, positive, negative, last_rollup) "  # noqa: S608
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT OR REPLACE INTO aggregates (key, {AGGREGATE_COLUMNS}) "  # noqa: S608 - constant columns
+            f"VALUES (?{', ?' * (AGGREGATE_COLUMNS.count(',') + 1)})",
             (
                 self._key(aggregate.memory_id),
-                aggregate.explicit_positive,
-                aggregate.explicit_negative,
-                aggregate.usage_positive,
-                aggregate.usage_negative,
-                aggregate.outcome_positive,
-                aggregate.outcome_negative,
+                *(int(getattr(aggregate, name)) for name in COUNTERS),
                 aggregate.positive,
                 aggregate.negative,
                 to_microseconds(aggregate.last_rollup),
+                None if aggregate.last_activity is None else to_microseconds(aggregate.last_activity),
+                None if aggregate.last_disuse is None else to_microseconds(aggregate.last_disuse),
             ),
         )
 
@@ -244,6 +258,11 @@ class Writes(LearningWrites, QueueWrites):
         self._source.run(
             f"INSERT INTO weight_history (at, signal_id, {WEIGHT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (to_microseconds(change.at), change.signal_id, *numbers),
+        )
+
+    def set_membership(self, membership: Membership) -> None:
+        self._source.run(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (MEMBERSHIP, json.dumps([membership.team, membership.org]))
         )
 
     def set_words_worth(self, worth: WordsWorth) -> None:
@@ -367,7 +386,7 @@ class Writes(LearningWrites, QueueWrites):
         wanted = {"model_id": model_id, "dimension": str(dimension)}
         if space == wanted:
             return
-        if space and self._source.run("SELECT 1 FROM vectors UNION ALL SELECT 1 FROM trace_vectors LIMIT 1"):
+        if space and self._source.run(_ANY_VECTOR):
             raise ModelMismatch(
                 f"the bank's vectors come from {space['model_id']} ({space['dimension']} dimensions), "
                 f"not from {model_id} ({dimension})"

@@ -33,6 +33,8 @@ class HitAnswer(TypedDict):
     tags: list[str]
     legs: dict[str, LegAnswer]
     duplicates: list[str]
+    scope: str
+    conflicts: list[str]
 
 
 class SearchAnswer(TypedDict):
@@ -145,6 +147,8 @@ def hit_answer(hit: Hit) -> HitAnswer:
         tags=list(hit.tags),
         legs={name: LegAnswer(rank=leg.rank, score=round(leg.score, _DIGITS)) for name, leg in hit.legs.items()},
         duplicates=list(hit.duplicates),
+        scope=hit.scope,
+        conflicts=list(hit.conflicts),
     )
 
 

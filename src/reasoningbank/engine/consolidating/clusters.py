@@ -15,10 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy
+from numpy.typing import NDArray
 
 from reasoningbank.domain.consolidation import Contradiction, SimilarityCluster, is_consolidated
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG, Filter
+from reasoningbank.engine.consolidating.contrast import two_lessons
 from reasoningbank.engine.consolidating.scale import least_cosine
 from reasoningbank.ports import ClosePairs, Store
 
@@ -52,9 +54,15 @@ def find_similar(store: Store, threshold: float) -> Similar:
         return Similar(clusters=(), contradictions=())
     memories = store.many(pairs.ids)
     roots = _roots(store, memories)
-    groups = linked(pairs, _groups(pairs.ids, roots, memories), most=MOST_MEMBERS)
-    clusters = _described(pairs, groups, roots) if groups else []
+    alike = _without(pairs, two_lessons(pairs, [memories.get(name) for name in pairs.ids], store.model_id))
+    groups = linked(alike, _groups(pairs.ids, roots, memories), most=MOST_MEMBERS)
+    clusters = _described(alike, groups, roots) if groups else []
     return Similar(clusters=tuple(clusters), contradictions=_contradictions(pairs, memories))
+
+
+def _without(pairs: ClosePairs, dropped: NDArray[numpy.bool_]) -> ClosePairs:
+    kept = ~dropped
+    return replace(pairs, first=pairs.first[kept], second=pairs.second[kept], scores=pairs.scores[kept])
 
 
 def linked(pairs: ClosePairs, groups: Mapping[str, Sequence[str]], *, most: int) -> list[list[str]]:

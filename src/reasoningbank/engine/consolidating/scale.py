@@ -23,7 +23,13 @@ MEASURED: Mapping[str, float] = MappingProxyType({"granite": 0.91})
 
 def least_cosine(threshold: float, model_id: str | None) -> float:
     """The cosine that pairs must be above in this vector space; never below the threshold itself."""
-    name = (model_id or "").casefold()
-    measured = next((cosine for family, cosine in MEASURED.items() if family in name), SIMILARITY_THRESHOLD)
+    known = family(model_id)
+    measured = SIMILARITY_THRESHOLD if known is None else MEASURED[known]
     power = math.log(measured) / math.log(SIMILARITY_THRESHOLD)
     return float(threshold) if power == 1.0 else float(threshold) ** power
+
+
+def family(model_id: str | None) -> str | None:
+    """The measured family of models that a model belongs to; None for any other model."""
+    name = (model_id or "").casefold()
+    return next((known for known in MEASURED if known in name), None)

@@ -12,20 +12,23 @@ itself has stayed with it all along. Deliveries that came since are added to the
 the first one; sessions that corroborated the memory become origins of those that inherit.
 
 A consolidated memory that was edited since is a memory of its own: it is archived with all its evidence, and nothing
-moves. One that went into a further consolidation can only be undone after that one.
+moves. One that went into a further consolidation can only be undone after that one, one in quarantine after its
+release.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.changes import UNDONE, Cause
 from reasoningbank.domain.consolidation import UndoReport, is_consolidated
 from reasoningbank.domain.identity import new_id
 from reasoningbank.domain.learning import Origin
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.signal import SIGNAL_TYPES, Signal, SignalAggregate
+from reasoningbank.domain.signal import COUNTERS, Signal, SignalAggregate
 from reasoningbank.engine.consolidating.union import (
     added,
     counts_once,
@@ -39,12 +42,13 @@ from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.ports import Transaction
 
 
-def take_apart(transaction: Transaction, consolidation_id: str) -> UndoReport:
-    """Undoes a consolidation inside a transaction.
+def take_apart(transaction: Transaction, consolidation_id: str, *, at: datetime) -> UndoReport:
+    """Undoes a consolidation inside a transaction, at a time that the log of states names.
 
     Raises:
         MemoryNotFound: When there is no such memory.
-        InvalidInput: When it was not made by a consolidation, was undone before, or went into a further one.
+        InvalidInput: When it was not made by a consolidation, was undone before, went into a further one, or is in
+            quarantine.
     """
     memory = transaction.get(consolidation_id)
     states = sources_of(memory)
@@ -58,6 +62,12 @@ def take_apart(transaction: Transaction, consolidation_id: str) -> UndoReport:
             f"memory {consolidation_id[:80]!r} went into {memory.consolidation_id}",
             hint=f"Undo {memory.consolidation_id} first.",
         )
+    if memory.state == "quarantined":
+        raise InvalidInput(
+            f"memory {consolidation_id[:80]!r} is in quarantine",
+            hint="Release it first; its sources that nothing is wrong with are visible meanwhile.",
+        )
+    cause = Cause(at=at, kind=UNDONE, reference=memory.id)
     sources = [
         source for name in states if (source := _existing(transaction, name)) and source.consolidation_id == memory.id
     ]
@@ -71,14 +81,14 @@ def take_apart(transaction: Transaction, consolidation_id: str) -> UndoReport:
     ]
     if memory.version > 1:
         for source in restored:
-            transaction.update(source)
-        transaction.update(replace(memory, state="archived"))
+            transaction.update(source, cause=cause)
+        transaction.update(replace(memory, state="archived"), cause=cause)
         return UndoReport(consolidation_id=memory.id, restored=tuple(each.id for each in restored), kept=True)
     moved = _moved(transaction, memory, restored)
     moved.origins = _taught_since(transaction, memory, restored)
-    transaction.delete(memory.id)
+    transaction.delete(memory.id, at=at)
     for source in moved.sources:
-        transaction.update(source)
+        transaction.update(source, cause=cause)
     for signal in moved.signals:
         if not (counts_once(signal) and transaction.add_signal(signal, once=True)):
             transaction.add_signal(signal)
@@ -116,7 +126,7 @@ def _moved(transaction: Transaction, memory: Memory, sources: Sequence[Memory]) 
     moved.count = len(fresh)
     if not is_nothing(rolled):
         _give(moved, rolled, transaction.aggregate(sources[heirs[0]].id), heirs[0])
-        moved.count += sum(rolled.count(kind, positive=side) for kind in SIGNAL_TYPES for side in (True, False))
+        moved.count += sum(int(getattr(rolled, name)) for name in COUNTERS)
     _count_deliveries(moved, memory, heirs[0])
     return moved
 

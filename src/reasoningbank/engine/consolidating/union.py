@@ -3,8 +3,8 @@
 A signal of a source is copied to the consolidated memory with its frozen weight and time; the source keeps its own, so
 that an undo finds it as it was. Two sources that one search delivered in one session got a usage signal each: that was
 one delivery, so of each session only the oldest signal of a type and direction is copied, as long as it is one of those
-that count once (usage; outcomes that name a session; ratings of agents). Rolled-up counts no longer name their sessions
-and are added up.
+that count once (usage; stability; outcomes that name a session; ratings of agents). Rolled-up counts no longer name
+their sessions and are added up.
 
 The consolidated memory then has exactly the confidence of the formula: its prior is chosen so that prior and evidence
 give it. Where no prior can, because the evidence is too strong for it, the evidence decides and the confidence is the
@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 from reasoningbank.domain.belief import PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.domain.consolidation import consolidated_confidence
 from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.signal import SIGNAL_TYPES, Signal, SignalAggregate
+from reasoningbank.domain.signal import COUNTERS, Signal, SignalAggregate, later
 from reasoningbank.ports import StoreReader
 
-COUNTERS = tuple(f"{kind}_{side}" for kind in SIGNAL_TYPES for side in ("positive", "negative"))
+_KEPT = (*COUNTERS[:6], "positive", "negative", *COUNTERS[6:])
+"""The order of the numbers in a memory's provenance: what an earlier version wrote is the beginning of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,14 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
 
 
 def counts_once(signal: Signal) -> bool:
-    """Whether a second signal of its type and session is not counted (DESIGN D5)."""
-    if signal.type == "usage":
+    """Whether a second signal of its type and session is not counted (DESIGN D5).
+
+    A commit counts once, whichever source was tied to it; a month without use is each source's own.
+    """
+    if signal.type in {"usage", "stability"}:
         return True
+    if signal.type == "disuse":
+        return False
     return bool(signal.session) if signal.type == "outcome" else signal.rater == "agent"
 
 
@@ -108,12 +114,12 @@ def is_nothing(aggregate: SignalAggregate) -> bool:
 
 def to_text(aggregate: SignalAggregate) -> str:
     """Counts and sums as they are kept in a memory's provenance."""
-    return json.dumps([getattr(aggregate, name) for name in (*COUNTERS, "positive", "negative")])
+    return json.dumps([getattr(aggregate, name) for name in _KEPT])
 
 
 def from_text(text: str, memory_id: str, project: str) -> SignalAggregate:
     """The inverse of ``to_text``."""
-    numbers = dict(zip((*COUNTERS, "positive", "negative"), json.loads(text), strict=True))
+    numbers = dict(zip(_KEPT, json.loads(text), strict=False))
     return SignalAggregate(memory_id=memory_id, project=project, **numbers)
 
 
@@ -122,6 +128,10 @@ def _combined(first: SignalAggregate, second: SignalAggregate, sign: int) -> Sig
         name: (getattr(first, name) or 0) + sign * (getattr(second, name) or 0)
         for name in (*COUNTERS, "positive", "negative")
     }
-    moments = [each.last_rollup for each in (first, second) if each.last_rollup is not None]
     combined: SignalAggregate = replace(first, **counts)  # type: ignore[arg-type]  # the keys are the counters alone
-    return replace(combined, last_rollup=max(moments) if moments else None)
+    return replace(
+        combined,
+        last_rollup=later(first.last_rollup, second.last_rollup),
+        last_activity=later(first.active_at, second.active_at),
+        last_disuse=later(first.last_disuse, second.last_disuse),
+    )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from reasoningbank.domain.changes import CONSOLIDATED, Cause
 from reasoningbank.domain.consolidation import (
     CONSOLIDATED_FROM,
     CONSOLIDATED_INTO,
@@ -63,7 +64,10 @@ def put_together(
             transaction.link(Link(source=source.id, target=memory.id, kind=CONSOLIDATED_INTO))
             for origin in _origins(transaction, source, at):
                 transaction.add_origin(replace(origin, memory_id=memory.id))
-            transaction.update(replace(source, state="archived", consolidation_id=memory.id))
+            transaction.update(
+                replace(source, state="archived", consolidation_id=memory.id),
+                cause=Cause(at=at, kind=CONSOLIDATED, reference=memory.id),
+            )
     return ConsolidatedMemory(
         memory=memory,
         source_ids=tuple(source.id for source in sources),

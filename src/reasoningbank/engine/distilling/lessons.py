@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG, Filter
 from reasoningbank.domain.trajectory import Judgement, Trajectory
 from reasoningbank.engine.consolidating.writing import sources_of
+from reasoningbank.engine.distilling.hearsay import is_hearsay
 from reasoningbank.engine.distilling.near import NEIGHBOURS, is_near
 from reasoningbank.engine.distilling.quoting import clip
 from reasoningbank.engine.distilling.validate import examine
@@ -25,6 +26,8 @@ from reasoningbank.ports import Embedder, Indexed, Store, TrajectoryEntry, Trans
 
 MAX_TASK = 2_000
 """Most characters of the source task that a memory keeps; the search by experience compares with them."""
+Check = Callable[..., tuple[tuple[Item, ...], tuple[Refusal, ...]]]
+"""What divides items into those that may be stored and those that may not, called as ``examine`` is."""
 EVIDENT_JUDGES = frozenset({"evidence", "user"})
 """Judges whose word counts as evidence; a language model's or the agent's own never promotes a memory alone."""
 
@@ -65,6 +68,7 @@ def learn(
     confidence: float = DISTILLED_CONFIDENCE,
     limit: int = MAX_ITEMS,
     again: bool = True,
+    check: Check = examine,
 ) -> Learned:
     """Examines what a trajectory taught, stores what is new, corroborates what is known, keeps what is refused.
 
@@ -72,9 +76,11 @@ def learn(
     items a second time add nothing. Whether a lesson is known is looked up inside that transaction, so of two workers
     one stores it and the other corroborates it.
 
+    What is in quarantine word for word is refused.
+
     A near-duplicate (module ``near``) is not stored. Its memory gets this trajectory as a further origin; and once per
-    session a positive outcome, when this session is independent of the memory (it neither taught it nor was shown it)
-    and a fact or a person, not a model, judged how it ended (DESIGN D6).
+    session a positive outcome, when this session is independent of the memory (it neither taught it nor was shown it,
+    nor only read it in a tool's answer) and a fact or a person, not a model, judged how it ended (DESIGN D6).
 
     Args:
         store: Where the trajectory is kept.
@@ -91,6 +97,7 @@ def learn(
         again: Whether to add to what was learned of this trajectory before, as when an agent answers item by item; a
             worker that repeats a job passes False, and then nothing changes when it was distilled since the judgement,
             or judged anew: the newer judgement has a job of its own.
+        check: Divides the items; another one than ``examine`` is for evaluations of what it is worth.
 
     Returns:
         What this call found; without ``again`` what had been stored before, when nothing changes.
@@ -99,7 +106,7 @@ def learn(
         TrajectoryNotFound: When the store does not hold the trajectory; nothing was stored.
         ModelMismatch: When the bank was built with another embedder; nothing was stored.
     """
-    proposed, refused = examine(items, trajectory, judgement.verdict, limit=limit, model=model, prompt=prompt, at=at)
+    proposed, refused = check(items, trajectory, judgement.verdict, limit=limit, model=model, prompt=prompt, at=at)
     memories = [
         _memory(store.scope.project, item, trajectory, model=model, prompt=prompt, session=session, at=at, c=confidence)
         for item in proposed
@@ -124,6 +131,8 @@ def learn(
             origin = _origin(candidate, trajectory, model=model, prompt=prompt, session=session, at=at)
             if any(_near(candidate, other) for other in new):
                 unkept.append(_refusal(candidate, origin, "an earlier item of this trajectory says nearly the same"))
+            elif (held := _held(transaction, candidate.memory)) is not None:
+                unkept.append(_refusal(candidate, origin, f"the same text is in quarantine as {held}"))
             elif (twin := twin_of(store, transaction, candidate.memory, candidate.indexed)) is not None:
                 known.append(twin.id)
                 _corroborate(transaction, twin, origin, trajectory, judgement, at)
@@ -230,6 +239,15 @@ def twin_of(store: Store, transaction: Transaction, memory: Memory, indexed: Ind
     return None
 
 
+def _held(transaction: Transaction, memory: Memory) -> str | None:
+    """The memory in quarantine that has this very text: it does not come back by being learned again."""
+    for memory_id in transaction.same_text(memory.fingerprint):
+        known = transaction.get(memory_id)
+        if known.state == "quarantined" and known.outcome == memory.outcome:
+            return memory_id
+    return None
+
+
 def _near(candidate: _Candidate, other: _Candidate) -> bool:
     cosine = cosine_similarity(candidate.indexed.vectors[CONTENT_LEG], other.indexed.vectors[CONTENT_LEG])
     return is_near(candidate.memory, other.memory, cosine, candidate.indexed.model_id)
@@ -243,8 +261,11 @@ def _corroborate(
         return
     sessions = {known.session for known in origins} | {twin.provenance.get("session", "")}
     transaction.add_origin(replace(origin, memory_id=twin.id, kind="corroborated"))
-    unseen = not {twin.id, *sources_of(twin)} & set(trajectory.memories)
-    independent = bool(origin.session) and origin.session not in sessions and unseen
+    unseen = not {twin.id, *sources_of(twin)} & set(trajectory.memories) and not any(
+        signal.type == "usage" and signal.session == origin.session for signal in transaction.signals(twin.id)
+    )
+    heard = is_hearsay(twin, trajectory)
+    independent = bool(origin.session) and origin.session not in sessions and unseen and not heard
     if independent and judgement.judge in EVIDENT_JUDGES:
         report_outcome(transaction, twin.id, succeeded=True, session=origin.session, rater="agent", at=at)
 

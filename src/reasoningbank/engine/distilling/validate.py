@@ -13,8 +13,9 @@ from reasoningbank.domain.memory import MAX_TAG, fingerprint
 from reasoningbank.domain.trajectory import Trajectory, Verdict
 from reasoningbank.engine.analysis import STOP_WORDS, analyse
 from reasoningbank.engine.distilling.quoting import clip
-from reasoningbank.engine.distilling.signs import find_markup, find_order, is_about_memory, is_blank, names_only, words
+from reasoningbank.engine.distilling.signs import find_markup, is_about_memory, is_blank, names_only, words
 from reasoningbank.engine.distilling.trigger import has_trigger
+from reasoningbank.engine.gate.danger import find_danger
 from reasoningbank.engine.hygiene import admit
 from reasoningbank.errors import TextTooLong
 
@@ -146,9 +147,8 @@ def _wrong_texts(item: Item) -> tuple[RefusalReason, str] | None:
 
 
 def _wrong_subject(item: Item) -> tuple[RefusalReason, str] | None:
-    for text in (item.title, item.description, item.content, *item.tags):
-        if order := find_order(text):
-            return "instruction", f"it orders its reader about: {order[:80]!r}"
+    if danger := find_danger(item.title, item.description, item.content, *item.tags):
+        return "instruction", f"it {danger}"
     if is_about_memory(item.title, item.content):
         return "about_memory", "it is about the memory that lessons are kept in"
     return None

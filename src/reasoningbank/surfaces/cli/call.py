@@ -13,11 +13,12 @@ from reasoningbank.errors import MissingTenantError
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
+    from reasoningbank.domain.scope import Membership
     from reasoningbank.settings import Settings
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
-_SHARED = ("url", "tenant", "project", "as_json")
+_SHARED = ("url", "tenant", "project", "team", "org", "as_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +29,16 @@ class Call:
         url: Where banks live; None for the configured place.
         tenant: The owner; None for the configured one, else the local user.
         project: The project; None for the configured one, else derived from the working directory.
+        team: The team it belongs to; None for the configured one.
+        org: The org it belongs to; None for the configured one.
         as_json: Whether the answer is one JSON object.
     """
 
     url: str | None = None
     tenant: str | None = None
     project: str | None = None
+    team: str | None = None
+    org: str | None = None
     as_json: bool = False
 
     def owner(self, settings: Settings) -> str:
@@ -41,6 +46,14 @@ class Call:
         from reasoningbank.settings import local_tenant
 
         return self.tenant if self.tenant is not None else settings.tenant or local_tenant()
+
+    def membership(self, settings: Settings) -> Membership:
+        """The team and org of this call: the options, else the configured ones."""
+        from reasoningbank.domain.scope import Membership
+
+        return Membership(
+            team=settings.team if self.team is None else self.team, org=settings.org if self.org is None else self.org
+        )
 
     def open_bank(self, *, session: str | None = None) -> Bank:
         """Opens the bank of this call.
@@ -53,23 +66,31 @@ class Call:
 
         settings = load_settings()
         return Bank.open(
-            self.url, tenant=self.owner(settings), project=self.project, settings=settings, session=session
+            self.url,
+            tenant=self.owner(settings),
+            project=self.project,
+            team=self.team,
+            org=self.org,
+            settings=settings,
+            session=session,
         )
 
 
 def scope_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Adds ``--url``, ``--tenant`` and ``--project``."""
+    """Adds ``--url``, ``--tenant``, ``--project``, ``--team`` and ``--org``."""
     project = click.option("--project", metavar="P", help="Project. Default: git remote and path, else the directory.")
     return _tenant_options(project(function))
 
 
 def _tenant_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Adds ``--url`` and ``--tenant``."""
+    """Adds ``--url``, ``--tenant``, ``--team`` and ``--org``."""
     url = click.option("--url", metavar="URL", help="sqlite:///PATH of a directory or a .db file.")
     tenant = click.option(
         "--tenant", metavar="T", help="Owner of the bank. Default: REASONINGBANK_TENANT, else the user."
     )
-    return url(tenant(function))
+    team = click.option("--team", metavar="TEAM", help="Team of the project. Default: REASONINGBANK_TEAM.")
+    org = click.option("--org", metavar="ORG", help="Org of the project. Default: REASONINGBANK_ORG.")
+    return url(tenant(team(org(function))))
 
 
 def bank_command(

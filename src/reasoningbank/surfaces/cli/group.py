@@ -26,6 +26,10 @@ COMMANDS: dict[str, str] = {
     "update": "Change a memory; what is not named stays.",
     "delete": "Erase a memory, its evidence and its earlier versions.",
     "history": "Show everything that happened to a memory.",
+    "versions": "Show every version of a memory.",
+    "revert": "Make an earlier text of a memory the newest one.",
+    "quarantine": "Hold memories back, with everything made of them.",
+    "release": "Let memories out of quarantine.",
     "stats": "Count memories, show learned weights and what searches cost.",
     "capture": "Store the sessions of transcripts, judged by their evidence.",
     "trajectories": "List captured sessions and how they ended.",
@@ -41,18 +45,29 @@ COMMANDS: dict[str, str] = {
     "jobs": "List jobs that failed for good.",
     "consolidate": "Make one memory of several that say nearly the same.",
     "undo": "Take a consolidated memory apart again.",
+    "decay": "Lower the confidence of what nobody used for a month.",
+    "prune": "Archive what is neither believed nor used.",
+    "stability": "Look up in git what became of the commits behind memories.",
+    "source": "Keep a source in the graph, with what it names and states.",
+    "graph": "Fill the contextual graph, ask it, walk in it, change it.",
+    "lesson": "Keep lessons with their links to the graph, and find them.",
     "briefing": "Show the best memories for an agent's context within a token budget.",
     "session-outcome": "Report how a session ended for everything it was shown.",
+    "report": "Show what memory is worth: success with and without it, and what does harm.",
     "hook": "Answer the hook of an agent's client.",
     "install": "Put the MCP server and hooks into a client's configuration.",
     "uninstall": "Take them out of a client's configuration again.",
     "agents-md": "Tell agents about the bank in a marked block of AGENTS.md.",
+    "promote": "Carry a reviewed lesson into the team or the org.",
+    "demote": "Take a promoted lesson out of its team or org again.",
+    "share": "Write or read banks as files that git can merge.",
     "export": "Write all memories with their evidence as JSON lines.",
     "import": "Add the memories of an export.",
     "backup": "Write a complete, consistent copy of the bank.",
     "restore": "Replace the bank by a backup of it.",
     "doctor": "Check everything and list every defect.",
     "serve": "Run the MCP server on stdio or HTTP.",
+    "eval": "Measure what the product is worth.",
     "demo": "Run the main job on a real recorded session.",
 }
 """Every command and its one-line help, so that ``--help`` imports none of them.
@@ -148,9 +163,16 @@ class Group(click.Group):
 @scope_options
 @click.version_option(__version__, message="reasoningbank %(version)s")
 @click.pass_context
-def rbank(context: click.Context, url: str | None, tenant: str | None, project: str | None) -> None:
+def rbank(
+    context: click.Context,
+    url: str | None,
+    tenant: str | None,
+    project: str | None,
+    team: str | None,
+    org: str | None,
+) -> None:
     """Memory for agents: strategies from what worked, lessons from what failed, believed as far as evidence goes.
 
     Data goes to stdout, everything else to stderr. Every command takes --json.
     """
-    context.obj = Call(url=url, tenant=tenant, project=project)
+    context.obj = Call(url=url, tenant=tenant, project=project, team=team, org=org)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from datetime import UTC, datetime
 
 import click
 
@@ -37,6 +38,22 @@ class Seconds(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is no number of seconds.", param, ctx)
         return number
+
+
+class Moment(click.DateTime):
+    """A date or a time of ISO 8601; without a time zone it is UTC."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The time; a usage error when it is none."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{str(value)[:80]!r} is no time. Write for example 2026-03-01T12:00:00Z.", param, ctx)
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def confirmed(question: str) -> None:

@@ -79,7 +79,8 @@ def _hit(number: int, hit: HitAnswer) -> str:
     lines = [
         f"{number}. {hit['title']}",
         f"   {hit['outcome']}, confidence {hit['confidence']:.3f} ({low:.2f} to {high:.2f}), "
-        f"relevance {hit['relevance']:.2f}, id {hit['id']}",
+        f"relevance {hit['relevance']:.2f}, id {hit['id']}"
+        + ("" if hit["scope"] == "project" else f", known in the {hit['scope']}"),
     ]
     if hit["description"]:
         lines.append(_block(f"when: {hit['description']}"))
@@ -88,6 +89,8 @@ def _hit(number: int, hit: HitAnswer) -> str:
         lines.append(f"   tags: {', '.join(hit['tags'])}")
     if hit["duplicates"]:
         lines.append(f"   same text: {', '.join(hit['duplicates'])}")
+    if hit["conflicts"]:
+        lines.append(f"   said otherwise in a wider scope: {', '.join(hit['conflicts'])}")
     return "\n".join(lines)
 
 

@@ -1,66 +1,26 @@
-"""The real MCP server as a child process, and the real MCP client that talks to it."""
+"""The bank that the demo works on, behind the real MCP server."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters
-from mcp.shared.exceptions import MCPError
-
-from reasoningbank.errors import BankError
+from reasoningbank.evaluation.serving import Tools
+from reasoningbank.evaluation.serving import served as served_bank
 
 TENANT = "demo"
 PROJECT = "shop"
-_TIMEOUT = 120.0
 
-
-class Tools:
-    """The tools of a running server, by name."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    @property
-    def server(self) -> str:
-        """Name and version of the server, and the protocol spoken."""
-        about = self._client.server_info
-        name = f"{about.name} {about.version}" if about else "an unnamed server"
-        return f"{name}, protocol {self._client.protocol_version}"
-
-    async def names(self) -> list[str]:
-        """The names of all tools."""
-        return [tool.name for tool in (await self._client.list_tools()).tools]
-
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
-        """Calls a tool and returns its structured answer.
-
-        Raises:
-            BankError: When the tool answers with an error.
-        """
-        answer = await self._client.call_tool(tool, dict(arguments), read_timeout_seconds=_TIMEOUT)
-        fields: dict[str, object] = dict(answer.structured_content or {})
-        if answer.is_error:
-            raise BankError(f"{tool}: {fields.get('message', 'failed')}", hint=str(fields.get("hint", "")))
-        return fields
+__all__ = ["PROJECT", "TENANT", "Tools", "served"]
 
 
 @asynccontextmanager
 async def served(home: Path) -> AsyncIterator[Tools]:
-    """Starts ``rbank serve`` over a data directory, ends it afterwards.
+    """Starts the server over the demo's bank, ends it afterwards.
 
     Raises:
         BankError: When the server cannot be started or goes away.
     """
-    command = ["-m", "reasoningbank.surfaces.cli", "--tenant", TENANT, "--project", PROJECT, "serve"]
-    parameters = StdioServerParameters(
-        command=sys.executable, args=command, env={"REASONINGBANK_HOME": str(home)}, cwd=home
-    )
-    try:
-        async with Client(parameters, read_timeout_seconds=_TIMEOUT) as client:
-            yield Tools(client)
-    except (MCPError, OSError) as error:
-        raise BankError(f"the MCP server failed: {error}", hint="Start it by hand to see why: rbank serve") from error
+    async with served_bank(home, tenant=TENANT, project=PROJECT) as tools:
+        yield tools

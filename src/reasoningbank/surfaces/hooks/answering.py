@@ -17,6 +17,8 @@ class Place(NamedTuple):
     url: str | None = None
     tenant: str | None = None
     project: str | None = None
+    team: str | None = None
+    org: str | None = None
 
 
 def note(event_name: str, error: Exception) -> None:

@@ -5,23 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import Scope
-from reasoningbank.settings import Settings, client_directory, load_settings, local_tenant, project_of
+from reasoningbank.domain.scope import Membership, Scope
+from reasoningbank.settings import load_settings
 from reasoningbank.storage import open_storage
 from reasoningbank.surfaces.hooks.answering import Place
 from reasoningbank.surfaces.hooks.payloads import Payload
-
-
-def scope_of(payload: Payload, place: Place, settings: Settings) -> Scope:
-    """Tenant and project: the options, then the settings, then the user and the directory of the client's project.
-
-    The client's own directory of the project stands above the directory that its agent is in at the moment, so that a
-    change of directory does not change the project.
-    """
-    project = place.project or settings.project
-    if not project:
-        project = project_of(client_directory() or Path(payload.directory or "."))
-    return Scope(tenant=place.tenant or settings.tenant or local_tenant(), project=project)
+from reasoningbank.surfaces.hooks.scoping import membership_of, scope_of
 
 
 def open_bank(payload: Payload, place: Place, *, make: bool) -> Bank | None:
@@ -38,6 +27,21 @@ def open_bank(payload: Payload, place: Place, *, make: bool) -> Bank | None:
     settings = load_settings()
     scope = scope_of(payload, place, settings)
     url = place.url or settings.url or None
-    if not make and scope not in open_storage(url, home=settings.home).scopes(scope.tenant):
+    membership = membership_of(place, settings)
+    if not make and not has_any(scope, membership, url=url, home=settings.home):
         return None
-    return Bank.open(url, tenant=scope.tenant, project=scope.project, settings=settings, session=payload.session[:500])
+    return Bank.open(
+        url,
+        tenant=scope.tenant,
+        project=scope.project,
+        team=membership.team,
+        org=membership.org,
+        settings=settings,
+        session=payload.session[:500],
+    )
+
+
+def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path) -> bool:
+    """Whether a project, its team or its org has a bank; asking makes none."""
+    known = {scope, *membership.scopes(scope.tenant)}
+    return not known.isdisjoint(open_storage(url, home=home).scopes(scope.tenant))

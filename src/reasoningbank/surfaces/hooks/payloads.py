@@ -102,7 +102,7 @@ def _payload(given: dict[str, object]) -> Payload:
         session=_text(given, "session_id", "conversation_id", "sessionId"),
         transcript=_text(given, "transcript_path", "transcriptPath"),
         directory=_text(given, "cwd") or (first if isinstance(first, str) else ""),
-        prompt=_text(given, "prompt", "user_prompt", "transformedPrompt"),
+        prompt=_text(given, "transformedPrompt", "prompt", "user_prompt"),
         source=_text(given, "source"),
         tool=_text(given, "tool_name"),
         action=_action(tool_input) if isinstance(tool_input, dict) else "",

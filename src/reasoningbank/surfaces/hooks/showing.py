@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from reasoningbank.surfaces.hooks.answering import Place
-from reasoningbank.surfaces.hooks.opening import open_bank
 from reasoningbank.surfaces.hooks.payloads import Event, Payload
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
 
 START_BUDGET = 500
 PROMPT_BUDGET = 600
@@ -12,13 +16,15 @@ FAILURE_BUDGET = 300
 """Tokens of what is shown at the start of a session, with a prompt, and after a tool's failure."""
 MOST_OF_A_PROMPT = 4_000
 """Characters of a prompt or an error that are searched with."""
+MOST_OF_A_SESSION = 500
+"""Characters of a client's name for a session."""
 _MACHINES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 
 
 def context_for(event: Event, payload: Payload, place: Place) -> str:
     """The text for the agent's context; empty when nothing is relevant or there is no bank yet.
 
-    With a prompt and after a failure only what the session was not shown before comes.
+    A server that runs already is asked first; without one the bank is opened here.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -26,15 +32,36 @@ def context_for(event: Event, payload: Payload, place: Place) -> str:
     task = _task(event, payload)
     if task == "":
         return ""
+    from reasoningbank.settings import load_settings
+    from reasoningbank.surfaces.hooks.asking import Request, ask, fingerprint
+    from reasoningbank.surfaces.hooks.scoping import membership_of, scope_of
+
+    settings = load_settings()
+    scope, session = scope_of(payload, place, settings), payload.session[:MOST_OF_A_SESSION]
+    request = Request(event, task, session, scope, fingerprint(settings, place.url, membership_of(place, settings)))
+    text = ask(settings.home, request)
+    if text is not None:
+        return text
+    from reasoningbank.surfaces.hooks.opening import open_bank
+
     bank = open_bank(payload, place, make=False)
     if bank is None:
         return ""
     with bank:
-        if task is None:
-            return bank.briefing(budget=START_BUDGET).text
-        if event == "PostToolUseFailure":
-            return bank.briefing(task, FAILURE_BUDGET, outcome="failure", limit=1, repeat=False).text
-        return bank.briefing(task, PROMPT_BUDGET, limit=5, repeat=False).text
+        return shown(bank, event, task, session)
+
+
+def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
+    """The text for the agent's context; with a prompt and after a failure only what the session has not seen yet.
+
+    Raises:
+        BankError: When the bank cannot be used.
+    """
+    if task is None:
+        return bank.briefing(budget=START_BUDGET, session=session).text
+    if event == "PostToolUseFailure":
+        return bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
+    return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
 
 
 def _task(event: Event, payload: Payload) -> str | None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from reasoningbank.domain.scope import Membership
     from reasoningbank.settings import Settings
 
 __all__ = ["serve_http", "serve_stdio"]
@@ -23,6 +24,7 @@ def serve_stdio(
     tenant: str | None = None,
     project: str | None = None,
     profile: str | None = None,
+    membership: Membership | None = None,
     settings: Settings | None = None,
 ) -> None:
     """Serves one client over standard input and output until it is gone.
@@ -32,6 +34,7 @@ def serve_stdio(
         tenant: The owner of everything the client sees; None for the configured tenant, else the local user.
         project: The project of calls that name none; None for the configured one, else the working directory's.
         profile: Which tools there are; None for the configured profile.
+        membership: The team and org of the projects; None for the configured ones.
         settings: Instead of the environment and the settings file.
 
     Raises:
@@ -46,7 +49,17 @@ def serve_stdio(
         with _collecting_nothing():
             from reasoningbank.surfaces.mcp.stdio import run
 
-        run(settings, source, sink, parent=parent, url=url, tenant=tenant, project=project, profile=profile)
+        run(
+            settings,
+            source,
+            sink,
+            parent=parent,
+            url=url,
+            tenant=tenant,
+            project=project,
+            profile=profile,
+            membership=membership,
+        )
 
 
 def serve_http(
@@ -58,6 +71,8 @@ def serve_http(
     port: int = 8765,
     allowed_hosts: Sequence[str] = (),
     profile: str | None = None,
+    membership: Membership | None = None,
+    web: bool = False,
     settings: Settings | None = None,
 ) -> None:
     """Serves clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
@@ -70,6 +85,8 @@ def serve_http(
         port: The port; 0 for any free one.
         allowed_hosts: Further values of the Host header to accept, as ``name`` or ``name:port``.
         profile: Which tools there are; None for the configured profile.
+        membership: The team and org of the generated token's projects; None for the configured ones.
+        web: Whether the REST and WebSocket endpoints are served besides; see docs/reference/web.md.
         settings: Instead of the environment and the settings file.
 
     Raises:
@@ -87,6 +104,8 @@ def serve_http(
         port=port,
         allowed_hosts=tuple(allowed_hosts),
         profile=profile,
+        membership=membership,
+        web=web,
     )
 
 

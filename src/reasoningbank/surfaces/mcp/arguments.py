@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping
 from typing import Literal, TypeVar
 
@@ -76,6 +77,17 @@ class Arguments:
             tuple(int(value) for value in values if isinstance(value, int | float)) if isinstance(values, list) else ()
         )
 
+    def mapping(self, name: str) -> Mapping[str, object]:
+        """An object that must be there.
+
+        Raises:
+            InvalidInput: When something in it cannot be written as JSON.
+        """
+        value = self._values[name]
+        if not isinstance(value, Mapping):
+            raise InvalidInput(f"{name} is of another type", hint="Correct the argument and call again.")
+        return value
+
     def session(self, default: str) -> str:
         """The session the call counts for: the one named, or the connection's own.
 
@@ -104,7 +116,12 @@ def _nearest(name: str, tool: ToolSpec) -> str:
 
 
 def _check(name: str, value: object, schema: Mapping[str, object]) -> None:
-    if schema.get("type") == "array":
+    if schema.get("type") == "object":
+        if not isinstance(value, Mapping):
+            raise _wrong(name, "an object", value)
+        if not _is_json(value):
+            raise InvalidInput(f"{name} cannot be written as JSON", hint="Send finite numbers and whole characters.")
+    elif schema.get("type") == "array":
         items = schema.get("items")
         kind = _scalar(items) if isinstance(items, Mapping) else "string"
         if not isinstance(value, list):
@@ -150,6 +167,14 @@ def _is_unicode(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except (ValueError, TypeError, RecursionError):
         return False
     return True
 

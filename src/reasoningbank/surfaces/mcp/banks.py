@@ -6,11 +6,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import Membership, Scope
 from reasoningbank.errors import EmptyProjectId, StoreClosed
 
 if TYPE_CHECKING:
@@ -20,6 +21,20 @@ if TYPE_CHECKING:
 
 KEPT = 16
 """How many banks stay open when nobody uses them."""
+
+
+_Key = tuple[str, str, Membership]
+_membership: ContextVar[Membership | None] = ContextVar("membership", default=None)
+
+
+@contextmanager
+def belonging(membership: Membership) -> Iterator[None]:
+    """Has every bank that is used in the block opened as of this team and org."""
+    token = _membership.set(membership)
+    try:
+        yield
+    finally:
+        _membership.reset(token)
 
 
 @dataclass(slots=True)
@@ -53,7 +68,7 @@ class Banks:
         self._project = settings.project if project is None else project
         self._embedder = embedder
         self._most = kept
-        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
         self._lock = threading.Lock()
         self._opening = threading.Lock()
         self._closed = False
@@ -109,7 +124,8 @@ class Banks:
         from reasoningbank.storage import open_storage
 
         url = self._url if self._url is not None else self._settings.url or None
-        return [scope.project for scope in open_storage(url, home=self._settings.home).scopes(tenant)]
+        scopes = open_storage(url, home=self._settings.home).scopes(tenant)
+        return [scope.project for scope in scopes if scope.level == "project"]
 
     def has(self, tenant: str, project: str) -> bool:
         """Whether the tenant's project has a bank; asking makes none.
@@ -119,13 +135,13 @@ class Banks:
         """
         scope = Scope(tenant=tenant, project=project)
         with self._lock:
-            known = (tenant, project) in self._kept
+            known = any(kept[:2] == (tenant, project) for kept in self._kept)
         return known or scope.project in self.existing(tenant)
 
     def opened(self) -> list[tuple[str, str]]:
         """Tenant and project of every bank that is open now."""
         with self._lock:
-            return list(self._kept)
+            return list(dict.fromkeys((tenant, project) for tenant, project, _ in self._kept))
 
     @contextmanager
     def use(self, tenant: str, project: str) -> Iterator[Bank]:
@@ -135,7 +151,7 @@ class Banks:
             StoreClosed: When the server is stopping.
             BankError: When the bank cannot be opened.
         """
-        key = (tenant, project)
+        key = self._key(tenant, project)
         kept = self._taken(key)
         if kept is None:
             with self._opening:
@@ -154,7 +170,16 @@ class Banks:
         for bank in surplus:
             bank.close()
 
-    def _taken(self, key: tuple[str, str]) -> _Kept | None:
+    def _key(self, tenant: str, project: str) -> _Key:
+        """The bank of the call that is being answered; outside of one any bank of the project that is open."""
+        membership = _membership.get()
+        if membership is None:
+            with self._lock:
+                kept = next((key for key in self._kept if key[:2] == (tenant, project)), None)
+            return kept or (tenant, project, Membership())
+        return tenant, project, membership
+
+    def _taken(self, key: _Key) -> _Kept | None:
         with self._lock:
             if self._closed:
                 raise StoreClosed("the server is stopping", hint="Start it again.")
@@ -164,11 +189,19 @@ class Banks:
                 kept.users += 1
             return kept
 
-    def _opened(self, key: tuple[str, str]) -> _Kept:
+    def _opened(self, key: _Key) -> _Kept:
         from reasoningbank.bank import Bank
 
-        tenant, project = key
-        bank = Bank.open(self._url, tenant=tenant, project=project, embedder=self._embedder, settings=self._settings)
+        tenant, project, membership = key
+        bank = Bank.open(
+            self._url,
+            tenant=tenant,
+            project=project,
+            team=membership.team,
+            org=membership.org,
+            embedder=self._embedder,
+            settings=self._settings,
+        )
         self._embedder = bank.embedder
         with self._lock:
             kept = self._kept[key] = _Kept(bank, users=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from reasoningbank.domain.scope import Membership
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,11 +14,13 @@ class Caller:
 
     Attributes:
         tenant: From the token on HTTP, from the local user on stdio (DESIGN D9).
+        membership: The team and org, from the token on HTTP, from the configuration on stdio.
         session: What a call counts for when it names no session.
     """
 
     tenant: str
     session: str
+    membership: Membership = field(default_factory=Membership)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,10 @@ from mcp.server.transport_security import TransportSecurityMiddleware, Transport
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from reasoningbank.domain.identity import new_session
+from reasoningbank.domain.scope import Membership
 from reasoningbank.errors import ConfigurationError, MissingTenantError
 from reasoningbank.settings import local_tenant
 from reasoningbank.surfaces.mcp.banks import Banks
@@ -38,6 +40,7 @@ MAX_BODY = 2**20
 MAX_SESSIONS = 1_000
 STOP_SECONDS = 3
 _TENANT = "reasoningbank.tenant"
+_MEMBERSHIP = "reasoningbank.membership"
 _WILDCARDS = {"0.0.0.0", "::", ""}  # noqa: S104 - recognised, not bound
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _SESSION_HEADER = "mcp-session-id"
@@ -54,8 +57,10 @@ def run(
     port: int,
     allowed_hosts: Sequence[str],
     profile: str | None = None,
+    membership: Membership | None = None,
+    web: bool = False,
 ) -> None:
-    """Serves until SIGTERM or SIGINT.
+    """Serves until SIGTERM or SIGINT; with ``web`` the REST and WebSocket endpoints besides.
 
     Raises:
         ConfigurationError: When the profile is unknown, a host cannot be allowed, the address cannot be listened on or
@@ -63,12 +68,14 @@ def run(
     """
     owner = tenant if tenant is not None else settings.tenant or local_tenant()
     further = checked_hosts(allowed_hosts)
-    tools = Tools(Banks(settings, url=url, project=project), profile=settings.profile if profile is None else profile)
-    grants = load_grants(settings.home, owner)
+    banks = Banks(settings, url=url, project=project)
+    tools = Tools(banks, profile=settings.profile if profile is None else profile)
+    own = Membership(team=settings.team, org=settings.org) if membership is None else membership
+    grants = load_grants(settings.home, owner, own)
     listener = _listen(host, port)
     bound = int(listener.getsockname()[1])
     security = security_of(host, bound, further)
-    app = build_app(tools, grants, security)
+    app = build_app(tools, grants, security, banks=banks if web else None)
     shown = f"[{host}]" if ":" in host else host
     sys.stderr.write(
         f"Serving http://{shown}:{bound}{PATH}; the bearer token is in {settings.home / TOKEN_FILE}\n"
@@ -87,8 +94,10 @@ def run(
     server.run(sockets=[listener])
 
 
-def build_app(tools: Tools, grants: Grants, security: TransportSecuritySettings) -> ASGIApp:
-    """The whole application: Host and Origin first, then the token, then the protocol."""
+def build_app(
+    tools: Tools, grants: Grants, security: TransportSecuritySettings, *, banks: Banks | None = None
+) -> ASGIApp:
+    """The whole application: Host and Origin first, then the token, then the protocol, or REST over the banks."""
     warm_up = WarmUp(tools)
     server = build_server(tools, _Callers().of, on_arrival=warm_up.start)
     protocol = server.streamable_http_app(
@@ -98,7 +107,20 @@ def build_app(tools: Tools, grants: Grants, security: TransportSecuritySettings)
         max_sessions=MAX_SESSIONS,
         transport_security=security,
     )
-    return Gate(protocol, grants, security)
+    return Gate(protocol if banks is None else _beside(protocol, banks), grants, security)
+
+
+def _beside(protocol: ASGIApp, banks: Banks) -> ASGIApp:
+    """The protocol, and the REST and WebSocket endpoints at all paths that are not its own."""
+    from reasoningbank.surfaces.web.app import build_web
+
+    endpoints = build_web(banks)
+
+    async def both(scope: Scope, receive: Receive, send: Send) -> None:
+        own = scope["type"] == "websocket" or (scope["type"] == "http" and scope["path"] not in {PATH, f"{PATH}/"})
+        await (endpoints if own else protocol)(scope, receive, send)
+
+    return both
 
 
 def security_of(host: str, port: int, allowed_hosts: Sequence[str] = ()) -> TransportSecuritySettings:
@@ -139,16 +161,23 @@ class Gate:
         self._checks = TransportSecurityMiddleware(security)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers 421 or 403 to a foreign Host or Origin, 401 without a token, and hands everything else on."""
-        if scope["type"] != "http":
+        """Answers 421 or 403 to a foreign Host or Origin, 401 without a token, and hands everything else on.
+
+        A WebSocket is refused with the same answers before it is opened.
+        """
+        if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        request = Request(scope)
+        socket = scope["type"] == "websocket"
+        request = Request({**scope, "type": "http", "method": "GET"} if socket else scope)
         refused = await self._checks.validate_request(request) or self._known(request, scope)
+        if socket and refused is not None:
+            await WebSocket(scope, receive, send).send_denial_response(refused)
+            return
         await (refused or self._app)(scope, receive, send)
 
     def _known(self, request: Request, scope: Scope) -> Response | None:
-        if scope["path"] == HEALTH_PATH and scope["method"] in {"GET", "HEAD"}:
+        if scope["path"] == HEALTH_PATH and request.method in {"GET", "HEAD"} and scope["type"] == "http":
             return JSONResponse({"status": "ok"})
         values = request.headers.getlist("authorization")
         kind, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
@@ -161,6 +190,7 @@ class Gate:
                 headers={"WWW-Authenticate": challenge},
             )
         scope[_TENANT] = grant.tenant
+        scope[_MEMBERSHIP] = grant.membership
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[], subject=grant.tenant))
         return None
 
@@ -182,7 +212,9 @@ class _Callers:
             if named
             else f"{self._process}-{datetime.now(UTC):%Y-%m-%d}"
         )
-        return Caller(tenant=request.scope[_TENANT], session=session)
+        return Caller(
+            tenant=request.scope[_TENANT], session=session, membership=request.scope.get(_MEMBERSHIP, Membership())
+        )
 
 
 def _listen(host: str, port: int) -> socket.socket:

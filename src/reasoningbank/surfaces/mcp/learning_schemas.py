@@ -9,6 +9,7 @@ from reasoningbank.domain.experience import SEARCH_MODES
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.surfaces.mcp.briefing_tool import BRIEFING
 from reasoningbank.surfaces.mcp.curating_schemas import CONSOLIDATE
+from reasoningbank.surfaces.mcp.graph_schemas import GRAPH_TOOLS
 from reasoningbank.surfaces.mcp.schemas import RECORD, TOOLS, ToolSpec
 
 _TEXT: Mapping[str, object] = {"type": "string"}
@@ -100,6 +101,7 @@ PROFILES: Mapping[str, Mapping[str, ToolSpec]] = MappingProxyType(
         "experience": MappingProxyType(
             {**TOOLS, RECORD.name: RECORD_LESSON, DISTILL.name: DISTILL, EXPERIENCE.name: EXPERIENCE}
         ),
+        "graph": GRAPH_TOOLS,
     }
 )
 """Which tools a server offers, by the name of its profile."""

@@ -16,6 +16,7 @@ from reasoningbank.surfaces.mcp.briefing_tool import BRIEFING, briefing
 from reasoningbank.surfaces.mcp.calls import Answer, Caller
 from reasoningbank.surfaces.mcp.curating_schemas import CONSOLIDATE
 from reasoningbank.surfaces.mcp.curating_verbs import consolidate
+from reasoningbank.surfaces.mcp.graph_verbs import GRAPH_VERBS
 from reasoningbank.surfaces.mcp.learning_rendering import assignment_text, experience_text
 from reasoningbank.surfaces.mcp.learning_schemas import DISTILL, EXPERIENCE, RECORD_LESSON
 from reasoningbank.surfaces.mcp.verbs import MAX_LIMIT, VERBS, record, unknown_project
@@ -144,6 +145,7 @@ LEARNING_VERBS: Mapping[str, Verb] = MappingProxyType(
         EXPERIENCE.name: experience,
         BRIEFING.name: briefing,
         CONSOLIDATE.name: consolidate,
+        **GRAPH_VERBS,
     }
 )
 """What runs for each tool of every profile, by its name."""

@@ -76,6 +76,7 @@ def hit_block(number: int, hit: Hit, fields: HitAnswer, now: datetime) -> str:
     head = (
         f"[{number}] {_KINDS[hit.outcome]} | id {hit.id} | confidence {hit.confidence:.2f} ({low:.2f} to {high:.2f}) | "
         f"relevance {hit.relevance:.2f} | {age(hit.memory.created_at, now)}"
+        + ("" if hit.scope == "project" else f" | from the {hit.scope}")
     )
     return f"{head}\n{quoted(fields['title'], fields['description'], fields['content'], fields['tags'])}"
 
@@ -118,6 +119,7 @@ def shorten_hit(fields: HitAnswer, length: int) -> None:
     fields["content"] = cut(fields["content"], length)
     fields["tags"] = _cut_tags(fields["tags"], length)
     fields["duplicates"] = fields["duplicates"][: _DUPLICATES if length > _SHORT else 0]
+    fields["conflicts"] = fields["conflicts"][: _DUPLICATES if length > _SHORT else 0]
     fields["legs"] = fields["legs"] if length > _SHORT else {}
 
 

@@ -15,6 +15,8 @@ from mcp.shared.exceptions import MCPError
 
 import reasoningbank
 from reasoningbank.surfaces.mcp.calls import Caller
+from reasoningbank.surfaces.mcp.graph_schemas import GRAPH_SEARCH
+from reasoningbank.surfaces.mcp.graph_schemas import INSTRUCTIONS as GRAPH_INSTRUCTIONS
 from reasoningbank.surfaces.mcp.schemas import INSTRUCTIONS, ToolSpec
 from reasoningbank.surfaces.mcp.tools import Tools
 
@@ -77,7 +79,7 @@ def build_server(
         version=reasoningbank.__version__,
         title="ReasoningBank",
         description="Memory for agents: strategies and anti-patterns, believed as far as evidence goes.",
-        instructions=INSTRUCTIONS,
+        instructions=GRAPH_INSTRUCTIONS if GRAPH_SEARCH.name in tools.specs else INSTRUCTIONS,
         lifespan=lifespan,
         cache_hints={"tools/list": CacheHint(ttl_ms=LISTED_MILLISECONDS, scope="public")},
         on_list_tools=list_tools,

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import anyio
 
 from reasoningbank.domain.identity import new_session
+from reasoningbank.domain.scope import Membership
 from reasoningbank.settings import local_tenant
+from reasoningbank.surfaces.hooks.desk import Desk
 from reasoningbank.surfaces.mcp.banks import Banks
 from reasoningbank.surfaces.mcp.calls import Caller
 from reasoningbank.surfaces.mcp.server import Context, build_server
@@ -43,6 +45,7 @@ def run(
     tenant: str | None,
     project: str | None,
     profile: str | None = None,
+    membership: Membership | None = None,
 ) -> None:
     """Serves until the input ends, the parent is gone, or SIGTERM or SIGINT arrives.
 
@@ -55,17 +58,29 @@ def run(
         tenant: Instead of the configured tenant or the local user.
         project: Instead of the configured project or the working directory's.
         profile: Instead of the configured profile.
+        membership: Instead of the configured team and org.
     """
-    caller = Caller(tenant=tenant if tenant is not None else settings.tenant or local_tenant(), session=new_session())
-    tools = Tools(Banks(settings, url=url, project=project), profile=settings.profile if profile is None else profile)
+    caller = Caller(
+        tenant=tenant if tenant is not None else settings.tenant or local_tenant(),
+        session=new_session(),
+        membership=Membership(team=settings.team, org=settings.org) if membership is None else membership,
+    )
+    banks = Banks(settings, url=url, project=project)
+    tools = Tools(banks, profile=settings.profile if profile is None else profile)
     warm_up = WarmUp(tools)
 
     def who(_: Context) -> Caller:
         return caller
 
-    server = build_server(tools, who, on_arrival=warm_up.start)
+    def arrived(caller: Caller) -> None:
+        warm_up.start(caller)
+        desk.start()
+
+    desk = Desk(banks, caller, settings, url=url)
+    server = build_server(tools, who, on_arrival=arrived)
     threading.Thread(target=_watch, args=(parent,), name="reasoningbank-parent", daemon=True).start()
     anyio.run(_serve, server, source, sink)
+    desk.stop()
     if warm_up.busy or tools.busy:
         sys.stderr.flush()
         os._exit(0)

@@ -1,8 +1,8 @@
 """Bearer tokens of the HTTP server: which token stands for which tenant, kept in files that only their owner can read.
 
-``http-token`` is generated at the first start and stands for the server's own tenant. ``http-tokens.json`` is optional
-and written by hand: a list of ``{"tenant": ..., "sha256": ...}``, the hexadecimal SHA-256 of the token, or with
-``"token"`` the token itself.
+``http-token`` is generated at the first start and stands for the server's own tenant, team and org.
+``http-tokens.json`` is optional and written by hand: a list of ``{"tenant": ..., "sha256": ...}``, the hexadecimal
+SHA-256 of the token, or with ``"token"`` the token itself; ``"team"`` and ``"org"`` say where its projects belong.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from reasoningbank.errors import ConfigurationError, StoreUnavailable
+from reasoningbank.domain.scope import Membership
+from reasoningbank.errors import ConfigurationError, InvalidInput, StoreUnavailable
 
 TOKEN_FILE = "http-token"  # noqa: S105 - the name of the file
 TENANTS_FILE = "http-tokens.json"
@@ -27,10 +28,11 @@ _LEAST = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """One token's digest and the tenant it stands for; the token itself is not kept."""
+    """One token's digest, the tenant it stands for and its team and org; the token itself is not kept."""
 
     digest: bytes
     tenant: str
+    membership: Membership = field(default_factory=Membership)
 
     @property
     def name(self) -> str:
@@ -54,8 +56,13 @@ class Grants:
         return found
 
 
-def load_grants(home: Path, tenant: str) -> Grants:
+def load_grants(home: Path, tenant: str, membership: Membership | None = None) -> Grants:
     """Reads both files; makes the token of the server's own tenant when there is none.
+
+    Args:
+        home: The data directory.
+        tenant: The server's own.
+        membership: The server's own team and org; None for none.
 
     Raises:
         ConfigurationError: When a file is a link, is readable by others, or is not what it should be.
@@ -69,7 +76,7 @@ def load_grants(home: Path, tenant: str) -> Grants:
         raise ConfigurationError(
             f"{own} holds no token of at least {_LEAST} characters", hint="Delete the file; the server makes a new one."
         )
-    grants = [Grant(digest=_digest(token), tenant=tenant)]
+    grants = [Grant(digest=_digest(token), tenant=tenant, membership=membership or Membership())]
     shared = home / TENANTS_FILE
     if shared.is_symlink() or shared.exists():
         grants += _parse(shared, _read_private(shared))
@@ -143,18 +150,31 @@ def _parse(path: Path, text: str) -> list[Grant]:
     return [_grant(entry, wrong) for entry in entries]
 
 
+def _membership(tenant: str, named: Mapping[object, object], wrong: ConfigurationError) -> Membership:
+    """The team and org of an entry; nothing else may stand in it."""
+    team, org = named.get("team", ""), named.get("org", "")
+    if named.keys() - {"team", "org"} or not isinstance(team, str) or not isinstance(org, str):
+        raise wrong
+    membership = Membership(team=team, org=org)
+    try:
+        membership.scopes(tenant)
+    except InvalidInput as error:
+        raise wrong from error
+    return membership
+
+
 def _grant(entry: object, wrong: ConfigurationError) -> Grant:
     match entry:
-        case {"tenant": str() as tenant, "sha256": str() as digits, **rest} if not rest and tenant.strip():
+        case {"tenant": str() as tenant, "sha256": str() as digits, **rest} if tenant.strip():
             try:
                 digest = bytes.fromhex(digits)
             except ValueError as error:
                 raise wrong from error
             if len(digest) == hashlib.sha256().digest_size:
-                return Grant(digest=digest, tenant=tenant)
-        case {"tenant": str() as tenant, "token": str() as token, **rest} if not rest and tenant.strip():
+                return Grant(digest=digest, tenant=tenant, membership=_membership(tenant, rest, wrong))
+        case {"tenant": str() as tenant, "token": str() as token, **rest} if tenant.strip():
             if len(token) >= _LEAST:
-                return Grant(digest=_digest(token), tenant=tenant)
+                return Grant(digest=_digest(token), tenant=tenant, membership=_membership(tenant, rest, wrong))
         case _:
             pass
     raise wrong

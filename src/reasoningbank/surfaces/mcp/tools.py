@@ -46,12 +46,14 @@ class Tools:
         except BankError as error:
             return failure(error, self._specs[name])
 
-    def warm(self, tenant: str) -> None:
+    def warm(self, caller: Caller) -> None:
         """Opens the bank and loads the embedder, so that the first search need not wait; makes no bank of its own."""
+        from reasoningbank.surfaces.mcp.banks import belonging
+
         try:
-            project = self._banks.any_project(tenant)
-            if project in self._banks.existing(tenant):
-                with self._banks.use(tenant, project) as bank:
+            project = self._banks.any_project(caller.tenant)
+            if project in self._banks.existing(caller.tenant):
+                with belonging(caller.membership), self._banks.use(caller.tenant, project) as bank:
                     bank.embedder.embed_queries(["warm up"])
         except EmptyProjectId:
             return
@@ -79,13 +81,15 @@ class Tools:
 
     def _run(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
         from reasoningbank.surfaces.mcp.arguments import Arguments
+        from reasoningbank.surfaces.mcp.banks import belonging
         from reasoningbank.surfaces.mcp.learning_verbs import LEARNING_VERBS
         from reasoningbank.surfaces.mcp.verbs import VERBS
 
         spec = self._specs[name]
         verbs = VERBS if self._specs is TOOLS else LEARNING_VERBS
         try:
-            return verbs[name](self._banks, caller, Arguments(spec, arguments))
+            with belonging(caller.membership):
+                return verbs[name](self._banks, caller, Arguments(spec, arguments))
         except BankError:
             raise
         except Exception as error:

@@ -62,7 +62,9 @@ def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def record(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Stores a lesson."""
+    """Stores a lesson; one that orders its reader about is kept aside, and the answer says why."""
+    from reasoningbank.engine.gate import why_held
+
     with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
         memory = bank.record(
             title=arguments.text("title"),
@@ -72,6 +74,11 @@ def record(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
             tags=arguments.texts("tags"),
             session=arguments.session(caller.session),
             source="mcp",
+        )
+    if said := why_held(memory):
+        return Answer(
+            fields={**record_answer(memory), "state": memory.state, "message": said},
+            text=f"{memory.id}: {said}",
         )
     return Answer(
         fields={**record_answer(memory)},

@@ -23,7 +23,7 @@ class WarmUp:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=self._tools.warm, args=(caller.tenant,), name="reasoningbank-warm-up", daemon=True
+                    target=self._tools.warm, args=(caller,), name="reasoningbank-warm-up", daemon=True
                 )
                 self._thread.start()
 

@@ -11,10 +11,15 @@ Any runner that calls methods named ``test_*`` will do; nothing here imports one
 the promises it keeps as its attribute ``promises``. Words in the suite are their own stems: stores may stem or not.
 """
 
+from reasoningbank.testing.conformance.changes import ChangeConformance
+from reasoningbank.testing.conformance.documents import DocumentConformance
 from reasoningbank.testing.conformance.evidence import EvidenceConformance
+from reasoningbank.testing.conformance.exposures import ExposureConformance
 from reasoningbank.testing.conformance.filters import FilterConformance
+from reasoningbank.testing.conformance.graph import GraphConformance
 from reasoningbank.testing.conformance.jobs import JobConformance
 from reasoningbank.testing.conformance.learning import LearningConformance
+from reasoningbank.testing.conformance.lifecycle import LifecycleConformance
 from reasoningbank.testing.conformance.memories import MemoryConformance
 from reasoningbank.testing.conformance.pairs import PairConformance
 from reasoningbank.testing.conformance.scopes import ADVERSARIAL_NAMES, ScopeConformance
@@ -29,11 +34,16 @@ class StoreConformance(
     SearchConformance,
     PairConformance,
     EvidenceConformance,
+    LifecycleConformance,
     TransactionConformance,
     ScopeConformance,
     LearningConformance,
     TraceConformance,
     JobConformance,
+    GraphConformance,
+    ExposureConformance,
+    ChangeConformance,
+    DocumentConformance,
 ):
     """All of it."""
 

@@ -70,6 +70,10 @@ class EvidenceConformance(Conformance):
                 assert transaction.roll_up(CUTOFF, START) == 1
                 assert not transaction.add_signal(signal("m1"), once=True)
             assert len(store.signals("m1")) == 4
+            assert store.counted("m1", "usage", "s1")
+            assert not store.counted("m1", "usage", "s3")
+            assert not store.counted("m1", "explicit", "s1")
+            assert not store.counted("nobody", "usage", "s1")
 
     @promise("storage:roll-up", "contextd:40")
     def test_a_roll_up_moves_what_is_older_and_conserves_all_evidence(self) -> None:
@@ -141,7 +145,11 @@ class EvidenceConformance(Conformance):
                 transaction.add_signal(signal("m1", day=-40, weight=5))
                 transaction.roll_up(CUTOFF, START + timedelta(days=1))
             assert store.aggregate("m1") == replace(
-                brought, usage_positive=31, positive=7_000_000_006, last_rollup=START + timedelta(days=1)
+                brought,
+                usage_positive=31,
+                positive=7_000_000_006,
+                last_rollup=START + timedelta(days=1),
+                last_activity=START - timedelta(days=40),
             )
 
     @promise("storage:check")

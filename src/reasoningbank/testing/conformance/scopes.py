@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG
-from reasoningbank.domain.scope import Scope
+from reasoningbank.domain.scope import LEVELS, Membership, Scope
 from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreUnavailable
 from reasoningbank.ports import Storage, Store, WeightChange, WordsWorth
@@ -106,6 +107,57 @@ class ScopeConformance(Conformance):
         assert [scope.project for scope in storage.scopes("Acme")] == ["other"]
         assert list(storage.scopes("nobody")) == list(storage.scopes("acm")) == list(storage.scopes("%")) == []
         assert list(storage.scopes("nobody")) == []
+
+    @promise("scopes:storage", "isolation:storage")
+    def test_a_project_a_team_and_an_org_of_one_name_are_three_scopes(self) -> None:
+        """Whatever the name is; they are listed by level, exist once they are opened, and asking makes none."""
+        storage = self.storage()
+        names = [name for name in ADVERSARIAL_NAMES if name.strip()][::3]
+        scopes = [Scope(tenant="acme", project=name, level=level) for level in LEVELS for name in names]
+        assert not any(storage.has(scope) for scope in scopes)
+        assert list(storage.scopes("acme")) == []
+        for number, scope in enumerate(scopes):
+            _write(storage, scope, f"canary {number}")
+        assert all(storage.has(scope) for scope in scopes)
+        assert not storage.has(Scope(tenant="acm", project="shop", level="team"))
+        for number, scope in enumerate(scopes):
+            assert _titles(storage, scope) == [f"canary {number}"]
+        found = list(storage.scopes("acme"))
+        assert found == sorted(scopes, key=lambda scope: (LEVELS.index(scope.level), scope.project))
+        with self.directory() as directory:
+            team = storage.open(Scope(tenant="acme", project="shop", level="team"))
+            team.backup(directory / "team.backup")
+            team.close()
+            for level in ("project", "org"):
+                with refuses(ScopeViolation):
+                    storage.restore(Scope(tenant="acme", project="shop", level=level), directory / "team.backup")
+            storage.restore(Scope(tenant="acme", project="shop", level="team"), directory / "team.backup")
+
+    @promise("scopes:storage")
+    def test_a_project_remembers_its_team_and_org(self) -> None:
+        """All or nothing with its transaction, in a backup too."""
+        storage = self.storage()
+        store = storage.open(SCOPE)
+        with self.directory() as directory:
+            try:
+                assert store.membership == Membership()
+                member = Membership(team="te\u00e4m; --", org="o'rg\n")
+                with store.transaction() as transaction:
+                    transaction.set_membership(member)
+                assert store.membership == member
+                with suppress(LookupError), store.transaction() as transaction:
+                    transaction.set_membership(Membership(team="other"))
+                    raise LookupError
+                assert store.membership == member
+                store.backup(directory / "b")
+                with store.transaction() as transaction:
+                    transaction.set_membership(Membership())
+                assert store.membership == Membership()
+                storage.restore(SCOPE, directory / "b")
+                assert store.membership == member
+                assert self.reopened(storage).open(SCOPE).membership == member
+            finally:
+                store.close()
 
     @promise("storage:backup")
     def test_a_restored_backup_is_the_bank_of_its_time(self) -> None:

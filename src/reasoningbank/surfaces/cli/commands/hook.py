@@ -20,4 +20,5 @@ def command(call: Call, *, event: str) -> None:
     """
     from reasoningbank.surfaces.hooks.answering import Place, run
 
-    run(event, sys.stdin.buffer, sys.stdout, Place(url=call.url, tenant=call.tenant, project=call.project))
+    place = Place(url=call.url, tenant=call.tenant, project=call.project, team=call.team, org=call.org)
+    run(event, sys.stdin.buffer, sys.stdout, place)

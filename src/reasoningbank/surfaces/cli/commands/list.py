@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from reasoningbank.surfaces.cli.call import Call, bank_command
 from reasoningbank.surfaces.cli.group import COMMANDS
-from reasoningbank.surfaces.cli.output import print_json, print_text
+from reasoningbank.surfaces.cli.input import Moment
+from reasoningbank.surfaces.cli.output import print_json, print_note, print_text
 
 
 @bank_command("list", COMMANDS["list"])
@@ -23,6 +26,7 @@ from reasoningbank.surfaces.cli.output import print_json, print_text
     type=click.Choice(["candidate", "active", "archived", "quarantined"]),
     help="Only this state; may be given several times. Default: all.",
 )
+@click.option("--as-of", default=None, type=Moment(), metavar="TIME", help="As the bank stood then.")
 def command(
     call: Call,
     *,
@@ -33,21 +37,48 @@ def command(
     category: str | None,
     min_confidence: float | None,
     states: tuple[str, ...],
+    as_of: datetime | None,
 ) -> None:
     """Prints memories, oldest first."""
     from reasoningbank.domain.memory import STATES
     from reasoningbank.surfaces.answers import memory_answer
     from reasoningbank.surfaces.cli.answers import ListAnswer
     from reasoningbank.surfaces.cli.readable import list_text
+    from reasoningbank.surfaces.guarding_answers import past_fields
 
+    chosen = [state for state in STATES if not states or state in states]
     with call.open_bank() as bank:
+        if as_of is not None:
+            view = bank.as_of(as_of)
+            past = past_fields(
+                view,
+                view.list(
+                    limit=limit,
+                    offset=offset,
+                    outcome=outcome,
+                    tags=tags,
+                    category=category,
+                    states=chosen,
+                    min_confidence=min_confidence,
+                ),
+            )
+            if call.as_json:
+                print_json({**past})
+                return
+            for note in past["notes"]:
+                print_note(note)
+            for memory in past["memories"]:
+                for said in memory["unknown"]:
+                    print_note(f"{memory['id']}: {said}")
+            print_text(list_text([*past["memories"]]))
+            return
         memories = bank.list(
             limit=limit,
             offset=offset,
             outcome=outcome,
             tags=tags,
             category=category,
-            states=[state for state in STATES if not states or state in states],
+            states=chosen,
             min_confidence=min_confidence,
         )
     answer = ListAnswer(memories=[memory_answer(memory) for memory in memories], count=len(memories))

@@ -6,7 +6,7 @@ import click
 
 from reasoningbank.surfaces.cli.call import Call, bank_command
 from reasoningbank.surfaces.cli.group import COMMANDS
-from reasoningbank.surfaces.cli.output import print_json, print_text
+from reasoningbank.surfaces.cli.output import print_json, print_note, print_text
 
 
 @bank_command("record", COMMANDS["record"])
@@ -16,10 +16,20 @@ from reasoningbank.surfaces.cli.output import print_json, print_text
 @click.option("--description", default="", metavar="D", help="When it applies.")
 @click.option("--tag", "tags", multiple=True, metavar="X", help="A label; may be given several times.")
 @click.option("--category", default="", metavar="WORD", help="The kind of knowledge, one word.")
+@click.option("--vouched", is_flag=True, help="You have read it: keep it even when it orders its reader about.")
 def command(
-    call: Call, *, title: str, content: str, outcome: str, description: str, tags: tuple[str, ...], category: str
+    call: Call,
+    *,
+    title: str,
+    content: str,
+    outcome: str,
+    description: str,
+    tags: tuple[str, ...],
+    category: str,
+    vouched: bool,
 ) -> None:
-    """Stores a memory and prints its id."""
+    """Stores a memory and prints its id; a text that orders its reader about is kept aside, and stderr says why."""
+    from reasoningbank.engine.gate import why_held
     from reasoningbank.surfaces.answers import record_answer
     from reasoningbank.surfaces.cli.input import text_or_stdin
 
@@ -32,7 +42,10 @@ def command(
             tags=tags,
             category=category,
             source="cli",
+            vouched=vouched,
         )
+    if said := why_held(memory):
+        print_note(said)
     answer = record_answer(memory)
     if call.as_json:
         print_json({**answer})

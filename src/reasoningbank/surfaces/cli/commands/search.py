@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from reasoningbank.surfaces.cli.call import Call, bank_command
 from reasoningbank.surfaces.cli.group import COMMANDS
+from reasoningbank.surfaces.cli.input import Moment
 from reasoningbank.surfaces.cli.output import print_json, print_note, print_text
 
 
@@ -22,6 +25,7 @@ from reasoningbank.surfaces.cli.output import print_json, print_note, print_text
     "--unproven", default=1, show_default=True, metavar="N", type=int, help="Most memories below --min-confidence."
 )
 @click.option("--session", default=None, metavar="S", help="What the delivery counts for; default: a new one.")
+@click.option("--as-of", default=None, type=Moment(), metavar="TIME", help="As the bank stood then; nothing is logged.")
 def command(
     call: Call,
     *,
@@ -33,22 +37,36 @@ def command(
     category: str | None,
     unproven: int,
     session: str | None,
+    as_of: datetime | None,
 ) -> None:
     """Finds memories and prints them, best first."""
     from reasoningbank.surfaces.answers import search_answer
     from reasoningbank.surfaces.cli.readable import search_text
 
+    if as_of is not None and session is not None:
+        raise click.UsageError("--as-of and --session contradict each other: nothing is delivered to the past.")
     with call.open_bank() as bank:
-        recall = bank.search(
-            query,
-            limit=limit,
-            min_confidence=min_confidence,
-            outcome=outcome,
-            tags=tags,
-            category=category,
-            unproven=unproven,
-            session=session,
-        )
+        if as_of is not None:
+            recall = bank.as_of(as_of).search(
+                query,
+                limit=limit,
+                min_confidence=min_confidence,
+                outcome=outcome,
+                tags=tags,
+                category=category,
+                unproven=unproven,
+            )
+        else:
+            recall = bank.search(
+                query,
+                limit=limit,
+                min_confidence=min_confidence,
+                outcome=outcome,
+                tags=tags,
+                category=category,
+                unproven=unproven,
+                session=session,
+            )
     answer = search_answer(recall)
     for warning in answer["warnings"]:
         print_note(f"warning: {warning}")

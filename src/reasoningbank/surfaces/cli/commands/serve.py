@@ -14,7 +14,7 @@ from reasoningbank.surfaces.cli.group import COMMANDS
     "--profile",
     default=None,
     metavar="NAME",
-    help="Which tools: core, learning (and distilling), experience (and experience search). Default: the setting.",
+    help="Which tools: core, learning (and distilling), experience (and its search), graph. Default: the setting.",
 )
 @click.option(
     "--allowed-host",
@@ -23,17 +23,19 @@ from reasoningbank.surfaces.cli.group import COMMANDS
     metavar="HOST[:PORT]",
     help="A further Host header to accept with --http, as behind a proxy; may be given several times.",
 )
-def command(call: Call, *, address: str | None, profile: str | None, allowed_hosts: tuple[str, ...]) -> None:
+@click.option("--web", is_flag=True, help="REST and WebSocket besides; without --http at 127.0.0.1:8765.")
+def command(call: Call, *, address: str | None, profile: str | None, allowed_hosts: tuple[str, ...], web: bool) -> None:
     """Answers MCP clients until they go away; the tenant is fixed for the server's life."""
     from reasoningbank.settings import load_settings
     from reasoningbank.surfaces.mcp import serve_http, serve_stdio
 
-    place = None if address is None else host_and_port(address)
+    place = host_and_port(address or "127.0.0.1:8765") if address is not None or web else None
     if place is None and allowed_hosts:
         raise click.UsageError("--allowed-host belongs to --http.")
-    tenant = call.owner(load_settings())
+    settings = load_settings()
+    tenant, membership = call.owner(settings), call.membership(settings)
     if place is None:
-        serve_stdio(url=call.url, tenant=tenant, project=call.project, profile=profile)
+        serve_stdio(url=call.url, tenant=tenant, project=call.project, profile=profile, membership=membership)
     else:
         serve_http(
             url=call.url,
@@ -43,6 +45,8 @@ def command(call: Call, *, address: str | None, profile: str | None, allowed_hos
             port=place[1],
             allowed_hosts=allowed_hosts,
             profile=profile,
+            membership=membership,
+            web=web,
         )
 
 

@@ -1,0 +1,178 @@
+"""What is certain of a conversation without a model: its request, its answer, and what it tells of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import cast
+
+from reasoningbank.domain.conversation import ANSWER, REQUEST, Conversation, LessonNote, Part, RefusedPart, Wish
+from reasoningbank.domain.echo import without_blocks
+from reasoningbank.domain.graph import Edge, Node
+from reasoningbank.engine.conversing.fields import conversation_fields, derived_id, read_conversation, short
+from reasoningbank.engine.conversing.sentences import why_bare
+from reasoningbank.engine.documents import safe_value
+from reasoningbank.engine.gate import find_danger
+
+_ANSWERED = "The request '{request}' was answered with '{answer}'."
+_DIRECT = 0.9
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """What is to be stored of a conversation.
+
+    Attributes:
+        conv_id: The conversation.
+        nodes, edges: By id, in their order; every end of an edge is an id.
+        lesson: The lesson, its links as ids.
+        lesson_model, lesson_prompt: Who found it; empty when the conversation told it itself.
+        refused: What is not to be stored.
+    """
+
+    conv_id: str
+    nodes: dict[str, Node] = field(default_factory=dict)
+    edges: dict[str, Edge] = field(default_factory=dict)
+    lesson: LessonNote | None = None
+    lesson_model: str = ""
+    lesson_prompt: str = ""
+    refused: list[RefusedPart] = field(default_factory=list)
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The request and the answers, whose neighbours are looked for."""
+        return tuple(each.id for each in self.nodes.values() if each.label in {"UserRequest", "AgentAnswer"})
+
+    def refuse(self, part: Part, name: str, reason: str) -> None:
+        """Notes that something is not stored."""
+        self.refused.append(RefusedPart(part=part, name=name[:200], reason=reason))
+
+
+def prepared(given: Conversation | Mapping[str, object], *, at: datetime) -> Conversation:
+    """The conversation without secrets, invisible characters and the bank's own blocks (echo guard).
+
+    Raises:
+        InvalidInput: When a field is not usable; the message names it.
+    """
+    fields = conversation_fields(given) if isinstance(given, Conversation) else dict(given)
+    return read_conversation(cast("dict[str, object]", _without_echo(safe_value(fields))), at=at)
+
+
+def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
+    """The request, the final answer, and the nodes, edges and the lesson that the conversation tells itself.
+
+    A text that orders its reader about, and an edge without a reason or with an end that was refused, are left out and
+    said so.
+    """
+    parts = Parts(conv_id=conversation.conv_id)
+    owner = {"user_role": conversation.user_role, "user_id": conversation.user_id}
+    told = [_node(conversation, REQUEST, at, fields={name: text for name, text in owner.items() if text.strip()})]
+    if conversation.answered:
+        told.append(_node(conversation, ANSWER, at))
+    names = {REQUEST: told[0].id, **({ANSWER: told[1].id} if len(told) > 1 else {})}
+    further = (replace(each, conv_id=conversation.conv_id) for each in conversation.nodes)
+    wishes = (_wish(conversation, each) for each in conversation.wishes)
+    for node in (told[0], *further, *wishes, *told[1:]):
+        add_node(parts, replace(node, ingestion_time=at, update_time=at))
+    for edge in conversation.edges:
+        source, target = names.get(edge.source, edge.source), names.get(edge.target, edge.target)
+        add_edge(parts, replace(edge, source=source, target=target, created_time=at), outside=True)
+    if conversation.answered and conversation.is_one_turn:
+        add_edge(parts, _answered(conversation, names, at))
+    if conversation.lesson is not None and conversation.lesson.key_lesson.strip():
+        links = dict.fromkeys(names.get(name, name) for name in conversation.lesson.link_nodes)
+        parts.lesson = replace(conversation.lesson, link_nodes=tuple(links) or (names.get(ANSWER, names[REQUEST]),))
+    return parts
+
+
+def add_node(parts: Parts, node: Node) -> bool:
+    """Takes a node unless its text is an order; whether it was taken."""
+    if danger := find_danger(node.text, *_texts(node)):
+        parts.refuse("node", node.id, f"its text {danger}")
+        return False
+    parts.nodes.setdefault(node.id, node)
+    return True
+
+
+def add_edge(parts: Parts, edge: Edge, *, outside: bool = False) -> bool:
+    """Takes an edge that gives a reason; whether it was taken.
+
+    Args:
+        parts: What is to be stored.
+        edge: The edge; its ends are ids.
+        outside: Whether an end may be a node that only the bank knows; that it exists is looked up when it is stored.
+    """
+    refused = {each.name for each in parts.refused if each.part == "node"}
+    reason = why_bare(edge.text, (edge.source, edge.target))
+    if edge.source == edge.target:
+        reason = "both ends are the same node"
+    elif edge.source in refused or edge.target in refused:
+        reason = "an end of it was refused"
+    elif not outside and not {edge.source, edge.target} <= parts.nodes.keys():
+        reason = "an end of it is no part of the conversation"
+    elif danger := find_danger(edge.text):
+        reason = f"its text {danger}"
+    if reason:
+        parts.refuse("edge", edge.id, reason)
+        return False
+    parts.edges.setdefault(edge.id, edge)
+    return True
+
+
+def _node(conversation: Conversation, name: str, at: datetime, *, fields: Mapping[str, str] | None = None) -> Node:
+    text = conversation.asked if name == REQUEST else conversation.answered
+    label = "UserRequest" if name == REQUEST else "AgentAnswer"
+    return Node(
+        id=derived_id("n", label, conversation.conv_id, text),
+        label="UserRequest" if name == REQUEST else "AgentAnswer",
+        text=text[:_MOST],
+        conv_id=conversation.conv_id,
+        fields=dict(fields or {}),
+        ingestion_time=at,
+    )
+
+
+_MOST = 20_000
+"""A request or an answer is kept up to the length of a node's text."""
+
+
+def _wish(conversation: Conversation, wish: Wish) -> Node:
+    return Node(
+        id=derived_id("n", "UserPreference", conversation.conv_id, wish.preference_type, wish.text),
+        label="UserPreference",
+        text=wish.text,
+        conv_id=conversation.conv_id,
+        tags=wish.tags,
+        fields={"preference_type": wish.preference_type.strip()},
+    )
+
+
+def _answered(conversation: Conversation, names: Mapping[str, str], at: datetime) -> Edge:
+    sentence = _ANSWERED.format(request=short(conversation.asked), answer=short(conversation.answered))
+    return Edge(
+        id=derived_id("e", conversation.conv_id, names[REQUEST], names[ANSWER], "answered"),
+        source=names[REQUEST],
+        target=names[ANSWER],
+        text=sentence,
+        weight=_DIRECT,
+        tags=("answer",),
+        created_time=at,
+    )
+
+
+def _texts(node: Node) -> Iterable[str]:
+    """The special fields that a reader may take as words said to it; parameters are code and kept as they are."""
+    for name, value in node.fields.items():
+        if name != "parameter_field":
+            yield from (value if isinstance(value, tuple) else (value,))
+
+
+def _without_echo(value: object) -> object:
+    if isinstance(value, str):
+        return without_blocks(value)[0]
+    if isinstance(value, Mapping):
+        return {name: _without_echo(each) for name, each in value.items()}
+    if isinstance(value, Sequence):
+        return [_without_echo(each) for each in value]
+    return value

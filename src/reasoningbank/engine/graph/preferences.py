@@ -1,0 +1,150 @@
+"""Preferences: whose each is, which holds, and how a newer one takes the place of an older one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reasoningbank.domain.graph import Edge, Node
+from reasoningbank.domain.graph_search import GraphFilter
+from reasoningbank.domain.memory import fingerprint
+from reasoningbank.domain.reminders import SUPERSEDES, Preference
+from reasoningbank.engine.graph.energy import plain_tag
+from reasoningbank.engine.graphing.indexing import words
+from reasoningbank.ports import Transaction
+from reasoningbank.ports.graph import GraphReads
+
+_ALL = GraphFilter(labels=("UserPreference",))
+_REPLACES = 0.95
+_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """A user, or a role."""
+
+    user: str = ""
+    role: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Users are told apart character by character; roles as people write them."""
+        return self.user, plain_tag(self.role)
+
+
+def add(transaction: Transaction, node: Node) -> Preference:
+    """Stores a preference; the one of its owner and type that held so far is kept, and linked with a sentence.
+
+    The same words once more add nothing: the preference that holds is returned.
+
+    Args:
+        transaction: The transaction to write in.
+        node: A node of label UserPreference with a type and either a user or a role.
+    """
+    owner = _stated(node)
+    before = [each for each in _known(transaction) if each[1].key == owner.key and _type(each[0]) == _type(node)]
+    held = _newest(before)
+    if held is not None and fingerprint(held.text) == fingerprint(node.text):
+        return _preference(held, owner)
+    if held is not None and node.ingestion_time < held.ingestion_time:
+        node = replace(node, ingestion_time=held.ingestion_time, update_time=None)
+    transaction.put_nodes([(node, words(node))])
+    if held is not None:
+        text = f"The wish '{_short(node)}' of {owner.user or owner.role} replaces the earlier wish '{_short(held)}'."
+        edge = Edge(
+            source=node.id,
+            target=held.id,
+            text=text,
+            weight=_REPLACES,
+            tags=(SUPERSEDES, "preference"),
+            created_time=node.ingestion_time,
+        )
+        transaction.put_edges([(edge, words(edge))])
+    return _preference(node, owner)
+
+
+def preferences(
+    reader: GraphReads, *, user: str = "", role: str = "", preference_type: str = "", history: bool = False
+) -> tuple[Preference, ...]:
+    """What holds for a user in a role: the user's own first, then the role's where the user has none of that type.
+
+    Args:
+        reader: The graph.
+        user: Who asks; only their own preferences and those of the role are looked at, none for nobody.
+        role: In which role; roles are compared without case, dashes and underscores.
+        preference_type: Only those of this type; empty for all.
+        history: Whether those that were replaced follow, the newest first.
+    """
+    own, shared = _Owner(user=user), _Owner(role=role)
+    if own == shared:
+        return ()
+    asked = plain_tag(preference_type)
+    mine: dict[tuple[tuple[str, str], str], list[Node]] = {}
+    for node, owner in _known(reader):
+        if owner.key in {own.key, shared.key} and asked in {"", _type(node)}:
+            mine.setdefault((owner.key, _type(node)), []).append(node)
+    holding: list[Preference] = []
+    replaced: list[Preference] = []
+    for (key, kind), nodes in mine.items():
+        owner = own if key == own.key else shared
+        current = nodes[-1]
+        if owner is shared and (own.key, kind) in mine and user:
+            replaced.append(_preference(current, owner, replaced_by=mine[own.key, kind][-1].id))
+        else:
+            holding.append(_preference(current, owner))
+        later = current
+        for node in reversed(nodes[:-1]):
+            replaced.append(_preference(node, owner, replaced_by=later.id))
+            later = node
+    holding.sort(key=_latest_first)
+    holding.sort(key=lambda each: not each.user)
+    replaced.sort(key=_latest_first)
+    return tuple(holding + replaced if history else holding)
+
+
+def _known(reader: GraphReads) -> list[tuple[Node, _Owner]]:
+    """Every preference that has an owner, the oldest first."""
+    requesters: dict[str, _Owner | None] = {}
+    found: list[tuple[Node, _Owner]] = []
+    for node in reader.node_page(_ALL, limit=0):
+        owner = _stated(node)
+        if owner == _Owner() and node.conv_id:
+            if node.conv_id not in requesters:
+                requesters[node.conv_id] = _requester(reader.conversation(node.conv_id))
+            owner = requesters[node.conv_id] or owner
+        if owner != _Owner():
+            found.append((node, owner))
+    found.sort(key=lambda each: each[0].ingestion_time)
+    return found
+
+
+def _requester(conversation: Iterable[Node]) -> _Owner | None:
+    """Who a conversation was held with, when that was one person or one role."""
+    asked = {_stated(node) for node in conversation if node.label == "UserRequest"} - {_Owner()}
+    return asked.pop() if len(asked) == 1 else None
+
+
+def _stated(node: Node) -> _Owner:
+    """Whose a node says it is: a user's, else a role's."""
+    user, role = (str(node.fields.get(name, "")) for name in ("user_id", "user_role"))
+    return _Owner(user=user) if user else _Owner(role=role)
+
+
+def _newest(known: Sequence[tuple[Node, _Owner]]) -> Node | None:
+    return known[-1][0] if known else None
+
+
+def _type(node: Node) -> str:
+    return plain_tag(str(node.fields.get("preference_type", "")))
+
+
+def _preference(node: Node, owner: _Owner, *, replaced_by: str = "") -> Preference:
+    return Preference(node=node, user=owner.user, role=owner.role, replaced_by=replaced_by)
+
+
+def _latest_first(preference: Preference) -> float:
+    return -preference.node.ingestion_time.timestamp()
+
+
+def _short(node: Node) -> str:
+    return " ".join(node.text.split()[:_WORDS])

@@ -1,0 +1,257 @@
+"""Statements of the Cypher subset become nodes and edges, the way the graph database of seed 003 would run them.
+
+Read are ``MATCH`` with ``WHERE``, ``MERGE`` and ``CREATE`` of nodes and of relations between them, ``SET`` (also after
+``ON CREATE`` and ``ON MATCH``), ``WITH`` and ``RETURN``; statements about indexes and constraints are passed over. A
+pattern with several matches makes a relation for each of them: so one edge id can come with several ends, which the
+import reports as duplicates. A pattern with an id that the file does not make means a node of the bank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reasoningbank.engine.graphing.cypher_patterns import Pattern, Value, Words
+from reasoningbank.engine.graphing.drafts import Reader
+from reasoningbank.errors import InvalidInput, InvalidNode
+
+_Properties = dict[str, Value]
+_Row = dict[str, str]
+_Test = Callable[[_Row], bool]
+
+_CLAUSES = frozenset(
+    {"MATCH", "OPTIONAL", "MERGE", "CREATE", "SET", "ON", "WITH", "RETURN", "WHERE", "LIMIT", "ORDER", "SKIP", ";"}
+)
+_SCHEMA = frozenset({"CONSTRAINT", "INDEX", "FULLTEXT", "VECTOR", "RANGE", "TEXT", "LOOKUP", "POINT"})
+_MAX_ROWS = 10_000
+
+
+def read_cypher(text: str, reader: Reader) -> None:
+    """Runs the statements and hands what they make to the reader.
+
+    Raises:
+        InvalidInput: At a statement that is not read; the message names the line.
+    """
+    graph = _Graph()
+    words = Words(text)
+    while not words.at_end:
+        if words.has(";"):
+            continue
+        if words.has(":"):
+            words.skip_statement()
+        else:
+            _Statement(words, graph).run()
+    for properties in graph.nodes.values():
+        reader.node(properties)
+    for (source, target, _), properties in graph.edges.items():
+        reader.edge(properties | {"source": source, "target": target})
+
+
+class _Graph:
+    """What the statements have made so far."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, _Properties] = {}
+        self.edges: dict[tuple[str, str, str], _Properties] = {}
+
+    def matching(self, pattern: Pattern) -> list[str]:
+        """Ids of the nodes that a pattern means."""
+        name = pattern.properties.get("id")
+        if isinstance(name, str) and name not in self.nodes:
+            return [name]
+        candidates = [name] if isinstance(name, str) else list(self.nodes)
+        return [each for each in candidates if self._meets(each, pattern)]
+
+    def _meets(self, name: str, pattern: Pattern) -> bool:
+        properties = self.nodes[name]
+        return all(properties["label"] == label for label in pattern.labels) and all(
+            properties.get(key) == value for key, value in pattern.properties.items()
+        )
+
+
+class _Statement:
+    """One statement: rows of variables that stand for nodes, and the relations it has made."""
+
+    def __init__(self, words: Words, graph: _Graph) -> None:
+        self._words = words
+        self._graph = graph
+        self._rows: list[_Row] = [{}]
+        self._relations: dict[str, list[tuple[str, str, str]]] = {}
+
+    def run(self) -> None:
+        """Runs its clauses up to the semicolon or the end."""
+        words = self._words
+        while not words.at_end and not words.has(";"):
+            if words.has("OPTIONAL", "MATCH") or words.has("MATCH"):
+                self._match()
+            elif words.sees({"MERGE", "CREATE", "DROP"}):
+                verb = words.take().text.upper()
+                if verb == "DROP" or words.sees(_SCHEMA):
+                    words.skip_statement()
+                    return
+                self._make()
+            elif words.has("ON", "CREATE", "SET") or words.has("ON", "MATCH", "SET") or words.has("SET"):
+                self._set()
+            elif words.has("WITH") or words.has("RETURN"):
+                while not words.at_end and not words.sees(_CLAUSES):
+                    words.take()
+            else:
+                raise words.error("expected MATCH, MERGE, CREATE, SET, WITH or RETURN")
+
+    def _match(self) -> None:
+        words = self._words
+        while True:
+            pattern = words.pattern("(", ")")
+            if words.sees({"-", "<-"}):
+                raise words.error("a MATCH of relations is not read")
+            self._bind(pattern)
+            if not words.has(","):
+                break
+        if words.has("WHERE"):
+            while True:
+                test = self._condition()
+                self._rows = [row for row in self._rows if test(row)]
+                if not words.has("AND"):
+                    break
+
+    def _bind(self, pattern: Pattern) -> None:
+        """Gives the pattern's variable every meaning it can have in every row."""
+        if pattern.bare and pattern.variable and any(pattern.variable in row for row in self._rows):
+            return
+        found = self._graph.matching(pattern)
+        self._rows = [row | {pattern.variable: name} for row in self._rows for name in found]
+        if len(self._rows) > _MAX_ROWS:
+            raise self._words.error(f"the patterns before have more than {_MAX_ROWS} matches")
+
+    def _condition(self) -> _Test:
+        words = self._words
+        variable = words.name()
+        if words.has(":"):
+            label = words.name()
+            return lambda row: self._property(row, variable, "label") == label
+        words.need(".")
+        key = words.name()
+        if words.has("="):
+            wanted = words.value()
+            return lambda row: self._property(row, variable, key) == wanted
+        for keywords, holds in _COMPARISONS:
+            if words.has(*keywords):
+                return self._compared(variable, key, holds, words.value())
+        raise words.error("expected =, CONTAINS, STARTS WITH, ENDS WITH or IN")
+
+    def _compared(
+        self, variable: str, key: str, holds: Callable[[Value, Value], bool], value: Value
+    ) -> Callable[[_Row], bool]:
+        return lambda row: holds(self._property(row, variable, key), value)
+
+    def _property(self, row: _Row, variable: str, key: str) -> Value:
+        if variable not in row:
+            raise self._words.error(f"{variable!r} was not matched before")
+        name = row[variable]
+        return name if key == "id" else self._graph.nodes.get(name, {}).get(key)
+
+    def _make(self) -> None:
+        """Makes a node, or a chain of relations between nodes that are matched or made on the way."""
+        words = self._words
+        while True:
+            left = self._node(words.pattern("(", ")"))
+            while words.sees({"-", "<-"}):
+                backward = words.take().text == "<-"
+                relation = words.pattern("[", "]")
+                if not words.has("->"):
+                    words.need("-")
+                    if not backward:
+                        raise words.error("a relation needs a direction")
+                right = self._node(words.pattern("(", ")"))
+                self._relate(relation, *((right, left) if backward else (left, right)))
+                left = right
+            if not words.has(","):
+                return
+
+    def _node(self, pattern: Pattern) -> str:
+        """The variable of a node that is matched, or made when its id is new."""
+        variable = pattern.variable or f" {id(pattern)}"
+        if pattern.bare:
+            if not all(variable in row for row in self._rows):
+                raise self._words.error(f"{pattern.variable!r} was not matched before")
+            return variable
+        name = pattern.properties.get("id")
+        if not isinstance(name, str):
+            raise self._words.error("a node that is made needs an id")
+        properties = self._graph.nodes.get(name)
+        if properties is None and pattern.labels:
+            properties = self._graph.nodes[name] = {"id": name, "label": _one_label(name, pattern.labels)}
+        if properties is not None:
+            if pattern.labels and properties["label"] != _one_label(name, pattern.labels):
+                raise InvalidNode(
+                    f"label: node {name[:80]!r} is given the labels {properties['label']} and {pattern.labels[0]}"
+                )
+            properties.update(pattern.properties)
+        for row in self._rows:
+            row[variable] = name
+        return variable
+
+    def _relate(self, relation: Pattern, source: str, target: str) -> None:
+        made = []
+        name = relation.properties.get("id", "")
+        for row in self._rows:
+            place = (row[source], row[target], str(name))
+            self._graph.edges.setdefault(place, {}).update(relation.properties)
+            made.append(place)
+        if relation.variable:
+            self._relations[relation.variable] = made
+
+    def _set(self) -> None:
+        words = self._words
+        while True:
+            variable = words.name()
+            if words.has("+=") or words.has("="):
+                self._assign(variable, words.properties())
+            elif words.has("."):
+                key = words.name()
+                words.need("=")
+                self._assign(variable, {key: words.value()})
+            else:
+                raise words.error("expected an assignment of properties")
+            if not words.has(","):
+                return
+
+    def _assign(self, variable: str, properties: _Properties) -> None:
+        if "id" in properties:
+            raise self._words.error("an id is not changed by SET; name it in the pattern")
+        for place in self._relations.get(variable, ()):
+            self._graph.edges[place].update(properties)
+        for row in self._rows:
+            if variable in row and row[variable] in self._graph.nodes:
+                self._graph.nodes[row[variable]].update(properties)
+
+
+def _one_label(name: str, labels: tuple[str, ...]) -> str:
+    if len(labels) != 1:
+        raise InvalidNode(f"label: node {name[:80]!r} has exactly one label, not {len(labels)}: {', '.join(labels)}")
+    return labels[0]
+
+
+def _contains(value: Value, part: Value) -> bool:
+    return isinstance(value, str) and isinstance(part, str) and part in value
+
+
+def _starts(value: Value, part: Value) -> bool:
+    return isinstance(value, str) and isinstance(part, str) and value.startswith(part)
+
+
+def _ends(value: Value, part: Value) -> bool:
+    return isinstance(value, str) and isinstance(part, str) and value.endswith(part)
+
+
+def _among(value: Value, listed: Value) -> bool:
+    if not isinstance(listed, list):
+        raise InvalidInput("IN needs a list")
+    return value in listed
+
+
+_COMPARISONS: tuple[tuple[tuple[str, ...], Callable[[Value, Value], bool]], ...] = (
+    (("CONTAINS",), _contains),
+    (("STARTS", "WITH"), _starts),
+    (("ENDS", "WITH"), _ends),
+    (("IN",), _among),
+)

@@ -1,0 +1,1 @@
+"""Questions: planning them into sub-queries, with a language model or by rule, and answering them."""

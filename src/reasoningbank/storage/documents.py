@@ -1,0 +1,215 @@
+"""Documents in a bank file: read with everything else, written in the transaction of what they belong to."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import cast
+
+import numpy
+
+from reasoningbank.domain.document import Document
+from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
+from reasoningbank.ports import Vector
+from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.learning_rows import proven
+from reasoningbank.storage.reads import Reads
+from reasoningbank.storage.records import from_json, to_json
+from reasoningbank.storage.rows import Row, Value, checksum
+from reasoningbank.storage.vectors import unit_vector
+
+_COLUMNS = "number, collection, path, key, body"
+_BATCH = 200
+
+
+class DocumentReads(Reads):
+    """The reads of the Store port that concern documents."""
+
+    def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
+        rows = self._source.run(
+            f"SELECT {_COLUMNS}, checksum FROM documents WHERE collection = ? AND path = ? AND key = ?",  # noqa: S608
+            (collection, _joined(path), key),
+        )
+        return _document(rows[0]) if rows else None
+
+    def documents(self, collection: str | None = None, path: Sequence[str] = ()) -> Sequence[Document]:
+        where, values = _where(collection, path)
+        rows = self._source.run(
+            f"SELECT {_COLUMNS}, checksum FROM documents WHERE {where} ORDER BY number",  # noqa: S608 - constant clauses
+            values,
+        )
+        return [_document(row) for row in rows]
+
+    def compared_documents(
+        self, collection: str, path: Sequence[str], vector: Vector
+    ) -> Sequence[tuple[Document, float | None]]:
+        query = unit_vector(vector)
+        where, values = _where(collection, path)
+        columns = ", ".join(f"d.{name}" for name in _COLUMNS.split(", "))
+        rows = self._source.run(
+            f"SELECT {columns}, d.checksum, v.position, v.vector, v.checksum FROM documents AS d "  # noqa: S608
+            f"LEFT JOIN document_vectors AS v ON v.document = d.number WHERE {where} ORDER BY d.number, v.position",
+            values,
+        )
+        found: list[tuple[Document, float | None]] = []
+        last = None
+        for row in rows:
+            if row[0] != last:
+                found.append((_document(row[:6]), None))
+                last = row[0]
+            if row[7] is not None:
+                document, best = found[-1]
+                cosine = _cosine((row[0], row[6], row[7]), row[8], query)
+                found[-1] = (document, cosine if best is None else max(best, cosine))
+        return found
+
+
+class DocumentWrites(DocumentReads, ABC):
+    """The writes of the Transaction port that concern documents."""
+
+    erased: bool
+
+    def put_document(self, document: Document, vectors: Sequence[Vector] = (), model_id: str = "") -> None:
+        kept, text = owned_document(document, vectors)
+        if len({len(unit_vector(vector)) for vector in vectors}) > 1:
+            raise ModelMismatch("the vectors of one document have different dimensions")
+        place = (kept.collection, _joined(kept.path), kept.key)
+        with self._whole():
+            raw = [self._vector(vector, model_id) for vector in vectors]
+            rows = self._source.run("SELECT number FROM documents WHERE collection = ? AND path = ? AND key = ?", place)
+            number = rows[0][0] if rows else self._next_number("documents")
+            row: Row = (number, *place, text)
+            if rows:
+                self._source.run("DELETE FROM document_vectors WHERE document = ?", (number,))
+                self._source.run(
+                    "UPDATE documents SET body = ?, checksum = ? WHERE number = ?", (text, checksum(row), number)
+                )
+            else:
+                self._source.run("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+            for position, content in enumerate(raw):
+                one: Row = (number, position, content)
+                self._source.run("INSERT INTO document_vectors VALUES (?, ?, ?, ?)", (*one, checksum(one)))
+            self._note_change()
+
+    def delete_document(self, collection: str, path: Sequence[str], key: str) -> bool:
+        place = (collection, _joined(path), key)
+        rows = self._source.run("SELECT number FROM documents WHERE collection = ? AND path = ? AND key = ?", place)
+        if not rows:
+            return False
+        with self._whole():
+            self._source.run("DELETE FROM documents WHERE number = ?", rows[0])
+            self._note_erasure()
+            self._note_change()
+        self.erased = True
+        return True
+
+    @abstractmethod
+    def _whole(self) -> AbstractContextManager[None]:
+        """Several statements that happen together or not at all."""
+
+    @abstractmethod
+    def _note_change(self) -> int:
+        """Counts this transaction, and says so in the file."""
+
+    @abstractmethod
+    def _note_erasure(self) -> None:
+        """Says in the file that what was deleted may have left traces in it."""
+
+    @abstractmethod
+    def _next_number(self, table: str) -> int:
+        """The number of a new row."""
+
+    @abstractmethod
+    def _vector(self, vector: Vector, model_id: str) -> bytes:
+        """The bytes of a vector of the bank's model; raises ModelMismatch."""
+
+
+def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Document, str]:
+    """The document as it will be read back, and the text it is read back from.
+
+    Raises:
+        InvalidInput: When its value is no JSON object, a text is no Unicode, or a text has no vector.
+    """
+    if len(vectors) != len(document.texts):
+        raise InvalidInput(f"a document with {len(document.texts)} texts has as many vectors, not {len(vectors)}")
+    try:
+        if not isinstance(json.loads(document.value), dict):
+            raise InvalidInput("the value of a document is a JSON object")
+        body = to_json(document)
+        copy = from_json(Document, body)
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text.encode("utf-8")
+    except BankError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"the document cannot be stored: {error}") from error
+    return copy, text
+
+
+def document_problems(reads: DocumentReads) -> Sequence[str]:
+    """The documents that lack a vector; a damaged row raises StoreCorrupt."""
+    counts = Counter[Value]()
+    last: Row = (-1, -1)
+    statement = (
+        "SELECT document, position, vector, checksum FROM document_vectors WHERE (document, position) > (?, ?) "
+        "ORDER BY document, position LIMIT ?"
+    )
+    while rows := reads._source.run(statement, (*last, _BATCH)):
+        counts.update(proven("a document's vector", row[:3], row[3])[0] for row in rows)
+        last = rows[-1][:2]
+    numbers = reads._source.run("SELECT number FROM documents ORDER BY number")
+    return [
+        f"document {document.key[:80]!r} has {len(document.texts)} texts and {counts[number]} vectors"
+        for (number,), document in zip(numbers, reads.documents(), strict=True)
+        if counts[number] != len(document.texts)
+    ]
+
+
+def _joined(path: Sequence[str]) -> str:
+    if any("\x00" in label for label in path):
+        raise InvalidInput("a label must not hold a NUL character")
+    return "".join(f"{label}\x00" for label in path)
+
+
+def _where(collection: str | None, path: Sequence[str]) -> tuple[str, list[Value]]:
+    clauses, values = ["1"], list[Value]()
+    if collection is not None:
+        clauses.append("collection = ?")
+        values.append(collection)
+    if path:
+        prefix = _joined(path)
+        clauses.append("path >= ? AND path < ?")
+        values += [prefix, f"{prefix[:-1]}\x01"]
+    return " AND ".join(clauses), values
+
+
+def _document(row: Row) -> Document:
+    name = f"document {str(row[3])[:80]!r}"
+    content = proven(name, row[:5], row[5])
+    with decoding(name):
+        fields = json.loads(cast(str, content[4]))
+        return Document(
+            collection=fields["collection"],
+            path=tuple(fields["path"]),
+            key=fields["key"],
+            value=fields["value"],
+            texts=tuple(fields["texts"]),
+            created_at=datetime.fromisoformat(fields["created_at"]),
+            updated_at=datetime.fromisoformat(fields["updated_at"]),
+        )
+
+
+def _cosine(row: Row, stored: Value, query: Vector) -> float:
+    proven("a document's vector", row, stored)
+    with decoding("a document's vector"):
+        kept = numpy.frombuffer(cast(bytes, row[2]), dtype=numpy.float32)
+    if len(kept) != len(query):
+        raise ModelMismatch(f"the bank's vectors have {len(kept)} dimensions, the query's {len(query)}")
+    product = float(kept.astype(numpy.float64) @ query.astype(numpy.float64))
+    if not numpy.isfinite(product):
+        raise StoreCorrupt("a document's vector does not hold what was written to it")
+    return max(-1.0, min(1.0, product))

@@ -1,0 +1,1 @@
+"""What the actions of ``rbank graph`` do; the options are declared in commands/graph.py."""

@@ -1,0 +1,156 @@
+"""A bank as LangGraph's long-term store: ``BankStore`` takes the place of ``InMemoryStore`` or ``PostgresStore``.
+
+    with Bank.open(tenant="acme", project="shop") as bank:
+        graph = builder.compile(store=BankStore(bank))
+
+Items are documents of the bank: they survive, are searched by meaning with the bank's embedder, are exported with it
+and are erased when they are deleted. They are no lessons; no search for memories or briefing shows them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from reasoningbank.bank import Bank
+from reasoningbank.domain.document import Document, DocumentChange
+from reasoningbank.errors import ConfigurationError, InvalidInput
+from reasoningbank.surfaces.frameworks.matching import accepts, listed
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        get_text_at_path,
+    )
+    from langgraph.store.base import validate_op_namespace as check_labels
+except ImportError as missing:
+    raise ConfigurationError(
+        "the package langgraph-checkpoint cannot be loaded", hint="pip install 'reasoningbank[langgraph]'"
+    ) from missing
+
+__all__ = ["BankStore"]
+
+COLLECTION = "langgraph"
+"""The collection of the documents that are items."""
+WHOLE = ("$",)
+
+
+class BankStore(BaseStore):
+    """The items of a LangGraph application in one bank; namespaces are paths inside it. Thread-safe.
+
+    What differs from ``InMemoryStore`` is what a store that lasts and never keeps secrets must do otherwise:
+
+    * secrets in a value are replaced and invisible characters removed before anything is stored;
+    * values are JSON: tuples come back as lists, anything else that is no JSON is refused;
+    * an item keeps the time when it was first stored, and replacing it replaces its vectors;
+    * a namespace exists as long as it holds an item; a number is never compared with what is none.
+
+    Items do not expire: ``supports_ttl`` is False.
+
+    Args:
+        bank: Where the items are kept; it stays the caller's to close.
+        index: The fields by which items are found that name none, as paths such as ``text`` or ``parts[*].title``;
+            ``$`` is the whole value. False: search by meaning is off, and a query changes nothing.
+    """
+
+    supports_ttl = False
+
+    __slots__ = ("_bank", "_fields")
+
+    def __init__(self, bank: Bank, *, index: Sequence[str] | bool = WHOLE) -> None:
+        self._bank = bank
+        self._fields: tuple[str, ...] | None = WHOLE if index is True else None
+        if not isinstance(index, bool):
+            self._fields = tuple(index)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Answers all operations: those that read see what was there before those that write, which happen together.
+
+        Raises:
+            InvalidInput: When an operation is none, or a value or a filter is not usable; nothing is written.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        results: list[Result] = []
+        changes: list[DocumentChange] = []
+        for op in ops:
+            if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):
+                raise InvalidInput(f"unknown operation type: {type(op).__name__}")
+            check_labels(op)
+            if isinstance(op, GetOp):
+                found = self._bank.document(COLLECTION, op.namespace, op.key)
+                results.append(None if found is None else _item(found))
+            elif isinstance(op, SearchOp):
+                results.append(self._found(op))
+            elif isinstance(op, ListNamespacesOp):
+                results.append(listed(self._bank.document_paths(COLLECTION), op))
+            else:
+                changes.append(self._change(op))
+                results.append(None)
+        self._bank.keep_documents(COLLECTION, changes)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """See batch; it runs in a worker thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _change(self, op: PutOp) -> DocumentChange:
+        if op.ttl is not None:
+            raise InvalidInput("items of a bank do not expire", hint="Leave ttl out.")
+        fields = None if op.index is False else self._fields if op.index is None else tuple(op.index)
+        texts = None if self._fields is None or fields is None else partial(_texts, fields)
+        return DocumentChange(path=tuple(op.namespace), key=op.key, value=op.value, texts=texts)
+
+    def _found(self, op: SearchOp) -> list[SearchItem]:
+        if op.limit < 1:
+            return []
+        condition = op.filter
+        found = self._bank.find_documents(
+            COLLECTION,
+            tuple(op.namespace_prefix),
+            (op.query or "") if self._fields is not None else "",
+            accept=None if not condition else lambda document: accepts(_value(document), condition),
+            limit=op.limit,
+            offset=max(0, op.offset),
+        )
+        return [_search_item(document, score) for document, score in found]
+
+
+def _texts(fields: Sequence[str], value: Mapping[str, object]) -> list[str]:
+    extract: Callable[[object, str], list[str]] = get_text_at_path
+    return [text for field in fields for text in extract(value, field)]
+
+
+def _value(document: Document) -> dict[str, object]:
+    value: dict[str, object] = json.loads(document.value)
+    return value
+
+
+def _item(document: Document) -> Item:
+    return Item(
+        value=_value(document),
+        key=document.key,
+        namespace=document.path,
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+    )
+
+
+def _search_item(document: Document, score: float | None) -> SearchItem:
+    return SearchItem(
+        namespace=document.path,
+        key=document.key,
+        value=_value(document),
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+        score=score,
+    )

@@ -1,0 +1,141 @@
+"""What a store logs of its memories' states, with times and causes, and of memories that were erased."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from reasoningbank.domain.changes import Cause, Erasure, StateChange, change_of
+from reasoningbank.domain.memory import State
+from reasoningbank.errors import InvalidInput, MemoryNotFound
+from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, fill, indexed, lesson, promise, refuses
+
+LATER = START + timedelta(days=1)
+CAUSE = Cause(at=LATER, kind="quarantined", reference="q1", reason="Poisoned.", by="me", because=("m0",))
+
+
+class ChangeConformance(Conformance):
+    """The log of states, and the one of erasures."""
+
+    @promise("storage:changes")
+    def test_a_new_state_is_logged_with_its_cause_and_nothing_else_is(self) -> None:
+        """Use, evidence and edits of the text leave the log as it is; what a memory went into does not."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            assert list(store.changes()) == []
+            assert store.changes_since() is None
+            with store.transaction() as transaction:
+                transaction.update(replace(lesson("m1"), usage_count=3))
+                transaction.update(replace(lesson("m1"), title="Edited", version=2), indexed(), revision=True)
+                assert list(transaction.changes()) == []
+                transaction.update(lesson("m1", state="quarantined"), cause=CAUSE)
+                transaction.update(
+                    lesson("m2", state="archived", consolidation_id="m9"), cause=replace(CAUSE, at=START)
+                )
+                expected = [
+                    change_of(lesson("m1"), lesson("m1", state="quarantined"), CAUSE),
+                    change_of(
+                        lesson("m2"), lesson("m2", state="archived", consolidation_id="m9"), replace(CAUSE, at=START)
+                    ),
+                ]
+                assert list(transaction.changes()) == expected
+            assert list(store.changes()) == expected
+            with store.transaction() as transaction:
+                transaction.update(lesson("m2", state="archived"), cause=Cause(at=LATER, kind="undone"))
+            assert store.changes()[-1] == StateChange(
+                memory_id="m2", at=LATER, before="archived", after="archived", kind="undone", merged_before="m9"
+            )
+
+    @promise("storage:changes")
+    def test_the_log_is_read_by_memory_by_reference_and_from_a_time_on(self) -> None:
+        """In the order it was written, whatever the times; a time itself is left out."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                for number, name in enumerate(("m1", "m2", "m1")):
+                    at = START + timedelta(days=5 - number)
+                    memory = transaction.get(name)
+                    state: State = "archived" if memory.state == "active" else "candidate"
+                    cause = Cause(at=at, kind="edited", reference="r" if number else "")
+                    transaction.update(replace(memory, state=state), cause=cause)
+            assert [(each.memory_id, each.after) for each in store.changes()] == [
+                ("m1", "archived"),
+                ("m2", "archived"),
+                ("m1", "candidate"),
+            ]
+            assert [each.after for each in store.changes(memory_id="m1")] == ["archived", "candidate"]
+            assert [each.memory_id for each in store.changes(reference="r")] == ["m2", "m1"]
+            assert [each.memory_id for each in store.changes(memory_id="m1", reference="r")] == ["m1"]
+            assert [each.memory_id for each in store.changes(since=START + timedelta(days=3))] == ["m1", "m2"]
+            assert list(store.changes(memory_id="nobody")) == list(store.changes(reference="nothing")) == []
+
+    @promise("storage:changes")
+    def test_without_a_cause_a_change_happens_now(self) -> None:
+        """No change of a state is lost for want of a reason."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1")])
+            before = datetime.now(tz=START.tzinfo)
+            with store.transaction() as transaction:
+                transaction.update(lesson("m1", state="archived"))
+            (change,) = store.changes()
+            assert (change.before, change.after, change.kind) == ("active", "archived", "changed")
+            assert before <= change.at <= datetime.now(tz=START.tzinfo)
+
+    @promise("storage:changes")
+    def test_a_note_changes_no_state_and_names_a_memory(self) -> None:
+        """What cannot be stored is refused, and then nothing was written."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1")])
+            with store.transaction() as transaction:
+                transaction.note(change_of(lesson("m1"), lesson("m1"), CAUSE))
+                with refuses(MemoryNotFound):
+                    transaction.note(change_of(lesson("m2"), lesson("m2"), CAUSE))
+                with refuses(InvalidInput):
+                    transaction.note(
+                        change_of(lesson("m1"), lesson("m1"), replace(CAUSE, at=LATER.replace(tzinfo=None)))
+                    )
+                with refuses(InvalidInput):
+                    transaction.note(change_of(lesson("m1"), lesson("m1"), replace(CAUSE, reason="\ud800")))
+            assert [each.kind for each in store.changes()] == ["quarantined"]
+            assert store.get("m1") == lesson("m1")
+            with refuses(InvalidInput), store.transaction() as transaction:
+                bad = replace(CAUSE, at=LATER.replace(tzinfo=None))
+                transaction.update(lesson("m1", state="archived"), cause=bad)
+            assert store.get("m1").state == "active"
+
+    @promise("storage:changes", "storage:erasures")
+    def test_of_an_erased_memory_two_times_are_left(self) -> None:
+        """When it was made and when it went; its changes are erased with it."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                transaction.update(lesson("m1", state="quarantined"), cause=CAUSE)
+                transaction.delete("m1", at=LATER)
+                transaction.delete("m2", at=LATER + timedelta(days=1))
+            assert list(store.changes()) == []
+            assert list(store.erasures(since=START)) == [
+                Erasure(created_at=lesson("m1").created_at, at=LATER),
+                Erasure(created_at=lesson("m2").created_at, at=LATER + timedelta(days=1)),
+            ]
+            assert [each.at for each in store.erasures(since=LATER)] == [LATER + timedelta(days=1)]
+
+    @promise("storage:changes")
+    def test_the_log_comes_back_from_a_backup(self) -> None:
+        """With everything in it."""
+        with self.directory() as folder:
+            storage = self.storage()
+            store = storage.open(SCOPE)
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                transaction.update(lesson("m1", state="quarantined"), cause=CAUSE)
+                transaction.delete("m2", at=LATER)
+            changes, erasures = list(store.changes()), list(store.erasures(since=START))
+            store.backup(folder / "copy")
+            with store.transaction() as transaction:
+                transaction.delete("m1", at=LATER)
+            store.close()
+            storage.restore(SCOPE, folder / "copy")
+            again = storage.open(SCOPE)
+            assert list(again.changes()) == changes
+            assert list(again.erasures(since=START)) == erasures
+            again.close()

@@ -1,0 +1,102 @@
+"""What sessions were shown, what they were kept from, and how they ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import cast
+
+from reasoningbank.domain.uplift import Exposure, How, Shown
+from reasoningbank.errors import InvalidInput
+from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, fill, lesson, promise, refuses
+
+
+class ExposureConformance(Conformance):
+    """What a store owes to the measure of memory's worth."""
+
+    @promise("uplift:exposures")
+    def test_an_exposure_comes_back_whole(self) -> None:
+        """By its session, in a transaction and outside; all in the order in which they began, however they change."""
+        first, second = exposure("s-1"), exposure("s-2 ü\x00", held_out=True, succeeded=False, said_by="human")
+        with self.fresh() as store:
+            assert store.exposure("s-1") is None
+            assert list(store.exposures()) == []
+            fill(store, [lesson("m1"), lesson("m2"), lesson("m3")])
+            with store.transaction() as transaction:
+                transaction.expose(first)
+                transaction.expose(second)
+                assert transaction.exposure("s-1") == first
+            assert list(store.exposures()) == [first, second]
+            shown = (*reversed(first.shown), Shown(memory_id="m3", how="asked"))
+            changed = replace(first, shown=shown, tokens=7, succeeded=True, said_by="agent", eligible=False)
+            with store.transaction() as transaction:
+                transaction.expose(changed)
+            assert list(store.exposures()) == [changed, second]
+            assert store.exposure(second.session) == second
+            assert store.check().problems == ()
+
+    @promise("uplift:exposures")
+    def test_erased_memories_are_gone_from_exposures(self) -> None:
+        """And those that never were are left out; the session stays."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                transaction.expose(exposure("s-1"))
+                transaction.expose(exposure("s-2", shown=(Shown(memory_id="gone", how="injected"),)))
+                transaction.delete("m1")
+            kept = store.exposure("s-1")
+            assert kept is not None
+            assert [one.memory_id for one in kept.shown] == ["m2"]
+            assert store.exposure("s-2") == exposure("s-2", shown=())
+            assert store.check().problems == ()
+
+    @promise("uplift:exposures")
+    def test_an_unusable_exposure_changes_nothing(self) -> None:
+        """A way of meeting that nobody knows, a text that is no Unicode, or a transaction that fails."""
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                transaction.expose(exposure("s-1"))
+            strange = (Shown(memory_id="m1", how=cast(How, "guessed")),)
+            for wrong in (exposure("s-1", shown=strange), exposure("\ud800")):
+                with refuses(InvalidInput), store.transaction() as transaction:
+                    transaction.expose(wrong)
+            try:
+                with store.transaction() as transaction:
+                    transaction.expose(exposure("s-1", tokens=9))
+                    raise KeyError
+            except KeyError:
+                pass
+            assert list(store.exposures()) == [exposure("s-1")]
+
+    @promise("uplift:exposures")
+    def test_exposures_are_part_of_a_backup(self) -> None:
+        """A restored bank has those of its backup and no others."""
+        storage = self.storage()
+        store = storage.open(SCOPE)
+        with self.directory() as folder:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                transaction.expose(exposure("s-1"))
+            store.backup(folder / "copy")
+            with store.transaction() as transaction:
+                transaction.expose(exposure("s-2"))
+            store.close()
+            storage.restore(SCOPE, folder / "copy")
+            again = storage.open(SCOPE)
+            assert list(again.exposures()) == [exposure("s-1")]
+            again.close()
+
+
+def exposure(session: str, **changes: object) -> Exposure:
+    """An exposure of this session that met two memories."""
+    plain = Exposure(
+        session=session,
+        at=START + timedelta(hours=1),
+        eligible=True,
+        share=0.1,
+        tokens=120,
+        shown=(Shown(memory_id="m2", how="injected", succeeded=True), Shown(memory_id="m1", how="withheld")),
+    )
+    changed: Exposure = replace(plain, **changes)  # type: ignore[arg-type]  # names of fields
+    return changed

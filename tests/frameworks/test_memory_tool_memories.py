@@ -1,0 +1,289 @@
+"""Files of the memory tool that are memories: what becomes of them, who may write them, and what drives the tool."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anthropic.lib.tools import ToolError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frameworks.memory_tool_calls import RETRY, SECRET, open_bank, run
+from reasoningbank import Bank
+from reasoningbank.domain.files import FileChange
+from reasoningbank.domain.memory import MAX_CONTENT
+from reasoningbank.engine.file_text import read, slug
+from reasoningbank.surfaces.frameworks.memory_tool import AsyncBankMemoryTool, BankMemoryTool
+
+
+@pytest.mark.promise("memory-tool:memories")
+def test_what_is_filed_is_a_memory_from_then_on(bank: Bank) -> None:
+    tool = BankMemoryTool(bank)
+    path = "/memories/strategies/flaky.md"
+    run(tool, "create", path=path, file_text=RETRY)
+    (memory,) = bank.list()
+    assert (memory.title, memory.description, memory.content) == (
+        "Retry flaky calls",
+        "a network call fails now and then",
+        "Back off, then retry.",
+    )
+    assert (memory.outcome, memory.confidence, memory.state) == ("success", 0.8, "active")
+    assert memory.provenance["source"] == "memory_tool"
+    assert [hit.id for hit in bank.search("a network call fails now and then").delivered] == [memory.id]
+    bank.feedback(memory.id, helpful=True)
+    confidence = bank.get(memory.id).confidence
+    run(tool, "str_replace", path=path, old_str="Back off", new_str="Wait")
+    edited = bank.get(memory.id)
+    assert (edited.content, edited.version, edited.confidence) == ("Wait, then retry.", 2, confidence)
+    assert "Back off" in str(bank.history(memory.id)) or edited.version == 2
+    run(tool, "rename", old_path=path, new_path="/memories/failures/never.md")
+    moved = bank.get(memory.id)
+    assert (moved.outcome, moved.title, moved.confidence) == ("failure", "Retry flaky calls", confidence)
+    assert run(tool, "view", path="/memories/failures/never.md").count("Wait, then retry.") == 1
+    run(tool, "delete", path="/memories/failures/never.md")
+    assert bank.get(memory.id).state == "archived"
+    assert bank.files() == {}
+    assert bank.check().problems == ()
+
+
+@pytest.mark.promise("memory-tool:memories")
+def test_memories_of_others_are_files_with_names_of_their_own(bank: Bank) -> None:
+    first = bank.record(title="Retry flaky calls", content="Back off.", outcome="success", description="A call fails")
+    second = bank.record(title="Retry: flaky calls!", content="Wait.", outcome="success")
+    bank.record(title="日本", content="x", outcome="failure")
+    bank.record(title="!!!", content="y", outcome="failure")
+    hidden = bank.record(title="Hidden", content="z", outcome="failure")
+    bank.update(hidden.id, state="archived")
+    tool = BankMemoryTool(bank)
+    files = bank.files()
+    assert files["strategies/retry-flaky-calls.md"] == "# Retry flaky calls\n\nWhen: A call fails\n\nBack off.\n"
+    assert files[f"strategies/retry-flaky-calls-{second.id[-6:]}.md"] == "# Retry: flaky calls!\n\nWait.\n"
+    assert "failures/日本.md" in files
+    assert len(files) == 4
+    path = "/memories/strategies/retry-flaky-calls.md"
+    run(tool, "str_replace", path=path, old_str="When: A call fails", new_str="When: A call fails now and then")
+    assert bank.get(first.id).description == "A call fails now and then"
+    run(tool, "insert", path=path, insert_line=0, insert_text="Read this:")
+    changed = bank.get(first.id)
+    assert files.keys() == bank.files().keys()
+    assert bank.files()["strategies/retry-flaky-calls.md"].startswith("Read this:\n# Retry")
+    assert changed.content.startswith("Read this:")
+    bank.update(first.id, content="Back off for long.", title="Retry flaky calls")
+    assert bank.files()["strategies/retry-flaky-calls.md"].endswith("\n\nBack off for long.\n")
+
+
+@pytest.mark.promise("memory-tool:memories")
+def test_a_file_that_moves_in_or_out_becomes_a_memory_or_stops_being_one(bank: Bank) -> None:
+    tool = BankMemoryTool(bank)
+    run(tool, "create", path="/memories/draft/retry.md", file_text="  Back off, then retry.")
+    assert bank.count() == 0
+    run(tool, "rename", old_path="/memories/draft/retry.md", new_path="/memories/strategies/retry-calls.md")
+    (memory,) = bank.list()
+    assert (memory.title, memory.content) == ("Retry calls", "Back off, then retry.")
+    assert dict(bank.files()) == {"strategies/retry-calls.md": "  Back off, then retry."}
+    run(tool, "rename", old_path="/memories/strategies/retry-calls.md", new_path="/memories/strategies/back-off.md")
+    assert bank.get(memory.id).title == "Back off"
+    run(tool, "rename", old_path="/memories/strategies/back-off.md", new_path="/memories/x/old.md")
+    assert bank.get(memory.id).state == "archived"
+    assert dict(bank.files()) == {"x/old.md": "  Back off, then retry."}
+    run(tool, "rename", old_path="/memories/x", new_path="/memories/y/z")
+    assert dict(bank.files()) == {"y/z/old.md": "  Back off, then retry."}
+
+
+@pytest.mark.promise("memory-tool:gate")
+def test_secrets_and_invisible_characters_never_reach_the_bank(bank: Bank, tmp_path: Path) -> None:
+    tool = BankMemoryTool(bank)
+    for path in ("/memories/strategies/push.md", "/memories/notes.txt"):
+        run(tool, "create", path=path, file_text=f"Push with\u200b {SECRET} to the mirror.\r\nThen wait.")
+        said = run(tool, "view", path=path)
+        assert "     1\tPush with [REDACTED:github-token] to the mirror.\n     2\tThen wait." in said
+        shown = run(tool, "str_replace", path=path, old_str="Then wait.", new_str=f"Then wait with {SECRET}")
+        assert "[REDACTED:github-token]" in shown
+        assert SECRET not in shown
+    refused = run(tool, "create", path=f"/memories/{SECRET}.txt", file_text="x")
+    assert refused.startswith("refused: a path holds what looks like a secret")
+    bank.close()
+    assert not [
+        file for file in (tmp_path / "home").rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()
+    ]
+
+
+@pytest.mark.promise("memory-tool:gate")
+def test_what_cannot_be_a_memory_is_refused_in_words_and_changes_nothing(bank: Bank) -> None:
+    tool = BankMemoryTool(bank)
+    path = "/memories/strategies/a.md"
+    assert "a memory cannot be empty" in run(tool, "create", path=path, file_text=" \n")
+    assert "the limit of a memory is" in run(tool, "create", path=path, file_text="x" * (MAX_CONTENT + 1))
+    assert run(tool, "create", path=f"/memories/{'n' * 501}", file_text="x").startswith("refused: a label has at most")
+    assert bank.files() == {}
+    run(tool, "create", path="/memories/big.txt", file_text="x" * 100_000)
+    said = run(tool, "rename", old_path="/memories/big.txt", new_path=path)
+    assert "the limit of a memory is" in said
+    assert list(bank.files()) == ["big.txt"]
+    bank.close()
+    assert run(tool, "view", path="/memories").startswith("refused: the bank is closed")
+
+
+@pytest.mark.promise("memory-tool:together")
+def test_two_writers_never_overwrite_each_other(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def work(number: int) -> None:
+        with open_bank(tmp_path / "home") as bank:
+            tool = BankMemoryTool(bank)
+            said.append(run(tool, "create", path="/memories/strategies/same.md", file_text=f"Do {number}."))
+            for _ in range(4):
+                while run(tool, "insert", path="/memories/log.txt", insert_line=0, insert_text=f"{number}").startswith(
+                    "refused: the files are being changed"
+                ):
+                    pass
+
+    with open_bank(tmp_path / "home") as bank:
+        run(BankMemoryTool(bank), "create", path="/memories/log.txt", file_text="")
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(answer.partition(":")[0] for answer in said) == [
+            "File created successfully at",
+            "refused",
+            "refused",
+        ]
+        assert bank.count() == 1
+        assert sorted(bank.files()["log.txt"].split()) == sorted(["0", "1", "2"] * 4)
+
+
+@pytest.mark.promise("memory-tool:together")
+def test_a_change_that_touches_nothing_writes_nothing(bank: Bank) -> None:
+    assert bank.change_files(lambda _: FileChange()) == FileChange()
+
+
+@pytest.mark.promise("memory-tool:async")
+def test_the_asynchronous_tool_answers_the_same(bank: Bank) -> None:
+    async def work() -> list[Any]:
+        tool = AsyncBankMemoryTool(bank, cache_control={"type": "ephemeral"})
+        path = "/memories/strategies/a.md"
+        assert tool.to_dict()["cache_control"] == {"type": "ephemeral"}
+        said = [
+            await tool.call({"command": "create", "path": path, "file_text": "Do a.\n"}),
+            await tool.call({"command": "str_replace", "path": path, "old_str": "Do", "new_str": "Make"}),
+            await tool.call({"command": "insert", "path": path, "insert_line": 1, "insert_text": "b"}),
+            await tool.call({"command": "view", "path": path}),
+            await tool.call({"command": "rename", "old_path": path, "new_path": "/memories/b"}),
+            await tool.call({"command": "delete", "path": "/memories/b"}),
+            await tool.clear_all_memory(),
+        ]
+        with pytest.raises(ToolError):
+            await tool.call({"command": "view", "path": path})
+        return said
+
+    said = asyncio.run(work())
+    assert said[3].endswith("     1\tMake a.\n     2\tb\n     3\t")
+    assert [str(each).split()[0] for each in said] == [
+        "File",
+        "The",
+        "The",
+        "Here's",
+        "Successfully",
+        "Successfully",
+        "All",
+    ]
+
+
+@pytest.mark.promise("memory-tool:loop")
+def test_the_librarys_own_runner_drives_it(bank: Bank) -> None:
+    import anthropic
+    import httpx2
+
+    turns: Iterator[list[dict[str, Any]]] = iter(
+        [
+            [{"type": "tool_use", "id": "t1", "name": "memory", "input": {"command": "view", "path": "/memories"}}],
+            [
+                {
+                    "type": "tool_use",
+                    "id": "t2",
+                    "name": "memory",
+                    "input": {"command": "create", "path": "/memories/strategies/retry.md", "file_text": RETRY},
+                }
+            ],
+            [
+                {
+                    "type": "tool_use",
+                    "id": "t3",
+                    "name": "memory",
+                    "input": {"command": "view", "path": "/memories/none"},
+                }
+            ],
+            [{"type": "text", "text": "Done."}],
+        ]
+    )
+    asked: list[dict[str, Any]] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(json.loads(request.content))
+        content = next(turns)
+        stop = "tool_use" if content[0]["type"] == "tool_use" else "end_turn"
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        body = {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "content": content,
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": usage,
+        }
+        return httpx2.Response(200, json=body)
+
+    with anthropic.Anthropic(api_key="x", http_client=httpx2.Client(transport=httpx2.MockTransport(answer))) as client:
+        runner = client.beta.messages.tool_runner(
+            model="m", max_tokens=10, messages=[{"role": "user", "content": "go"}], tools=[BankMemoryTool(bank)]
+        )
+        runner.until_done()
+    assert asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    results = [request["messages"][-1]["content"][0] for request in asked[1:]]
+    assert [result.get("is_error", False) for result in results] == [False, False, True]
+    assert bank.list()[0].title == "Retry flaky calls"
+
+
+@pytest.mark.promise("memory-tool:text")
+@given(text=st.text(max_size=60), path=st.sampled_from(["strategies/a.md", "failures/some-name.md"]))
+def test_any_text_becomes_a_memory_that_reads_as_it_was_kept(text: str, path: str) -> None:
+    from reasoningbank.engine.documents import safe_text
+    from reasoningbank.errors import EmptyContent
+
+    if not safe_text(text).strip():
+        with pytest.raises(EmptyContent):
+            read(text, path)
+        return
+    found = read(text, path)
+    assert found.title.strip()
+    assert found.content.strip() == found.content != ""
+    assert slug(found.title) == slug(slug(found.title))
+    if found.whole is not None:
+        assert found.whole[0] + found.content + found.whole[1] == safe_text(text)
+
+
+@pytest.mark.promise("frameworks:lazy")
+def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
+    for module, package in (("memory_tool", "anthropic"), ("langgraph", "langgraph")):
+        code = (
+            f"import sys; sys.modules[{package!r}] = None\n"
+            "import reasoningbank\n"
+            "from reasoningbank.errors import ConfigurationError\n"
+            "assert not {'anthropic', 'langgraph', 'langchain_core'} & {n for n, m in sys.modules.items() if m}\n"
+            f"try:\n    import reasoningbank.surfaces.frameworks.{module}\n"
+            "except ConfigurationError as error:\n    print(error.hint)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+        assert done.stdout.startswith("pip install 'reasoningbank[")

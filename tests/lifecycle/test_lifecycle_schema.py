@@ -1,0 +1,21 @@
+"""The migration keeps what was rolled up before it."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+
+from reasoningbank.storage.lifecycle_schema import lifecycle_schema
+from reasoningbank.storage.schema import MIGRATIONS
+
+
+@pytest.mark.promise("storage:idle")
+def test_rolled_up_counts_of_an_earlier_schema_stay_and_say_nothing_of_times() -> None:
+    connection = apsw.Connection(":memory:")
+    place = MIGRATIONS.index(lifecycle_schema)
+    for migration in MIGRATIONS[:place]:
+        migration(connection)
+    connection.execute("INSERT INTO aggregates VALUES (1, 1, 2, 3, 4, 5, 6, 7, 8, 9)")
+    for migration in MIGRATIONS[place:]:
+        migration(connection)
+    assert list(connection.execute("SELECT * FROM aggregates")) == [(1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, None, None)]

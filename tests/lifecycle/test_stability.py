@@ -1,0 +1,223 @@
+"""Code stability: commits that stand for seven days speak for the lesson they came from, reverted ones against it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lifecycle.conftest import DAY, Git, OpenBank, told
+from reasoningbank.bank import Bank
+from reasoningbank.domain.learning import Origin
+from reasoningbank.domain.memory import Memory
+from reasoningbank.domain.trajectory import Step, Trajectory
+from reasoningbank.engine.stability import ties
+from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreUnavailable
+from reasoningbank.evaluating import ConfidenceEvaluator
+from reasoningbank.repository import Repository
+from reasoningbank.testing import FrozenClock
+
+EXPLICIT = 7 / 17
+
+
+def learned(bank: Bank, commit: str, *, outcome: str = "success") -> Memory:
+    """A memory that a captured session taught which committed under this abbreviated name."""
+    memory = told(bank, f"What came of {len(bank.list())}.", outcome=outcome)
+    step = Step(
+        tool="bash",
+        action="git commit -m 'Fix it'",
+        observation=f"[main {commit}] Fix it\n 1 file changed, 1 insertion(+)",
+        exit_code=0,
+    )
+    kept = bank.keep(Trajectory(task="Fix it", steps=(step,), session=commit, final_answer=commit))
+    with bank._open_store().transaction() as transaction:
+        transaction.add_origin(Origin(memory_id=memory.id, trajectory=kept.id, kind="distilled"))
+    return memory
+
+
+@pytest.mark.promise("lifecycle:stability")
+def test_a_commit_counts_once_as_standing_and_once_as_reverted(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    memory = told(bank)
+    weight = round(EXPLICIT * 1e9 * 2 / 3) / 1e9
+    stood = bank.on_code_stability(memory.id, reverted=False, commit="ABCDEF1")
+    assert stood.counted
+    assert stood.new_confidence == pytest.approx((1.6 + weight) / (2 + weight), abs=1e-9)
+    again = bank.on_code_stability(memory.id, reverted=False, commit="abcdef1234567890abcdef1234567890abcdef12")
+    assert not again.counted
+    assert again.new_confidence == stood.new_confidence
+    reverted = bank.on_code_stability(memory.id, reverted=True, commit="abcdef1")
+    assert reverted.counted
+    assert reverted.new_confidence == pytest.approx((1.6 + weight) / (2 + 2 * weight), abs=1e-9)
+    assert not bank.on_code_stability(memory.id, reverted=True, commit="abcdef1").counted
+    assert bank.on_code_stability(memory.id, reverted=True, commit="1234567").counted
+    assert bank.on_code_stability(memory.id, reverted=False).counted
+    assert not bank.on_code_stability(memory.id, reverted=False).counted
+    details = [event.detail for event in bank.history(memory.id) if event.kind == "stability"]
+    assert details[0].startswith("The code it is tied to has stood for seven days: evidence for it, weight 0.275")
+    assert details[1].startswith("The code it is tied to was reverted: evidence against it")
+    assert bank.check().problems == ()
+    with pytest.raises(MemoryNotFound):
+        bank.on_code_stability("nobody", reverted=True)
+
+
+@pytest.mark.promise("lifecycle:evaluator")
+def test_the_evaluator_of_the_seed_takes_every_signal(open_bank: OpenBank, clock: FrozenClock) -> None:
+    bank = open_bank()
+    memory = told(bank)
+    evaluator = ConfidenceEvaluator(bank)
+    assert evaluator.on_feedback(memory.id, True).new_confidence > 0.8
+    assert evaluator.on_usage(memory.id, False).recorded
+    assert evaluator.on_code_stability(memory.id, False, "abcdef1").counted
+    assert not evaluator.on_code_stability(memory.id, False, "abcdef1").counted
+    before = bank.get(memory.id).confidence
+    clock.advance(30 * DAY)
+    assert len(evaluator.decay_all().decayed) == 1
+    assert evaluator.decay_all().decayed == ()
+    assert bank.get(memory.id).confidence == pytest.approx(before - 0.05, abs=1e-9)
+    agent = ConfidenceEvaluator(bank, session="s", rater="agent")
+    assert agent.on_feedback(memory.id, False).counted
+    assert not agent.on_feedback(memory.id, False).counted
+    assert agent.on_usage(memory.id, True).recorded
+    assert not agent.on_usage(memory.id, True).recorded
+    import reasoningbank
+
+    assert reasoningbank.ConfidenceEvaluator is ConfidenceEvaluator
+
+
+@pytest.mark.promise("lifecycle:fates")
+def test_git_says_what_became_of_commits(git: Git) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    kept, gone, back, fresh = (git.commit(f"change {n}", at=start + n * DAY) for n in (0, 1, 2, 7))
+    git.revert(gone, at=start + 8 * DAY)
+    first = git.revert(back, at=start + 8 * DAY)
+    git.revert(first, at=start + 9 * DAY)
+    git.run("checkout", "-q", "-b", "aside", at=start)
+    aside = git.commit("on another branch", at=start)
+    git.run("checkout", "-q", "main", at=start)
+    blob = git.run("rev-parse", "HEAD:0.txt", at=start)
+    names = [kept, gone[:7], back, fresh, aside, blob, "0" * 40, "HEAD", "--help", "", "a\nb"]
+    fates = Repository(git.path).fates(names, now=start + 13 * DAY)
+    assert fates == {
+        kept: "stood",
+        gone[:7]: "reverted",
+        back: "stood",
+        fresh: "waiting",
+        aside: "unknown",
+        blob: "unknown",
+        "0" * 40: "unknown",
+        "HEAD": "unknown",
+        "--help": "unknown",
+        "": "unknown",
+        "a\nb": "unknown",
+    }
+    assert Repository(git.path).fates([fresh], now=start + 14 * DAY) == {fresh: "stood"}
+    assert Repository(git.path).fates([], now=start) == {}
+
+
+@pytest.mark.promise("lifecycle:fates")
+def test_a_repository_that_cannot_be_asked_is_an_error_with_a_hint(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    for path in (tmp_path / "plain", git.path, tmp_path / "missing"):
+        with pytest.raises(InvalidInput) as caught:
+            Repository(path)
+        assert caught.value.hint
+    git.commit("one", at=datetime(2026, 1, 1, tzinfo=UTC))
+    with pytest.raises(StoreUnavailable) as slow:
+        Repository(git.path, timeout=0.0)
+    assert slow.value.hint
+
+
+@pytest.mark.promise("lifecycle:read-only")
+def test_looking_runs_nothing_that_the_repository_names_and_writes_nothing(git: Git, tmp_path: Path) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    commit = git.commit("one", at=start)
+    trap = tmp_path / "ran"
+    script = tmp_path / "trap.sh"
+    script.write_text(f"#!/bin/sh\ntouch {trap}\n", encoding="utf-8")
+    script.chmod(0o755)
+    for name in ("gpg.program", "core.fsmonitor", "core.pager", "core.sshCommand", "diff.external"):
+        git.run("config", name, str(script), at=start)
+    git.run("config", "log.showSignature", "true", at=start)
+
+    def state() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in git.path.rglob("*") if path.is_file()}
+
+    before = state()
+    assert Repository(git.path).fates([commit], now=start + 8 * DAY) == {commit: "stood"}
+    assert state() == before
+    assert not trap.exists()
+
+
+@pytest.mark.promise("lifecycle:ties")
+def test_lessons_are_tied_to_the_commits_of_their_sessions_and_to_those_they_name(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    from_session = learned(bank, "3f2a9c1")
+    named = told(bank, "As in 4be0d21 and commit 4be0d215555; not 1234567, deadbee, v3f2a9c1x or path/4be0d22/x.")
+    told(bank, "Names nothing.")
+    learned(bank, "5f2a9c1", outcome="failure")
+    assert ties(bank._open_store()) == {from_session.id: ("3f2a9c1",), named.id: ("4be0d215555",)}
+    bank.update(named.id, state="archived")
+    assert set(ties(bank._open_store())) == {from_session.id}
+    (origin,) = bank._open_store().origins(memory_id=from_session.id)
+    bank.forget_trajectory(origin.trajectory)
+    assert ties(bank._open_store()) == {}
+
+
+@pytest.mark.promise("lifecycle:checked", "lifecycle:stability")
+def test_a_look_at_the_repository_moves_the_lessons_once(open_bank: OpenBank, clock: FrozenClock, git: Git) -> None:
+    bank = open_bank(repository=str(git.path))
+    start = clock.now()
+    first, second = git.commit("one", at=start), git.commit("two", at=start)
+    lasting, broken = learned(bank, first[:7]), learned(bank, second[:9])
+    lost = learned(bank, "0123abc")
+    report = bank.check_stability()
+    assert (report.commits, report.waiting, report.unknown, report.reports) == (3, 2, 1, ())
+    git.revert(second, at=start + 3 * DAY)
+    clock.advance(7 * DAY)
+    planned = bank.check_stability(dry_run=True)
+    assert planned.dry_run
+    assert [bank.get(each.id).confidence for each in (lasting, broken)] == [0.8, 0.8]
+    report = bank.check_stability(git.path)
+    assert report.reports == planned.reports
+    assert {each.memory_id: each.reverted for each in report.reports} == {lasting.id: False, broken.id: True}
+    assert bank.get(lasting.id).confidence > 0.8 > bank.get(broken.id).confidence
+    assert bank.get(lost.id).confidence == 0.8
+    assert bank.check_stability().reports == ()
+    bank.export(git.path.parent / "export.jsonl")
+    other = open_bank("other")
+    other.import_(git.path.parent / "export.jsonl")
+    assert not other.on_code_stability(lasting.id, reverted=False, commit=first).counted
+    clock.advance(40 * DAY)
+    bank.rollup()
+    assert bank.check_stability(dry_run=True).reports == ()
+    assert bank.check_stability().reports == ()
+    git.revert(first, at=clock.now())
+    (late,) = bank.check_stability().reports
+    assert (late.memory_id, late.reverted) == (lasting.id, True)
+    assert bank.get(lasting.id).confidence < 0.8
+    assert bank.check().problems == ()
+
+
+@pytest.mark.promise("lifecycle:consolidated")
+def test_a_commit_counts_once_for_what_is_consolidated(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    text = "Retry a flaky network call with exponential backoff and jitter, at most five times in a row"
+    sources = [told(bank, f"{text} {n}", title="Retry flaky calls") for n in (1, 2)]
+    before: dict[str, Memory] = {}
+    for source in sources:
+        bank.on_code_stability(source.id, reverted=False, commit="abcdef1")
+        bank.on_code_stability(source.id, reverted=False, commit=f"{len(before)}bcdef1")
+        before[source.id] = bank.get(source.id)
+    (created,) = bank.consolidate().created_memories
+    store = bank._open_store()
+    assert sorted(signal.session for signal in store.signals(created)) == ["0bcdef1", "1bcdef1", "abcdef1"]
+    assert not bank.on_code_stability(created, reverted=False, commit="abcdef1").counted
+    assert bank.on_code_stability(created, reverted=True, commit="abcdef1").counted
+    assert bank.check().problems == ()
+    assert bank.undo(created).moved_signals == 1
+    moved = [name for name, memory in before.items() if bank.get(name).belief != memory.belief]
+    assert len(moved) >= 1
+    assert all(bank.get(name).belief.negative > before[name].belief.negative for name in moved)
+    assert bank.check().problems == ()

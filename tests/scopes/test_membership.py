@@ -1,0 +1,123 @@
+"""Which team and org a project belongs to: from settings and arguments, remembered in its bank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.bank import Bank
+from reasoningbank.domain.scope import LEVELS, Membership, Scope, directory_name, session_in
+from reasoningbank.errors import EmptyProjectId, InvalidInput
+from reasoningbank.settings import Settings, load_settings
+from reasoningbank.storage import open_storage
+from reasoningbank.testing import HashingEmbedder
+
+
+@pytest.mark.promise("scopes:membership")
+def test_team_and_org_come_from_the_argument_then_the_settings_and_are_remembered(home: Path) -> None:
+    settings = load_settings(
+        {
+            "REASONINGBANK_HOME": str(home),
+            "REASONINGBANK_TENANT": "acme",
+            "REASONINGBANK_TEAM": "payments",
+            "REASONINGBANK_ORG": "globex",
+        }
+    )
+    with Bank.open(project="shop", embedder=HashingEmbedder(), settings=settings) as bank:
+        assert bank.membership == Membership(team="payments", org="globex")
+    with Bank.open(project="till", team="desk", org="", embedder=HashingEmbedder(), settings=settings) as bank:
+        assert bank.membership == Membership(team="desk")
+        assert bank.memberships() == {
+            "shop": Membership(team="payments", org="globex"),
+            "till": Membership(team="desk"),
+        }
+    home.joinpath("settings.toml").write_text('team = "web"\n', encoding="utf-8")
+    assert load_settings({"REASONINGBANK_HOME": str(home)}).team == "web"
+
+
+@pytest.mark.promise("scopes:membership")
+def test_without_a_team_nothing_is_remembered_and_nothing_forgotten(home: Path) -> None:
+    settings = Settings(home=home)
+    for team in ("payments", ""):
+        with Bank.open(tenant="acme", project="shop", team=team, embedder=HashingEmbedder(), settings=settings) as bank:
+            assert bank.memberships() == {"shop": Membership(team="payments")}
+    with Bank.open(tenant="acme", project="shop", team="web", embedder=HashingEmbedder(), settings=settings) as bank:
+        assert bank.memberships() == {"shop": Membership(team="web")}
+    assert [path.name for path in (home / "banks").rglob("*.db")] == [f"{directory_name('shop')}.db"]
+
+
+@pytest.mark.promise("scopes:membership")
+@pytest.mark.parametrize(("name", "error"), [(" ", EmptyProjectId), ("x" * 2_000, InvalidInput)])
+def test_an_unusable_team_is_refused_before_anything_is_made(home: Path, name: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Bank.open(tenant="acme", project="shop", team=name, embedder=HashingEmbedder(), settings=Settings(home=home))
+    assert not home.exists()
+
+
+@pytest.mark.promise("scopes:places")
+@pytest.mark.parametrize("url", [None, "sqlite:///{home}/notes.db", "memory://{home}"])
+def test_a_project_a_team_and_an_org_of_one_name_share_nothing(home: Path, url: str | None) -> None:
+    home.mkdir()
+    storage = open_storage(None if url is None else url.format(home=home), home=home)
+    embedder = HashingEmbedder()
+    scopes = [Scope(tenant="acme", project="core", level=level) for level in reversed(LEVELS)]
+    for scope in scopes:
+        assert not storage.has(scope)
+        bank = Bank(storage, scope, embedder, settings=Settings(home=home))
+        bank.record(title=f"Only the {scope.level} knows", content="Its own canary.", outcome="success")
+        bank.close()
+    assert list(storage.scopes("acme")) == list(reversed(scopes))
+    for scope in scopes:
+        assert storage.has(scope)
+        store = storage.open(scope)
+        bank = Bank(storage, scope, embedder, settings=Settings(home=home))
+        assert [memory.title for memory in bank.list()] == [f"Only the {scope.level} knows"]
+        assert bank.search("Only knows own canary", min_confidence=0.0).delivered[0].scope == scope.level
+        bank.close()
+        store.close()
+
+
+@pytest.mark.promise("scopes:places")
+def test_a_team_never_takes_the_file_that_was_named_for_projects(home: Path) -> None:
+    home.mkdir()
+    storage = open_storage(f"sqlite:///{home}/notes.db", home=home)
+    storage.open(Scope(tenant="acme", project="core", level="team")).close()
+    assert not (home / "notes.db").exists()
+    storage.open(Scope(tenant="acme", project="core")).close()
+    assert (home / "notes.db").exists()
+
+
+@pytest.mark.promise("scopes:places")
+def test_names_of_projects_never_reach_a_team(home: Path) -> None:
+    team = Scope(tenant="acme", project="core", level="team")
+    for name in ("team--core", f"team--{directory_name('core')}", f"{team.file_name}", "../core", "team/core"):
+        project = Scope(tenant="acme", project=name)
+        assert project.file_name != team.file_name
+        assert "--" not in project.file_name
+
+
+@pytest.mark.promise("scopes:sessions")
+def test_a_session_is_known_in_a_team_by_a_name_that_tells_nothing() -> None:
+    shop, till = (Scope(tenant="acme", project=name) for name in ("shop", "till"))
+    team = Scope(tenant="acme", project="core", level="team")
+    named = session_in(team, "deploy of alice", shop)
+    assert named == session_in(team, "deploy of alice", shop) != session_in(team, "deploy of alice", till)
+    assert "alice" not in named
+    assert "shop" not in named
+    assert session_in(till, "deploy of alice", shop) == "deploy of alice"
+    assert session_in(team, "", shop) == ""
+
+
+@pytest.mark.promise("scopes:membership")
+def test_a_bank_that_cannot_note_its_team_opens_and_says_so(home: Path) -> None:
+    storage, scope = open_storage(f"memory://{home}", home=home), Scope(tenant="acme", project="shop")
+    store, team, settings = storage.open(scope), Membership(team="payments"), Settings(home=home)
+    with store.transaction():
+        bank = Bank(storage, scope, HashingEmbedder(), settings=settings, membership=team)
+    assert bank.membership == team
+    assert store.membership == Membership()
+    assert "team" in " ".join(bank.check().problems)
+    again = Bank(storage, scope, HashingEmbedder(), settings=settings, membership=team)
+    assert store.membership == team
+    assert again.check().healthy

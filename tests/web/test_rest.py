@@ -1,0 +1,171 @@
+"""The graph and the lessons over REST: what a person needs to look at, correct and delete what is known."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from web_serving import GLOBEX, NODE, Served
+
+
+@pytest.mark.promise("memoria:P26", "web:graph")
+def test_an_edited_node_is_found_by_its_new_text_and_a_deleted_one_takes_everything_with_it(served: Served) -> None:
+    first = served.said("POST", "/graph/nodes", NODE, status=201)
+    assert served.said("POST", "/graph/nodes", NODE)["id"] == first["id"]
+    second = {"id": "S1", "label": "DataSource", "text": "Sales of water by day", "doc_pointer": "water.csv"}
+    served.said("POST", "/graph/nodes", second, status=201)
+    why = "The sales show the doubled demand that the answer explains."
+    edge_body = {"source": "S1", "target": first["id"], "text": why, "weight": 0.8, "tags": ["evidence"]}
+    edge = served.said("POST", "/graph/edges", edge_body, status=201)
+    assert edge["band"] == "strong-to-direct"
+    lesson_body = {
+        "key_lesson": "Order water before a heat wave.",
+        "context_to_prefer": "When the forecast is hot.",
+        "link_nodes": [first["id"]],
+    }
+    lesson = served.said("POST", "/lessons", lesson_body, status=201)
+    assert isinstance(lesson["rb_id"], int)
+    found = served.said("GET", "/graph/search?q=heat+wave+demand")
+    assert found["seeds"][0]["id"] == first["id"]
+    assert found["paths"][0]["sentences"] == [why]
+    changed = served.said("PATCH", f"/graph/nodes/{first['id']}", {"text": "Lemonade ran dry at the beach."})
+    assert changed["update_time"] > changed["ingestion_time"]
+    assert changed["reasoning_pointer_ids"] == [str(lesson["rb_id"])]
+    hits = served.said("GET", "/graph/search?q=lemonade+at+the+beach")["seeds"]
+    assert hits[0]["id"] == first["id"]
+    assert "lexical" in hits[0]["legs"]
+    old = served.said("GET", "/graph/search?q=wave+doubled")["seeds"]
+    assert all("lexical" not in hit["legs"] for hit in old if hit["id"] == first["id"])
+    stronger = served.said("PATCH", f"/graph/edges/{edge['id']}", {"weight": 0.9})
+    assert (stronger["weight"], stronger["band"], stronger["text"]) == (0.9, "direct", why)
+    view = served.said("GET", f"/graph/nodes/{first['id']}")
+    assert [each["id"] for each in view["edges"]] == [edge["id"]]
+    assert view["lessons"] == {str(lesson["rb_id"]): lesson["id"]}
+    assert served.call("DELETE", f"/graph/nodes/{first['id']}").status_code == 204
+    assert served.said("GET", f"/graph/nodes/{first['id']}", status=404)["error"] == "node_not_found"
+    assert served.said("GET", f"/graph/edges/{edge['id']}", status=404)["error"] == "edge_not_found"
+    assert served.said("GET", f"/lessons/{lesson['rb_id']}")["link_nodes"] == []
+    assert served.said("GET", "/graph/nodes/S1")["edges"] == []
+    assert not [hit for hit in served.said("GET", "/graph/search?q=lemonade")["seeds"] if hit["id"] == first["id"]]
+
+
+@pytest.mark.promise("web:graph")
+def test_nodes_are_listed_by_label_tag_and_conversation_and_walked_from(served: Served) -> None:
+    for number in range(3):
+        node = {"id": f"L{number}", "label": "Event", "text": f"Event {number}", "tags": ["listed"], "conv_id": "lc"}
+        served.said("POST", "/graph/nodes", node, status=201)
+    for first, second in (("L0", "L1"), ("L1", "L2")):
+        text = f"What {first} began is what {second} ended."
+        edge = {"id": f"{first}-{second}", "source": first, "target": second, "text": text, "weight": 0.9}
+        served.said("POST", "/graph/edges", edge, status=201)
+    for query in ("label=Event&tag=listed", "conv_id=lc", "tag=listed&limit=2", "tag=listed&offset=1"):
+        names = [node["id"] for node in served.said("GET", f"/graph/nodes?{query}")["nodes"]]
+        assert names == {"tag=listed&limit=2": ["L0", "L1"], "tag=listed&offset=1": ["L1", "L2"]}.get(
+            query, ["L0", "L1", "L2"]
+        )
+    walked = served.said("POST", "/graph/walk", {"seeds": {"L0": 0.9, "L9": 1}, "max_depth": 3})
+    assert [(seed["id"], seed["found"]) for seed in walked["seeds"]] == [("L0", True), ("L9", False)]
+    assert walked["paths"][0]["nodes"] == ["L0", "L1", "L2"]
+    assert served.call("DELETE", "/graph/edges/L0-L1").status_code == 204
+    assert served.said("POST", "/graph/walk", {"seeds": {"L0": 0.9}})["paths"][0]["edges"] == []
+
+
+@pytest.mark.promise("web:lessons")
+def test_lessons_are_added_read_changed_found_and_deleted(served: Served) -> None:
+    served.said("POST", "/graph/nodes", {"id": "LN", "label": "AgentAnswer", "text": "Pallets broke."}, status=201)
+    body = {"key_lesson": "Stack pallets crosswise.", "context_to_prefer": "When pallets break.", "tags": ["pallets"]}
+    lesson = served.said("POST", "/lessons", body, status=201)
+    number = lesson["rb_id"]
+    assert served.said("GET", f"/lessons/{number}") == served.said("GET", f"/lessons/{lesson['id']}")
+    changed = served.said("PATCH", f"/lessons/{number}", {"key_lesson": "Wrap pallets.", "link_nodes": ["LN"]})
+    assert (changed["key_lesson"], changed["context_to_prefer"]) == ("Wrap pallets.", "When pallets break.")
+    assert [each["rb_id"] for each in served.said("GET", "/lessons?tag=pallets")["lessons"]] == [number]
+    assert [each["rb_id"] for each in served.said("GET", "/lessons?linked_to=LN")["lessons"]] == [number]
+    found = served.said("GET", "/lessons/search?q=pallets+break")["lessons"]
+    assert found[0]["rb_id"] == number
+    assert set(found[0]["legs"]) <= {"lesson", "context", "bm25"}
+    assert served.call("DELETE", f"/lessons/{number}").status_code == 204
+    assert served.said("GET", f"/lessons/{number}", status=404)["error"] == "memory_not_found"
+    assert served.said("GET", "/graph/nodes/LN")["lessons"] == {}
+
+
+@pytest.mark.promise("web:questions")
+def test_conversations_and_questions_go_through_the_same_bank(served: Served) -> None:
+    told = {"conv_id": "rest", "request": "Why did ice run out?", "answer": "The freezer failed in the heat wave."}
+    report = served.said("POST", "/conversations", told, status=201)
+    assert len(report["nodes"]) == 2
+    assert served.said("POST", "/conversations", told)["new"] == []
+    answer = served.said("POST", "/questions", {"question": "Why did the freezer fail?", "budget": 500})
+    assert answer["tokens"] <= 500
+    assert {node["id"] for node in report["nodes"]} & {seed["id"] for seed in answer["seeds"]}
+    asked = served.said("POST", "/questions", {"question": "What's the best product?"})
+    assert asked["clarification"]
+    assert asked["seeds"] == asked["paths"] == asked["lessons"] == []
+
+
+@pytest.mark.promise("web:errors")
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "named"),
+    [
+        ("POST", "/graph/nodes", {"label": "Opinion", "text": "x"}, 400, "label"),
+        ("POST", "/graph/nodes", {"label": "AgentAction", "text": "x"}, 400, "status"),
+        ("POST", "/graph/nodes", {"label": "Event", "text": "x", "metrics": ["m"]}, 400, "metrics"),
+        ("POST", "/graph/nodes", {"label": "Event", "text": "x" * 70_000}, 400, "text"),
+        ("POST", "/graph/edges", {"source": "a", "target": "b", "text": "related", "weight": 0.5}, 400, "text"),
+        ("POST", "/graph/edges", {"source": "a", "target": "b", "text": "The one caused the other."}, 400, "weight"),
+        (
+            "POST",
+            "/graph/edges",
+            {"source": "a", "target": "b", "text": "The outage caused the drop.", "weight": 1.2},
+            400,
+            "weight",
+        ),
+        (
+            "POST",
+            "/graph/edges",
+            {"source": "a", "target": "b", "text": "The outage caused the drop.", "weight": 0.2},
+            404,
+            "node",
+        ),
+        ("PATCH", "/graph/nodes/nowhere", {"text": "x"}, 404, "nowhere"),
+        ("GET", "/graph/nodes?limit=many", None, 400, "limit"),
+        ("GET", "/graph/nodes?label=Opinion", None, 400, "label"),
+        ("GET", "/graph/nodes?project_id=nobody-knows", None, 404, "nobody-knows"),
+        ("GET", "/graph/search", None, 400, "query"),
+        ("POST", "/graph/walk", {}, 400, "seeds"),
+        ("POST", "/graph/walk", {"seeds": {"a": 1}, "max_depth": 99}, 400, "max_depth"),
+        ("POST", "/lessons", {"key_lesson": "x", "link_nodes": ["nowhere"]}, 404, "nowhere"),
+        ("GET", "/lessons/999999", None, 404, "999999"),
+        ("POST", "/conversations", {"conv_id": "c"}, 400, "request"),
+        ("GET", "/nothing", None, 404, "endpoint"),
+        ("PUT", "/graph/nodes", {}, 405, "method"),
+    ],
+)
+def test_every_refusal_is_json_with_a_code_and_a_hint(
+    served: Served, method: str, path: str, body: object, status: int, named: str
+) -> None:
+    answer = served.said(method, path, body, status=status)
+    assert set(answer) == {"error", "message", "hint"}
+    assert named in answer["message"]
+    assert answer["hint"]
+
+
+@pytest.mark.promise("web:errors")
+def test_what_is_no_json_or_too_long_is_refused(served: Served) -> None:
+    known = {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"}
+    for content in (b"", b"{", b"[1]", b'{"text": NaN}', b"\xff\xfe", b'{"text": "\\ud800"}', b"[" * 100_000):
+        answer = httpx2.post(f"{served.base}/graph/nodes", headers=known, content=content, timeout=30)
+        assert answer.status_code == 400, content[:20]
+        assert answer.json()["hint"]
+    long = b'{"text": "' + b"x" * (2**20) + b'"}'
+    assert httpx2.post(f"{served.base}/graph/nodes", headers=known, content=long, timeout=30).status_code == 400
+
+
+@pytest.mark.promise("web:protection")
+def test_a_tenant_sees_nothing_of_another(served: Served) -> None:
+    node = {"id": "secret-node", "label": "AgentAnswer", "text": "Only acme knows of zebras."}
+    served.said("POST", "/graph/nodes", node, status=201)
+    assert served.call("GET", "/graph/nodes/secret-node", token=GLOBEX).status_code == 404
+    assert served.call("DELETE", "/graph/nodes/secret-node", token=GLOBEX).status_code == 404
+    assert "acme knows" not in served.call("GET", "/graph/search?q=zebras", token=GLOBEX).text
+    assert served.said("GET", "/graph/nodes/secret-node")["node"]["text"].endswith("zebras.")
