@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import cast
 
 from reasoningbank.domain.graph import LIST_FIELDS, Edge, FieldValue, Label, Node
@@ -24,6 +25,7 @@ TEXT_INDEX: Mapping[GraphKind, str] = {"node": "graph_node_text", "edge": "graph
 FIRST_EDGE = 2**40
 """Items below it are nodes, the others edges."""
 _KEPT = 16_384
+_read_json = json.JSONDecoder().raw_decode
 
 
 def item(kind: GraphKind, key: int) -> int:
@@ -44,7 +46,7 @@ def node_row(node: Node) -> Row:
         node.conv_id,
         to_microseconds(node.ingestion_time),
         to_microseconds(node.updated_at),
-        json.dumps(node.tags, ensure_ascii=False),
+        _listed(node.tags),
         json.dumps(dict(node.fields), ensure_ascii=False, sort_keys=True) if node.fields else "{}",
         node.text,
     )
@@ -64,7 +66,7 @@ def edge_row(edge: Edge) -> Row:
         edge.target,
         float(edge.weight),
         to_microseconds(edge.created_time),
-        json.dumps(edge.tags, ensure_ascii=False),
+        _listed(edge.tags),
         edge.text,
     )
 
@@ -162,9 +164,14 @@ def filter_sql(kind: GraphKind, condition: GraphFilter) -> tuple[str, list[Value
     return " AND ".join(clauses), values
 
 
+def _listed(tags: tuple[str, ...]) -> str:
+    """The tags as a JSON list, as ``json.dumps`` writes it without escapes of what is not ASCII."""
+    return f"[{', '.join(map(encode_basestring, tags))}]"
+
+
 @lru_cache(maxsize=_KEPT)
 def _tags(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
+    return tuple(_read_json(text)[0])
 
 
 @lru_cache(maxsize=_KEPT)
@@ -175,4 +182,4 @@ def _moment(microseconds: int) -> datetime:
 def _fields(text: str) -> dict[str, FieldValue]:
     if text == "{}":
         return {}
-    return {name: tuple(value) if name in LIST_FIELDS else value for name, value in json.loads(text).items()}
+    return {name: tuple(value) if name in LIST_FIELDS else value for name, value in _read_json(text)[0].items()}

@@ -60,7 +60,7 @@ def uplift_answer(report: UpliftReport) -> UpliftAnswer:
 def uplift_lines(report: UpliftReport) -> list[str]:
     """The report for a person."""
     lines = [
-        f"{report.sessions} sessions met a memory or would have.",
+        f"{report.sessions} {'session' if report.sessions == 1 else 'sessions'} met a memory or would have.",
         _arm_line("with memory", report.with_memory),
         _arm_line("without memory", report.without_memory),
         f"Injection adds {report.tokens_added:.0f} tokens to a session on average.",

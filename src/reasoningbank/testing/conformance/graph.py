@@ -102,6 +102,27 @@ class GraphConformance(Conformance):
                 "c": ["e1"],
             }
 
+    @promise("graph:store")
+    def test_many_at_once_are_as_one_by_one(self) -> None:
+        """New and replaced ones in one call, and an id given twice in one call, of which the later one stays."""
+        with self.fresh() as store:
+            names = [f"n{number}" for number in range(300)]
+            _put(store, [_node("n7", text="an older text")])
+            _put(store, [_node(name) for name in names], [_edge(f"e{name}", name, "n0", tags=("x",)) for name in names])
+            _put(store, [_node("n1"), _node("n1", text="the later text")])
+            stored = store.node_page(_ALL, limit=0)
+            assert [node.id for node in stored] == ["n7", *(name for name in names if name != "n7")]
+            assert {node.id: node.text for node in stored} == {
+                **{name: f"word{name}" for name in names},
+                "n1": "the later text",
+            }
+            assert [edge.id for edge in store.edge_page(limit=0)] == [f"e{name}" for name in names]
+            assert dict(store.graph_tags()) == {"x": 300, **{f"t{name}": 1 for name in names}}
+            for words, found in (("older", []), ("later", ["n1"]), ("wordn1", []), ("wordn299", ["n299"])):
+                hits = store.graph_matching("node", words, _ALL, 5).hits
+                assert [hit.id for hit in hits] == found, words
+            assert store.check().problems == ()
+
     @promise("memoria:P7", "graph:integrity")
     def test_links_are_one_relation_seen_from_both_sides(self) -> None:
         """A node shows the row id of its lesson; either end takes the link with it."""
