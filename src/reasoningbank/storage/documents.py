@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import cast
 
@@ -21,6 +19,7 @@ from reasoningbank.storage.reads import Reads
 from reasoningbank.storage.records import from_json, to_json
 from reasoningbank.storage.rows import Row, Value, checksum
 from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.writing import WritePart
 
 _COLUMNS = "number, collection, path, key, body"
 _BATCH = 200
@@ -68,7 +67,7 @@ class DocumentReads(Reads):
         return found
 
 
-class DocumentWrites(DocumentReads, ABC):
+class DocumentWrites(DocumentReads, WritePart):
     """The writes of the Transaction port that concern documents."""
 
     erased: bool
@@ -106,26 +105,6 @@ class DocumentWrites(DocumentReads, ABC):
             self._note_change()
         self.erased = True
         return True
-
-    @abstractmethod
-    def _whole(self) -> AbstractContextManager[None]:
-        """Several statements that happen together or not at all."""
-
-    @abstractmethod
-    def _note_change(self) -> int:
-        """Counts this transaction, and says so in the file."""
-
-    @abstractmethod
-    def _note_erasure(self) -> None:
-        """Says in the file that what was deleted may have left traces in it."""
-
-    @abstractmethod
-    def _next_number(self, table: str) -> int:
-        """The number of a new row."""
-
-    @abstractmethod
-    def _vector(self, vector: Vector, model_id: str) -> bytes:
-        """The bytes of a vector of the bank's model; raises ModelMismatch."""
 
 
 def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Document, str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import cast
 
@@ -13,6 +11,7 @@ from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.learning_reads import LearningReads
 from reasoningbank.storage.learning_rows import owned, proven, read_record
 from reasoningbank.storage.rows import Row, checksum
+from reasoningbank.storage.writing import WritePart
 
 _NAME = "an exposure"
 _HEADS = "SELECT number, session, body, checksum FROM exposures"
@@ -39,7 +38,7 @@ class ExposureReads(LearningReads):
         return [_exposure(row, met.get(row[0], ())) for row in heads]
 
 
-class ExposureWrites(ExposureReads, ABC):
+class ExposureWrites(ExposureReads, WritePart):
     """The writes of the Transaction port that concern exposures."""
 
     def expose(self, exposure: Exposure) -> None:
@@ -61,18 +60,6 @@ class ExposureWrites(ExposureReads, ABC):
                     item: Row = (number, rows[0][0], position, one.how, said)
                     self._source.run("INSERT INTO exposure_items VALUES (?, ?, ?, ?, ?, ?)", (*item, checksum(item)))
             self._note_change()
-
-    @abstractmethod
-    def _whole(self) -> AbstractContextManager[None]:
-        """Several statements that happen together or not at all."""
-
-    @abstractmethod
-    def _note_change(self) -> int:
-        """Counts this transaction, and says so in the file."""
-
-    @abstractmethod
-    def _next_number(self, table: str) -> int:
-        """The next number of a table's rows."""
 
 
 def owned_exposure(exposure: Exposure) -> tuple[Exposure, str]:

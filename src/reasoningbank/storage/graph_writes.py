@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import NamedTuple, TypeVar, cast
 
 from reasoningbank.domain.graph import Edge, Node
@@ -24,6 +22,7 @@ from reasoningbank.storage.graph_rows import (
 )
 from reasoningbank.storage.rows import Row, Value, checksum
 from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.writing import WritePart
 
 _NODE_WRITTEN = f"{NODE_COLUMNS}, checksum, starts, ends, change, words"
 _NODE_PLACES = ", ".join("?" * (_NODE_WRITTEN.count(",") + 1))
@@ -47,7 +46,7 @@ class _Written(NamedTuple):
     values: tuple[Value, ...]
 
 
-class GraphWrites(GraphReads, ABC):
+class GraphWrites(GraphReads, WritePart):
     """The writes of the Transaction port that concern the graph."""
 
     erased: bool
@@ -238,26 +237,6 @@ class GraphWrites(GraphReads, ABC):
 
     def _node_key(self, node_id: str) -> int:
         return self._node_keys([node_id])[node_id]
-
-    @abstractmethod
-    def _whole(self) -> AbstractContextManager[None]:
-        """Several statements that happen together or not at all."""
-
-    @abstractmethod
-    def _note_change(self) -> int:
-        """Counts this transaction, and says so in the file."""
-
-    @abstractmethod
-    def _note_erasure(self) -> None:
-        """Says in the file that what was deleted may have left traces in it."""
-
-    @abstractmethod
-    def _key(self, memory_id: str) -> int:
-        """The key of a memory; raises MemoryNotFound."""
-
-    @abstractmethod
-    def _check_space(self, model_id: str, dimension: int) -> None:
-        """Refuses vectors of another model or dimension than the bank's."""
 
 
 def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
@@ -11,18 +9,17 @@ from typing import cast
 from reasoningbank.domain.experience import Trace
 from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.trajectory import Judgement, Trajectory
-from reasoningbank.errors import InvalidInput
 from reasoningbank.ports import Vector
 from reasoningbank.storage.learning_reads import HEAD_COLUMNS, HEAD_COUNT, LearningReads
 from reasoningbank.storage.learning_rows import missing, owned, packed, proven
 from reasoningbank.storage.rows import Row, checksum, to_microseconds
-from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.writing import WritePart
 
 _HEAD_PLACES = ", ".join("?" * (HEAD_COUNT + 1))
 _DISTILLED = HEAD_COLUMNS.split(", ").index("distilled")
 
 
-class LearningWrites(LearningReads, ABC):
+class LearningWrites(LearningReads, WritePart):
     """The writes of the Transaction port that concern trajectories, what they taught, and traces."""
 
     erased: bool
@@ -125,42 +122,11 @@ class LearningWrites(LearningReads, ABC):
                     (number, raw, checksum((number, raw)), change),
                 )
 
-    @abstractmethod
-    def _whole(self) -> AbstractContextManager[None]:
-        """Several statements that happen together or not at all."""
-
-    @abstractmethod
-    def _note_change(self) -> int:
-        """Counts this transaction, and says so in the file."""
-
-    @abstractmethod
-    def _note_erasure(self) -> None:
-        """Says in the file that what was deleted may have left traces in it."""
-
-    @abstractmethod
-    def _key(self, memory_id: str) -> int:
-        """The key of a memory; raises MemoryNotFound."""
-
-    @abstractmethod
-    def _check_space(self, model_id: str, dimension: int) -> None:
-        """Refuses vectors of another model or dimension than the bank's."""
-
-    def _vector(self, vector: Vector, model_id: str) -> bytes:
-        if not model_id:
-            raise InvalidInput("a vector needs the name of its model")
-        row = unit_vector(vector)
-        self._check_space(model_id, len(row))
-        return row.tobytes()
-
     def _number(self, kind: str, name: str) -> int:
         table = {"trajectory": "trajectories", "trace": "traces"}[kind]
         rows = self._source.run(f"SELECT number FROM {table} WHERE id = ?", (name,))  # noqa: S608 - constant tables
         if not rows:
             raise missing(kind, name, self._source.project)
-        return cast(int, rows[0][0])
-
-    def _next_number(self, table: str) -> int:
-        rows = self._source.run(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")  # noqa: S608 - constant tables
         return cast(int, rows[0][0])
 
 

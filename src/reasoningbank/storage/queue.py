@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
@@ -18,6 +16,7 @@ from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.learning_rows import error_text, proven
 from reasoningbank.storage.learning_schema import JOB_COLUMNS
 from reasoningbank.storage.rows import Row, checksum, from_microseconds, to_microseconds
+from reasoningbank.storage.writing import WritePart
 
 _COUNT = JOB_COLUMNS.count(",") + 1
 _SELECT = f"SELECT {JOB_COLUMNS}, checksum FROM jobs"  # noqa: S608 - constant columns
@@ -47,7 +46,7 @@ class QueueReads(ExposureReads, DocumentReads):
         return [_job(row) for row in rows]
 
 
-class QueueWrites(QueueReads, ABC):
+class QueueWrites(QueueReads, WritePart):
     """The writes of the Transaction port that concern jobs."""
 
     def enqueue(self, job: Job) -> bool:
@@ -108,14 +107,6 @@ class QueueWrites(QueueReads, ABC):
             return False
         self._write(replace(_job(rows[0]), due=due, attempts=0))
         return True
-
-    @abstractmethod
-    def _whole(self) -> AbstractContextManager[None]:
-        """Several statements that happen together or not at all."""
-
-    @abstractmethod
-    def _note_change(self) -> int:
-        """Counts this transaction, and says so in the file."""
 
     def _held(self, job: Job) -> Job | None:
         """The job as it is stored, when the caller's lease is still the one that holds it."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import cast
 
@@ -14,6 +12,7 @@ from reasoningbank.storage.guarding_schema import CHANGES_SINCE
 from reasoningbank.storage.learning_rows import owned, proven, read_record
 from reasoningbank.storage.reads import Reads
 from reasoningbank.storage.rows import Row, Value, checksum, from_microseconds, to_microseconds
+from reasoningbank.storage.writing import WritePart
 
 
 class ChangeReads(Reads):
@@ -54,7 +53,7 @@ class ChangeReads(Reads):
             return from_microseconds(int(cast(str, rows[0][0])))
 
 
-class ChangeWrites(ChangeReads, ABC):
+class ChangeWrites(ChangeReads, WritePart):
     """The writes of the Transaction port that concern state changes."""
 
     def note(self, change: StateChange) -> None:
@@ -73,22 +72,6 @@ class ChangeWrites(ChangeReads, ABC):
         made = self._source.run("SELECT created_at FROM memories WHERE key = ?", (key,))[0][0]
         row: Row = (self._next_number("erasures"), made, moment)
         self._source.run("INSERT INTO erasures VALUES (?, ?, ?, ?)", (*row, checksum(row)))
-
-    @abstractmethod
-    def _whole(self) -> AbstractContextManager[None]:
-        """Several statements that happen together or not at all."""
-
-    @abstractmethod
-    def _note_change(self) -> int:
-        """Counts this transaction, and says so in the file."""
-
-    @abstractmethod
-    def _key(self, memory_id: str) -> int:
-        """The key of a memory; raises MemoryNotFound."""
-
-    @abstractmethod
-    def _next_number(self, table: str) -> int:
-        """The number of a new row."""
 
 
 def _change(row: Row) -> StateChange:

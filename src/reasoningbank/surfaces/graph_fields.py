@@ -9,6 +9,7 @@ from reasoningbank.domain.graph import Edge, Node
 from reasoningbank.domain.graph_search import NodeView
 from reasoningbank.domain.lesson import Lesson, LessonHit
 from reasoningbank.domain.question import QuestionAnswer, QuestionPlan
+from reasoningbank.engine.graphing.transfer import edge_record, node_record
 from reasoningbank.surfaces.graph_answers import leg_fields, path_fields
 
 Fields = dict[str, object]
@@ -17,32 +18,12 @@ _DIGITS = 6
 
 def node_fields(node: Node) -> Fields:
     """A node: the common fields of seed 003, then the special ones of its label."""
-    special = {name: list(value) if isinstance(value, tuple) else value for name, value in node.fields.items()}
-    return {
-        "id": node.id,
-        "label": node.label,
-        "text": node.text,
-        "conv_id": node.conv_id,
-        "tags": list(node.tags),
-        **special,
-        "ingestion_time": node.ingestion_time.isoformat(),
-        "update_time": node.updated_at.isoformat(),
-        "reasoning_pointer_ids": list(node.pointers),
-    }
+    return {**node_record(node), "reasoning_pointer_ids": list(node.pointers)}
 
 
 def edge_fields(edge: Edge) -> Fields:
     """An edge; its sentence reads from the source to the target."""
-    return {
-        "id": edge.id,
-        "source": edge.source,
-        "target": edge.target,
-        "text": edge.text,
-        "weight": edge.weight,
-        "band": edge.band,
-        "tags": list(edge.tags),
-        "created_time": edge.created_time.isoformat(),
-    }
+    return {**edge_record(edge), "band": edge.band}
 
 
 def view_fields(view: NodeView) -> Fields:
