@@ -173,12 +173,29 @@ def test_ctrl_c_ends_the_command_with_130_and_without_a_traceback(home: Path) ->
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(1.5)
+    wait_until_idle(process.pid)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert output == ""
     assert "Traceback" not in errors
+
+
+def wait_until_idle(process: int) -> None:
+    """Waits until a process that has begun waits itself: its processor time stands still for a second."""
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.exists():
+        time.sleep(5)
+        return
+    spent, since = -1, time.monotonic()
+    for _ in range(600):
+        fields = stat.read_text().rpartition(")")[2].split()
+        now = int(fields[11]) + int(fields[12])
+        if now != spent:
+            spent, since = now, time.monotonic()
+        elif spent > 0 and time.monotonic() - since > 1.0 and fields[0] == "S":
+            return
+        time.sleep(0.1)
 
 
 @pytest.mark.promise("cli:unwritable-home")
