@@ -141,4 +141,9 @@ GRAPH: tuple[Promise, ...] = (
         "issue 5",
         "rbank graph import, search and walk have exactly the interface of the issue, and answer the shipped question.",
     ),
+    Promise(
+        "memoria:P27",
+        "memoria_haios P27",
+        "A question to a large graph reads what it touches: as many rows in a graph four times as large, and no statement goes through a whole table; make bench holds the times.",
+    ),
 )
