@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
@@ -204,6 +204,12 @@ COMMANDS = st.one_of(
 @pytest.mark.promise("memory-tool:files")
 @run_settings(max_examples=25)
 @given(commands=st.lists(COMMANDS, min_size=1, max_size=14))
+@example(
+    commands=[
+        {"command": "create", "path": "/memories/a.md", "file_text": ""},
+        {"command": "view", "path": "/memories/a.md", "view_range": [2, -1]},
+    ]
+)
 def test_it_behaves_as_the_librarys_own_tool_over_a_directory(commands: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as scratch, open_bank(Path(scratch) / "home") as bank:
         ours, theirs = BankMemoryTool(bank), BetaLocalFilesystemMemoryTool(str(Path(scratch) / "own"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reasoningbank import Bank
@@ -233,6 +233,7 @@ def test_unusable_sources_are_refused_and_nothing_is_stored(bank: Bank) -> None:
     st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=200),
     st.lists(st.tuples(st.sampled_from(["User", "Decision", "Nonsense"]), st.text(max_size=20)), max_size=4),
 )
+@example("0", [("User", "")])
 def test_any_answer_gives_only_words_of_the_text(text: str, marked: list[tuple[str, str]]) -> None:
     try:
         mentions = find_mentions(text, ScriptedModel(lambda _prompt: answer(*marked)), PROMPT)

@@ -108,7 +108,7 @@ def find_mentions(text: str, model: LanguageModel, prompt: Prompt) -> Mentions:
             show_progress=False,
             prompt_validation_level=library.prompt_validation.PromptValidationLevel.OFF,
         )
-    except LangExtractError as error:
+    except (LangExtractError, ValueError) as error:
         raise MalformedAnswer(
             f"the answer of {model.name} holds no extractions: {type(error).__name__}", hint="Try again."
         ) from error

@@ -248,7 +248,7 @@ def _numbered(path: str, text: str, view_range: Sequence[int] | None) -> Answer:
         first = max(1, view_range[0]) - 1
         shown = lines[first : len(lines) if view_range[1] == -1 else view_range[1]]
     numbered = [_line(number, line) for number, line in enumerate(shown, start=first + 1)]
-    return _said("\n".join([f"Here's the content of {path} with line numbers:", *numbered]))
+    return _said(f"Here's the content of {path} with line numbers:\n" + "\n".join(numbered))
 
 
 def _line(number: int, text: str) -> str:
