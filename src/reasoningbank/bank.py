@@ -32,11 +32,12 @@ from reasoningbank.ports import Clock, Embedder, LanguageModel, Link, Transactio
 from reasoningbank.proving import Proving
 from reasoningbank.reminding import Reminding
 from reasoningbank.searching import DEFAULT_SEARCH_LIMIT as DEFAULT_SEARCH_LIMIT
+from reasoningbank.searching import checked_filter
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.sharing import Sharing
 from reasoningbank.telemetry import observed
 from reasoningbank.tending import Tending
-from reasoningbank.upkeep import checked_limit, checked_offset, clean_tags, session_name
+from reasoningbank.upkeep import checked_limit, checked_offset, session_name
 from reasoningbank.workflowing import Workflowing
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ class Bank(
         """
         from reasoningbank.engine.hygiene import reveal
 
-        condition = self._condition(outcome, tags, category, states, min_confidence)
+        condition = checked_filter(outcome, tags, category, states, min_confidence)
         page = self._open_store().page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
         return tuple(reveal(memory) for memory in page)
 
@@ -365,7 +366,7 @@ class Bank(
         min_confidence: float | None = None,
     ) -> int:
         """How many memories there are, archived ones included."""
-        return self._open_store().count(self._condition(outcome, tags, category, states, min_confidence))
+        return self._open_store().count(checked_filter(outcome, tags, category, states, min_confidence))
 
     def stats(self) -> Stats:
         """Counts, learned weights and what searches cost."""
@@ -407,22 +408,3 @@ class Bank(
             MemoryNotFound: When this tenant has no such memory.
         """
         return self._owner(memory_id).vector(leg, memory_id)
-
-    def _condition(
-        self,
-        outcome: str | None,
-        tags: Iterable[str],
-        category: str | None,
-        states: Sequence[State],
-        min_confidence: float | None,
-    ) -> Filter:
-        unknown = [state for state in states if state not in STATES]
-        if unknown:
-            raise InvalidMemory(f"state must be one of {', '.join(STATES)}, not {unknown[0]!r}")
-        return Filter(
-            outcome=None if outcome is None else check_outcome(outcome),
-            tags=clean_tags(tags),
-            category=category,
-            states=tuple(states),
-            min_confidence=None if min_confidence is None else check_confidence(min_confidence),
-        )

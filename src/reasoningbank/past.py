@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn
 
-from reasoningbank.domain.belief import MIN_CONFIDENCE, check_confidence
-from reasoningbank.domain.memory import STATES, State, check_memory_id, check_outcome
+from reasoningbank.domain.belief import MIN_CONFIDENCE
+from reasoningbank.domain.memory import STATES, State, check_memory_id
 from reasoningbank.domain.past import PastMemory
-from reasoningbank.domain.recall import Filter, Hit, Recall
-from reasoningbank.errors import InvalidMemory, ReadOnlyBank
-from reasoningbank.searching import DEFAULT_SEARCH_LIMIT, checked_question
-from reasoningbank.upkeep import checked_limit, checked_offset, clean_tags
+from reasoningbank.domain.recall import Hit, Recall
+from reasoningbank.errors import ReadOnlyBank
+from reasoningbank.searching import DEFAULT_SEARCH_LIMIT, checked_filter, checked_question
+from reasoningbank.upkeep import checked_limit, checked_offset
 
 if TYPE_CHECKING:
     from reasoningbank.engine.guarding.then import Then
@@ -71,7 +71,7 @@ class Past:
             NegativeLimit, NegativeOffset: When they are below zero.
         """
         first, most = checked_offset(offset), checked_limit(limit)
-        page = self._then.page(_condition(outcome, tags, category, states, min_confidence))
+        page = self._then.page(checked_filter(outcome, tags, category, states, min_confidence))
         return tuple(map(_revealed, page[first : first + most] if most else page[first:]))
 
     def count(
@@ -84,7 +84,7 @@ class Past:
         min_confidence: float | None = None,
     ) -> int:
         """How many memories there were, archived ones included."""
-        return len(self._then.page(_condition(outcome, tags, category, states, min_confidence)))
+        return len(self._then.page(checked_filter(outcome, tags, category, states, min_confidence)))
 
     def search(
         self,
@@ -149,25 +149,6 @@ class Past:
             f"the bank as it stood at {self.moment.isoformat()} can be read with get, list, count and search; "
             f"{name[:80]} is no verb of it"
         )
-
-
-def _condition(
-    outcome: str | None,
-    tags: Iterable[str],
-    category: str | None,
-    states: Sequence[State],
-    min_confidence: float | None,
-) -> Filter:
-    unknown = [state for state in states if state not in STATES]
-    if unknown:
-        raise InvalidMemory(f"state must be one of {', '.join(STATES)}, not {unknown[0]!r}")
-    return Filter(
-        outcome=None if outcome is None else check_outcome(outcome),
-        tags=clean_tags(tags),
-        category=category,
-        states=tuple(states),
-        min_confidence=None if min_confidence is None else check_confidence(min_confidence),
-    )
 
 
 def _revealed(past: PastMemory) -> PastMemory:

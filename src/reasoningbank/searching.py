@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Literal
 
 from reasoningbank.domain.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.domain.experience import ExperienceAnswer, Reasoning, Strategy, Trace
-from reasoningbank.domain.memory import Memory, check_memory_id, check_outcome
+from reasoningbank.domain.memory import STATES, Memory, State, check_memory_id, check_outcome
 from reasoningbank.domain.recall import Filter, Recall
 from reasoningbank.domain.trajectory import VERDICTS, Verdict
 from reasoningbank.errors import (
     BudgetExhausted,
     EmptyQuery,
     InvalidInput,
+    InvalidMemory,
     MalformedAnswer,
     MemoryNotFound,
     ModelUnavailable,
@@ -348,6 +349,30 @@ class Searching(Scoping):
 
         if self._model is not None:
             learn_from_trace(self._open_store(), self._embedder, self._model, job.key, at=self._clock.now())
+
+
+def checked_filter(
+    outcome: str | None,
+    tags: Iterable[str],
+    category: str | None,
+    states: Sequence[State],
+    min_confidence: float | None,
+) -> Filter:
+    """What a list or a count with these arguments looks at.
+
+    Raises:
+        InvalidMemory, InvalidOutcome, InvalidConfidence: When an argument is not usable.
+    """
+    unknown = [state for state in states if state not in STATES]
+    if unknown:
+        raise InvalidMemory(f"state must be one of {', '.join(STATES)}, not {unknown[0]!r}")
+    return Filter(
+        outcome=None if outcome is None else check_outcome(outcome),
+        tags=clean_tags(tags),
+        category=category,
+        states=tuple(states),
+        min_confidence=None if min_confidence is None else check_confidence(min_confidence),
+    )
 
 
 def checked_question(
