@@ -31,7 +31,7 @@ PRIVATE = Private.of(["github.com/acme/shop-api", "/home/alice/code/till"], ["se
         ("ask alice@corp.com, @dave or Carol; Bob knows", ["person"] * 4),
         ("edit src/cart/total.py", ["path"]),
         (r"look into C:\Users\erin\x or \\server\share\y", ["path", "path"]),
-        ("in ~/work/x and /srv/shop/deploy.sh", ["path", "path"]),
+        ("in ~/code/x and /srv/shop/deploy.sh", ["path", "path"]),
         ("connect to 10.0.0.12 or db.acme.local", ["host", "host"]),
         ("password is ghp_abcdefghijklmnopqrstuvwxyz0123456789", ["secret"]),
         ("use @property, @pytest.mark.x, and/or TCP/IP, read/write", []),

@@ -2,7 +2,8 @@
 
 An order that is phrased like advice escapes every rule about orders. But to fetch, to give away or to redirect it has
 to name a place, and a lesson hardly ever names one. So what an agent records with an address begins unproven, however
-it is phrased. Places that every developer visits, reserved names and private networks are none.
+it is phrased. Places that every developer visits, reserved names and private networks are none; registries of packages
+are some, for anybody may upload to them.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import re
 from reasoningbank.engine.gate.folding import folded
 
 _PUBLIC = (
-    "localhost example.com example.org example.net github.com githubusercontent.com gitlab.com bitbucket.org pypi.org "
-    "pythonhosted.org python.org npmjs.com npmjs.org nodejs.org crates.io rust-lang.org golang.org go.dev maven.org "
-    "rubygems.org docker.com docker.io stackoverflow.com readthedocs.io readthedocs.org mozilla.org w3.org ietf.org "
+    "localhost example.com example.org example.net github.com githubusercontent.com gitlab.com bitbucket.org "
+    "python.org nodejs.org rust-lang.org golang.org go.dev docker.com docker.io stackoverflow.com readthedocs.io "
+    "readthedocs.org mozilla.org w3.org ietf.org "
     "wikipedia.org microsoft.com google.com googleapis.com apple.com amazon.com amazonaws.com debian.org ubuntu.com "
     "postgresql.org sqlite.org apache.org kernel.org gnu.org anthropic.com openai.com huggingface.co"
 )
