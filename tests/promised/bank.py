@@ -103,6 +103,11 @@ BANK: tuple[Promise, ...] = (
     Promise("telemetry:silent", "issue Telemetry", "Without an SDK nothing is said and none is loaded."),
     Promise("telemetry:offline", "DESIGN D7", "A whole life of a bank opens no socket."),
     Promise(
+        "telemetry:runtime",
+        "DESIGN D12",
+        "ONNX Runtime's own telemetry is off before it is loaded, whatever the environment says.",
+    ),
+    Promise(
         "transfer:identity",
         "issue Bank",
         "An import of an export gives the same memories, beliefs, histories and weights.",

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy
 from numpy.typing import NDArray
 
+from reasoningbank.embedding.runtime import fastembed_model
 from reasoningbank.embedding.session import unit_rows
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
 
 if TYPE_CHECKING:
-    from fastembed import TextEmbedding
+    from reasoningbank.embedding.runtime import TextEmbedding
 
 
 class FastEmbedder:
@@ -109,10 +110,8 @@ class FastEmbedder:
 
 def _library() -> type[TextEmbedding]:
     try:
-        from fastembed import TextEmbedding
+        return fastembed_model()
     except ImportError as error:
         raise ModelMissing(
             "The package fastembed is not installed.", hint="Install it with `pip install 'reasoningbank[fastembed]'`."
         ) from error
-    library: type[TextEmbedding] = TextEmbedding
-    return library

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy
 from numpy.typing import NDArray
 
+from reasoningbank.embedding.runtime import onnx_runtime
 from reasoningbank.errors import BankError, ModelError, ModelMissing
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-
     from reasoningbank.embedding.onnx_reader import Array
+    from reasoningbank.embedding.runtime import InferenceSession
     from reasoningbank.embedding.tokens import TextTokenizer, TokenIds
 
 Encode = Callable[[NDArray[numpy.int64]], NDArray[numpy.float32]]
@@ -154,7 +154,7 @@ def open_session(model: Path | bytes, *, constants: Mapping[str, Array] | None =
         ModelMissing: ONNX Runtime is not installed or does not accept the graph.
     """
     try:
-        import onnxruntime
+        onnxruntime = onnx_runtime()
     except ImportError as error:
         raise ModelMissing("ONNX Runtime is not installed.", hint="Install it: `pip install onnxruntime`.") from error
     options = onnxruntime.SessionOptions()

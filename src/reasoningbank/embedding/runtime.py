@@ -1,0 +1,53 @@
+"""The one door for ONNX Runtime: it, and what imports it, come in with its telemetry switched off.
+
+From version 1.31 ONNX Runtime sends telemetry unless the environment forbids it: once it is imported it keeps a device
+id and a queue of events in the user's cache directory, and some seconds later a thread of its own looks up a host. It
+reads the variable when it is imported; its function ``disable_telemetry_events`` comes too late. Nothing else imports
+ONNX Runtime or ``fastembed``; the linter holds that.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from fastembed import TextEmbedding  # noqa: TID251 - the type alone; this is the door
+    from onnxruntime import InferenceSession  # noqa: TID251 - the type alone; this is the door
+
+__all__ = ["InferenceSession", "TextEmbedding", "fastembed_model", "onnx_runtime"]
+
+_SWITCH = "ORT_DISABLE_TELEMETRY"
+
+
+def onnx_runtime() -> ModuleType:
+    """Import ONNX Runtime with its telemetry off.
+
+    Raises:
+        ImportError: It is not installed, or cannot be loaded on this system.
+    """
+    _switch_off()
+    import onnxruntime  # noqa: TID251 - this is the door
+
+    module: ModuleType = onnxruntime
+    return module
+
+
+def fastembed_model() -> type[TextEmbedding]:
+    """Import the models of ``fastembed``, which imports ONNX Runtime, with its telemetry off.
+
+    Raises:
+        ImportError: The extra ``fastembed`` is not installed.
+    """
+    _switch_off()
+    from fastembed import TextEmbedding  # noqa: TID251 - this is the door
+
+    library: type[TextEmbedding] = TextEmbedding
+    return library
+
+
+def _switch_off() -> None:
+    # Another value is overwritten: that nothing is sent is a promise, not a default.
+    os.environ[_SWITCH] = "1"  # noqa: TID251 - written for a library, nothing is read
