@@ -84,22 +84,3 @@ with Bank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=Set
 assert not any(name.startswith("opentelemetry.sdk") for name in sys.modules)
 """
     assert run(program, tmp_path) == ""
-
-
-@pytest.mark.promise("telemetry:offline")
-def test_a_whole_life_opens_no_socket(tmp_path: Path) -> None:
-    program = """
-import socket, sys
-from pathlib import Path
-def refuse(*arguments, **named):
-    raise AssertionError("a socket was opened")
-socket.socket.connect = refuse
-socket.getaddrinfo = refuse
-from reasoningbank import Bank, Settings
-with Bank.open(tenant="t", project="p", settings=Settings(home=Path(sys.argv[1]))) as bank:
-    memory = bank.record(title="Retry flaky calls", content="Back off, then retry.", outcome="success")
-    assert bank.search("a call is flaky, retry?").memories
-    bank.feedback(memory.id, helpful=True)
-    assert bank.check().healthy
-"""
-    assert run(program, tmp_path) == ""

@@ -101,11 +101,20 @@ BANK: tuple[Promise, ...] = (
         "Every operation is a span with a duration and a count, and none holds content or names.",
     ),
     Promise("telemetry:silent", "issue Telemetry", "Without an SDK nothing is said and none is loaded."),
-    Promise("telemetry:offline", "DESIGN D7", "A whole life of a bank opens no socket."),
+    Promise(
+        "telemetry:offline",
+        "DESIGN D7",
+        "`rbank demo`, `record`, `search`, a hook, `serve` on stdio and a bank in Python open no network socket and look up no name, as the operating system sees it, and leave no file in the home directory beside the bank.",
+    ),
     Promise(
         "telemetry:runtime",
         "DESIGN D12",
         "ONNX Runtime's own telemetry is off before it is loaded, whatever the environment says.",
+    ),
+    Promise(
+        "telemetry:watch",
+        "DESIGN D12",
+        "The watch behind that sees a look-up by C code, on a thread and in a child, and denies every attempt.",
     ),
     Promise(
         "transfer:identity",
