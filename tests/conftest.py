@@ -31,13 +31,14 @@ def _free() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the switch for the long runs."""
+    """Adds the switches for the long runs and for the golden files."""
     parser.addoption(
         "--torture",
         action="store_true",
         default=False,
         help="run the durability and model tests many times longer, as `make torture` does",
     )
+    parser.addoption("--update-golden", action="store_true", default=False, help="write tests/golden anew")
     parser.addoption("--promises-to", default="", help="write which promises each test names to this file")
 
 

@@ -11,6 +11,11 @@ CLI: tuple[Promise, ...] = (
         "The command line has the commands, options and defaults that other programs rely on.",
     ),
     Promise(
+        "outside:unchanged",
+        "issue, Interface exactly",
+        "Help texts, tools, endpoints, what a story answers as JSON, and public signatures are those of the golden files.",
+    ),
+    Promise(
         "cli:json-fields",
         "issue, CLI; seed 000 MCP tools",
         "With --json a command prints exactly the fields of the MCP answer.",

@@ -1,0 +1,112 @@
+"""The outside interface is what the golden files say; ``--update-golden`` writes them anew."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+import reasoningbank
+from golden.normal import as_json
+from golden.outside import enter, rbank, rbank_process
+from golden.story import STORIES, tell
+
+pytestmark = pytest.mark.promise("outside:unchanged")
+FOLDER = Path(__file__).parent
+MOST_LINES = 400
+"""Most lines of the difference of one file."""
+
+Compare = Callable[[Mapping[str, str]], None]
+
+
+@pytest.fixture
+def compare(request: pytest.FixtureRequest) -> Compare:
+    """Compare texts with golden files, by their names, or write these anew."""
+    update = bool(request.config.getoption("--update-golden"))
+
+    def check(found: Mapping[str, str]) -> None:
+        differences = []
+        for name, text in found.items():
+            place = FOLDER / name
+            if update:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, encoding="utf-8")
+                continue
+            kept = place.read_text(encoding="utf-8") if place.exists() else ""
+            lines = list(difflib.unified_diff(kept.splitlines(), text.splitlines(), f"kept {name}", f"found {name}"))
+            differences += lines[:MOST_LINES] + (["..."] if len(lines) > MOST_LINES else [])
+        if differences:
+            pytest.fail("\n".join(differences), pytrace=False)
+
+    return check
+
+
+@pytest.fixture
+def no_others(request: pytest.FixtureRequest) -> Callable[[str, set[str]], None]:
+    """Check that a folder holds these golden files and no others, or remove the others."""
+    update = bool(request.config.getoption("--update-golden"))
+
+    def check(folder: str, names: set[str]) -> None:
+        others = {place for place in (FOLDER / folder).iterdir() if place.name not in names}
+        if update:
+            for place in others:
+                place.unlink()
+        else:
+            assert not others
+
+    return check
+
+
+def test_every_help_text_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compare: Compare, no_others: Callable[[str, set[str]], None]
+) -> None:
+    enter(monkeypatch, tmp_path)
+    whole = rbank("--help")
+    assert rbank_process("--help") == whole
+    _, _, listed = whole.out.partition("Commands:\n")
+    commands = re.findall(r"^  ([a-z][a-z-]*) ", listed.partition("\n\n")[0], flags=re.MULTILINE)
+    assert len(commands) > 50
+    found = {"rbank.txt": whole.out}
+    for command in commands:
+        said = rbank(command, "--help")
+        assert (said.status, said.err) == (0, "")
+        found[f"{command}.txt"] = said.out
+    compare({f"help/{name}": text for name, text in found.items()})
+    no_others("help", set(found))
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_every_story_over_the_command_line_is_told_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compare: Compare
+) -> None:
+    enter(monkeypatch, tmp_path)
+    compare({f"story/{name}.json": as_json(steps) for name, steps in tell(tmp_path, name).items()})
+
+
+def test_every_public_name_has_the_same_signature(compare: Compare) -> None:
+    names = {name: _signature(getattr(reasoningbank, name)) for name in reasoningbank.__all__}
+    methods = {
+        bank.__name__: {
+            name: _signature(inspect.getattr_static(bank, name)) for name in dir(bank) if not name.startswith("_")
+        }
+        for bank in (reasoningbank.Bank, reasoningbank.AsyncBank)
+    }
+    compare({"python.json": as_json({"names": names, **methods})})
+
+
+def _signature(value: object) -> str:
+    """Return the kind and the signature of a function, a class or a member; of a constant its value."""
+    kind = type(value).__name__
+    inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    if isinstance(value, property):
+        return f"property -> {inspect.signature(value.fget).return_annotation}" if value.fget else kind
+    if not callable(inner):
+        return f"{kind} {value!r}"
+    try:
+        return f"{kind} {inspect.signature(inner)}"
+    except ValueError:
+        return kind
