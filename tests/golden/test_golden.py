@@ -5,15 +5,18 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 import reasoningbank
-from golden.normal import as_json
-from golden.outside import enter, rbank, rbank_process
+from golden.normal import Normaliser, as_json
+from golden.outside import RBANK, enter, rbank, rbank_process
+from golden.remote import PROFILES, profile_story, web_story
 from golden.story import STORIES, tell
+from mcp_processes import INITIALIZED, RawServer
 
 pytestmark = pytest.mark.promise("outside:unchanged")
 FOLDER = Path(__file__).parent
@@ -85,6 +88,46 @@ def test_every_story_over_the_command_line_is_told_the_same(
 ) -> None:
     enter(monkeypatch, tmp_path)
     compare({f"story/{name}.json": as_json(steps) for name, steps in tell(tmp_path, name).items()})
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_tools_of_every_profile_are_the_same_and_answer_the_same(
+    profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compare: Compare
+) -> None:
+    listed, steps = profile_story(tmp_path, profile, monkeypatch)
+    compare({f"tools/{profile}.json": as_json(listed), f"mcp/{profile}.json": as_json(steps)})
+
+
+def test_a_server_on_standard_input_says_and_lists_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compare: Compare
+) -> None:
+    enter(monkeypatch, tmp_path)
+    process = subprocess.Popen(
+        [str(RBANK), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    server = RawServer(process)
+    try:
+        info = {"name": "golden", "version": "1"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+        said = server.ask({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})["result"]
+        server.tell(INITIALIZED)
+        listed = server.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})["result"]
+        listed["tools"].sort(key=lambda tool: str(tool["name"]))
+        compare({"tools/stdio.json": as_json(Normaliser({}).replace({"initialize": said, "list": listed}))})
+        assert server.end() == 0
+    finally:
+        process.kill()
+        process.wait(timeout=10)
+        for stream in (process.stdin, process.stdout):
+            assert stream is not None
+            stream.close()
+
+
+def test_every_endpoint_of_the_web_is_the_same_and_answers_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compare: Compare
+) -> None:
+    routes, steps = web_story(tmp_path, monkeypatch)
+    compare({"routes.json": as_json(routes), "web.json": as_json(steps)})
 
 
 def test_every_public_name_has_the_same_signature(compare: Compare) -> None:
