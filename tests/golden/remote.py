@@ -76,8 +76,9 @@ def profile_story(folder: Path, profile: str, patch: pytest.MonkeyPatch) -> tupl
         (_graph if profile == "graph" else _memories)(protocol, {tool["name"] for tool in listed["tools"]})
         for tool in listed["tools"]:
             protocol.call(tool["name"], nonsense=1)
-            for name in tool["inputSchema"].get("required", ())[:1]:
-                protocol.call(tool["name"], **{name: {"no": "such type"}})
+            if needed := tool["inputSchema"].get("required", ()):
+                protocol.call(tool["name"], **{needed[0]: "one argument, and no other"})
+                protocol.call(tool["name"], **{name: {"no": "such type"} for name in needed})
         protocol.call("no_such_tool")
         assert protocol.called == {tool["name"] for tool in listed["tools"]} | {"no_such_tool"}
     return normaliser.replace({"initialize": hello, "list": listed}), protocol.steps
