@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("reasoningbank.testing.conformance")
+pytest.register_assert_rewrite("storage.contract")
 
 _QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
@@ -60,7 +60,7 @@ def torture(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of the published conformance suite, which knows no pytest, with the promises they name."""
+    """Marks the tests of the contract of stores with the promises they name."""
     for item in items:
         promises = getattr(getattr(item, "function", None), "promises", None)
         if isinstance(promises, tuple):

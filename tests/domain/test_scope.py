@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reasoningbank.domain.scope import MAX_NAME_LENGTH, Scope, directory_name
 from reasoningbank.errors import EmptyProjectId, InvalidInput, MissingTenantError
-from reasoningbank.testing.conformance import ADVERSARIAL_NAMES
+from storage.contract import ADVERSARIAL_NAMES
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60) | st.sampled_from(ADVERSARIAL_NAMES)
 

@@ -15,7 +15,7 @@ from reasoningbank.domain.graph_search import GRAPH_KINDS, GraphFilter, GraphKin
 from reasoningbank.engine.graphing.drafts import Reader
 from reasoningbank.engine.graphing.importing import Ready, with_words, write_import
 from reasoningbank.ports import Pointer, Store, Transaction
-from reasoningbank.testing.conformance.base import EVERYTHING, START, indexed, lesson, vector
+from storage.contract.base import EVERYTHING, START, indexed, lesson, vector
 from storage.two_stores import TwoStores
 
 NODES = ("a", "b", "c", "d")

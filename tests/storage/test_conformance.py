@@ -1,4 +1,4 @@
-"""Every store of ours passes the suite that we publish for authors of others."""
+"""Every store passes the contract of stores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from reasoningbank.ports import Storage
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.memory import shared_storage
-from reasoningbank.testing.conformance import StoreConformance
+from storage.contract import StoreConformance
 
 _numbers = itertools.count()
 

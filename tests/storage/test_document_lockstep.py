@@ -14,7 +14,7 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 from reasoningbank.domain.document import Document
 from reasoningbank.errors import BankError
 from reasoningbank.ports import Store, Transaction
-from reasoningbank.testing.conformance.base import EVERYTHING, MODEL, START, indexed, lesson, vector
+from storage.contract.base import EVERYTHING, MODEL, START, indexed, lesson, vector
 from storage.two_stores import TwoStores
 
 LABELS = st.sampled_from(["a", "ab", "", "ü", "%", "a_"])

@@ -16,9 +16,9 @@ from reasoningbank.domain.recall import CONTENT_LEG, TASK_LEG, VECTOR_LEGS
 from reasoningbank.domain.trajectory import VERDICTS, Step, Verdict
 from reasoningbank.domain.uplift import Exposure, Shown
 from reasoningbank.ports import Indexed, Job, Store, Transaction
-from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, lesson, vector
-from reasoningbank.testing.conformance.learning import judgement, trajectory
-from reasoningbank.testing.conformance.traces import trace
+from storage.contract.base import EVERYTHING, SCOPE, START, lesson, vector
+from storage.contract.learning import judgement, trajectory
+from storage.contract.traces import trace
 from storage.two_stores import TwoStores
 
 MEMORIES = ("m1", "m2", "m3")

@@ -1,4 +1,4 @@
-"""What the SQLite store owes to sessions and searches beyond the conformance suite: erasure, damage, old banks."""
+"""What the SQLite store owes to sessions and searches beyond the contract of stores: erasure, damage, old banks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reasoningbank.storage import memory_learning, schema, trace_index
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.memory import MemoryStorage
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     MODEL,
@@ -30,8 +30,8 @@ from reasoningbank.testing.conformance.base import (
     lesson,
     vector,
 )
-from reasoningbank.testing.conformance.learning import judgement, trajectory
-from reasoningbank.testing.conformance.traces import trace
+from storage.contract.learning import judgement, trajectory
+from storage.contract.traces import trace
 
 HOUR = timedelta(hours=1)
 

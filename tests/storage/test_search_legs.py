@@ -12,7 +12,7 @@ import pytest
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
 from reasoningbank.ports import Indexed, Pool, Store
 from reasoningbank.storage import open_storage, searching
-from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, lesson
+from storage.contract.base import EVERYTHING, SCOPE, lesson
 
 WORDS = [f"w{number}" for number in range(40)]
 DIMENSION = 8

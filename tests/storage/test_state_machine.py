@@ -17,8 +17,8 @@ from reasoningbank.domain.recall import DENSE_LEGS, Filter, Hit, Leg, Recall
 from reasoningbank.domain.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
 from reasoningbank.errors import BankError
 from reasoningbank.ports import Indexed, Job, LexicalMatches, Link, Pool, Store, Transaction, WeightChange
-from reasoningbank.testing.conformance.base import EVERYTHING, SCOPE, START, vector
-from reasoningbank.testing.conformance.search import composed
+from storage.contract.base import EVERYTHING, SCOPE, START, vector
+from storage.contract.search import composed
 from storage.two_stores import TwoStores
 
 NAMES = tuple(f"m{number}" for number in range(8))

@@ -13,7 +13,7 @@ from reasoningbank.errors import BankError
 from reasoningbank.ports import Store, Transaction
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.memory import MemoryStorage
-from reasoningbank.testing.conformance.base import SCOPE
+from storage.contract.base import SCOPE
 
 
 class Interrupted(Exception):

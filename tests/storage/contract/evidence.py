@@ -9,7 +9,7 @@ from reasoningbank.domain.recall import Hit, Leg, Recall
 from reasoningbank.domain.signal import SIGNAL_TYPES, ProjectWeights, SignalAggregate, replay
 from reasoningbank.errors import InvalidInput
 from reasoningbank.ports import Job, Link, WeightChange
-from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
+from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
 
 CUTOFF = START - timedelta(days=30)
 

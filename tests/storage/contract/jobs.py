@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from reasoningbank.errors import InvalidInput, StoreClosed
 from reasoningbank.ports import Job, Store
-from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, promise, refuses
+from storage.contract.base import SCOPE, START, Conformance, promise, refuses
 
 HOUR = timedelta(hours=1)
 

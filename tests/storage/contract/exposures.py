@@ -8,7 +8,7 @@ from typing import cast
 
 from reasoningbank.domain.uplift import Exposure, How, Shown
 from reasoningbank.errors import InvalidInput
-from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, fill, lesson, promise, refuses
+from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses
 
 
 class ExposureConformance(Conformance):

@@ -11,7 +11,7 @@ from reasoningbank.domain.experience import Trace
 from reasoningbank.domain.recall import CONTENT_LEG, TASK_LEG, Filter
 from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.ports import Indexed, Store, Vector
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     MODEL,

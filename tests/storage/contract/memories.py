@@ -10,7 +10,7 @@ from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import CONTENT_LEG, Filter, Hit, Leg, Recall
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
 from reasoningbank.ports import Indexed, Link
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     NORTH,

@@ -10,7 +10,7 @@ from reasoningbank.domain.graph_search import GraphFilter, GraphKind
 from reasoningbank.domain.recall import Filter
 from reasoningbank.errors import EdgeNotFound, MemoryNotFound, ModelMismatch, NodeNotFound
 from reasoningbank.ports import Pointer, Store
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     MODEL,

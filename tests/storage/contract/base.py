@@ -1,4 +1,4 @@
-"""What every part of the conformance suite uses: a store to test, and memories to put into it."""
+"""What every part of the contract uses: a store to test, and memories to put into it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Conformance(ABC):
 
     @abstractmethod
     def storage(self) -> Storage:
-        """A new, empty place. To be implemented by the author of a store."""
+        """A new, empty place. Each store implements it."""
 
     def reopened(self, storage: Storage) -> Storage:
         """Another storage object over the same place. To be implemented for durable stores."""

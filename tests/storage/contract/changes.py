@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from reasoningbank.domain.changes import Cause, Erasure, StateChange, change_of
 from reasoningbank.domain.memory import State
 from reasoningbank.errors import InvalidInput, MemoryNotFound
-from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, fill, indexed, lesson, promise, refuses
+from storage.contract.base import SCOPE, START, Conformance, fill, indexed, lesson, promise, refuses
 
 LATER = START + timedelta(days=1)
 CAUSE = Cause(at=LATER, kind="quarantined", reference="q1", reason="Poisoned.", by="me", because=("m0",))

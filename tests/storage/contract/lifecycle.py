@@ -8,7 +8,7 @@ from datetime import timedelta
 from reasoningbank.domain.changes import PRUNED, Cause
 from reasoningbank.domain.signal import COUNTERS, SignalAggregate, replay
 from reasoningbank.errors import InvalidInput
-from reasoningbank.testing.conformance.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
+from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
 
 CUTOFF = START - timedelta(days=30)
 NOW = START + timedelta(days=100)

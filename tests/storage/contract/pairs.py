@@ -7,7 +7,7 @@ import math
 from reasoningbank.domain.memory import Outcome, State
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
 from reasoningbank.ports import Indexed, Store, Vector
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EVERYTHING,
     Conformance,
     fill,

@@ -17,7 +17,7 @@ from reasoningbank.errors import (
     TrajectoryNotFound,
 )
 from reasoningbank.ports import Store, Transaction
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     MODEL,
@@ -31,7 +31,7 @@ from reasoningbank.testing.conformance.base import (
     refuses,
     vector,
 )
-from reasoningbank.testing.conformance.traces import trace
+from storage.contract.traces import trace
 
 FULL = Trajectory(
     id="Caller-Chosen/1:ü",

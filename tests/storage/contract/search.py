@@ -11,7 +11,7 @@ from reasoningbank.domain.memory import Outcome
 from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, Filter
 from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.ports import Candidates, Indexed, Pool, Store, Vector, WordsWorth
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     MODEL,

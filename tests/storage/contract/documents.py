@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from reasoningbank.domain.document import Document
 from reasoningbank.errors import InvalidInput, ModelMismatch
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     MODEL,

@@ -11,7 +11,7 @@ from reasoningbank.domain.recall import CONTENT_LEG, Recall
 from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.errors import StoreClosed
 from reasoningbank.ports import Job, Link, Store, Transaction, WeightChange
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     SCOPE,

@@ -10,7 +10,7 @@ from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.consolidation import CONSOLIDATION
 from reasoningbank.domain.memory import OUTCOMES, STATES, Memory
 from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     NORTH,
     START,

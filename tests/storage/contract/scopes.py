@@ -11,7 +11,7 @@ from reasoningbank.domain.scope import LEVELS, Membership, Scope
 from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreUnavailable
 from reasoningbank.ports import Storage, Store, WeightChange, WordsWorth
-from reasoningbank.testing.conformance.base import (
+from storage.contract.base import (
     EAST,
     EVERYTHING,
     MODEL,
