@@ -22,7 +22,7 @@ from reasoningbank.engine.consolidating.scale import least_cosine
 from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.ports import Embedder, Indexed, Store
 from reasoningbank.storage import open_storage
-from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.pairs import close_pairs
 from reasoningbank.testing import HashingEmbedder
 
@@ -63,7 +63,7 @@ def names(clusters: tuple[SimilarityCluster, ...]) -> list[list[str]]:
 @pytest.fixture(params=["sqlite", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """An empty store of either kind."""
-    storage = open_storage(None, home=tmp_path) if request.param == "sqlite" else MemoryStorage()
+    storage = open_storage(None, home=tmp_path) if request.param == "sqlite" else ProcessStorage()
     opened: Store = storage.open(SCOPE)
     request.addfinalizer(opened.close)
     return opened
@@ -157,7 +157,7 @@ def test_clusters_are_whole_apart_and_cannot_grow(data: st.DataObject) -> None:
     centres = numbers.standard_normal((max(1, count // 5), 8))
     rows = centres[numbers.integers(0, len(centres), count)] + 0.4 * numbers.standard_normal((count, 8))
     vectors = unit(rows.astype(numpy.float32))
-    opened = MemoryStorage().open(SCOPE)
+    opened = ProcessStorage().open(SCOPE)
     fill(opened, vectors)
     clusters = find_similar(opened, threshold).clusters
     cosines = vectors.astype(numpy.float64) @ vectors.T.astype(numpy.float64)

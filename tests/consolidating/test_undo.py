@@ -21,7 +21,7 @@ from reasoningbank.engine.consolidating.union import counts_once
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.settings import Settings
-from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 
 FORCED = ConsolidationOptions(force_all=True, similarity_threshold=0.7)
@@ -217,7 +217,7 @@ def test_whatever_happens_evidence_is_conserved_and_undo_is_exact(
     """
     clock = FrozenClock()
     bank = Bank(
-        MemoryStorage(),
+        ProcessStorage(),
         Scope(tenant="acme", project="shop"),
         HashingEmbedder(256),
         settings=Settings(home=Path("unused")),

@@ -16,7 +16,7 @@ from reasoningbank.domain.scope import Scope
 from reasoningbank.engine.graph.preferences import add, preferences
 from reasoningbank.errors import InvalidInput, InvalidNode
 from reasoningbank.ports import Store
-from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.testing import FrozenClock
 from walked_graphs import MOMENT, node
 
@@ -178,7 +178,7 @@ def test_a_preference_holds_no_secret(open_bank: OpenBank) -> None:
 )
 def test_of_one_type_and_owner_only_the_last_word_holds(steps: list[tuple[tuple[str, str], str, str]]) -> None:
     """Whatever is said in which order: what holds is what was said last, and all else is history."""
-    store = MemoryStorage().open(Scope(tenant="t", project="p"))
+    store = ProcessStorage().open(Scope(tenant="t", project="p"))
     last: dict[tuple[tuple[str, str], str], str] = {}
     changes = 0
     for number, ((user, role), kind, text) in enumerate(steps):

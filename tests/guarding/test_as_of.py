@@ -21,7 +21,7 @@ from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, Mo
 from reasoningbank.past import Past
 from reasoningbank.settings import Settings
 from reasoningbank.storage.guarding_schema import guarding_schema
-from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.schema import MIGRATIONS
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 
@@ -303,7 +303,7 @@ STEPS = st.lists(
 def test_whatever_happened_every_moment_is_seen_as_it_was(steps: list[tuple[str, int]]) -> None:
     clock = FrozenClock()
     bank = Bank(
-        MemoryStorage(),
+        ProcessStorage(),
         Scope(tenant="t", project="p"),
         HashingEmbedder(256),
         settings=Settings(home=Path("unused")),

@@ -13,7 +13,7 @@ from reasoningbank.bank import Bank
 from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.settings import Settings
-from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 
 
@@ -79,7 +79,7 @@ def test_secrets_are_removed_from_earlier_versions_too(bank: Bank) -> None:
 def test_restores_and_edits_at_once_lose_nothing() -> None:
     place = Scope(tenant="t", project="p")
     bank = Bank(
-        MemoryStorage(), place, HashingEmbedder(32), settings=Settings(home=Path("unused")), clock=FrozenClock()
+        ProcessStorage(), place, HashingEmbedder(32), settings=Settings(home=Path("unused")), clock=FrozenClock()
     )
     memory = said(bank, OTHER)
     bank.update(memory.id, content="Second")

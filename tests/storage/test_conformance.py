@@ -9,7 +9,7 @@ import pytest
 
 from reasoningbank.ports import Storage
 from reasoningbank.storage import open_storage
-from reasoningbank.storage.memory import shared_storage
+from reasoningbank.storage.in_process import shared_storage
 from storage.contract import StoreConformance
 
 _numbers = itertools.count()

@@ -16,7 +16,7 @@ from reasoningbank.ports import Job, Store
 from reasoningbank.storage import memory_learning, schema, trace_index
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.memory import MemoryStorage
+from reasoningbank.storage.in_process import ProcessStorage
 from storage.contract.base import (
     EAST,
     EVERYTHING,
@@ -207,7 +207,7 @@ def test_only_the_newest_traces_are_compared(bank: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(trace_index, "COMPARED_TRACES", 50)
     monkeypatch.setattr(trace_index, "_SPARE", 3)
     monkeypatch.setattr(memory_learning, "COMPARED_TRACES", 50)
-    storage = SqliteStorage(bank) if place == "sqlite" else MemoryStorage()
+    storage = SqliteStorage(bank) if place == "sqlite" else ProcessStorage()
     store = storage.open(SCOPE)
     for number in range(130):
         with store.transaction() as transaction:

@@ -43,7 +43,7 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
             )
         return SqliteStorage(Path(path))
     if parts.scheme == "memory":
-        from reasoningbank.storage.memory import shared_storage
+        from reasoningbank.storage.in_process import shared_storage
 
         return shared_storage(parts.netloc + parts.path)
     raise ConfigurationError(

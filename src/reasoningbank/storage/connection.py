@@ -39,11 +39,11 @@ _registered: list[bool] = []
 class ConnectionSource:
     """Rows of one connection, with the engine's errors in our words."""
 
-    def __init__(self, path: Path, project: str, connection: apsw.Connection) -> None:
+    def __init__(self, path: Path, project: str, connection: apsw.Connection, identity: tuple[int, int] | None) -> None:
         self._path = path
         self.project = project
         self.connection = connection
-        self.identity = identity_of(path)
+        self.identity = identity
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         try:
@@ -94,15 +94,20 @@ def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     chosen = vfs or checksum_vfs()
     connection = apsw.Connection(str(path.parent.resolve() / path.name), flags=flags, vfs=chosen)
     try:
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
         if chosen == CHECKSUM_VFS and path.stat().st_size == 0:
             connection.reserve_bytes("main", RESERVED_BYTES)
-        connection.execute(_PRAGMAS).fetchall()
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        return configure(connection)
     except BaseException:
         connection.close()
         raise
+
+
+def configure(connection: apsw.Connection) -> apsw.Connection:
+    """Sets what every connection to a bank has in common; the connection itself."""
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+    connection.execute(_PRAGMAS).fetchall()
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
 
 

@@ -19,22 +19,29 @@ from reasoningbank.storage.connection import BUSY_MILLISECONDS, checksum_vfs, op
 from reasoningbank.storage.failures import translated
 from reasoningbank.storage.schema import check_readable, migrate
 
+_FORMATS = slice(18, 20)
+"""The bytes of a database that say how it is written and read: 2 for a write-ahead log, 1 for a rollback journal."""
+_ROLLBACK = 1
 
-def copy(connection: apsw.Connection, target: Path) -> None:
+
+def copy(connection: apsw.Connection, target: Path, *, vfs: str | None) -> None:
     """Writes a consistent copy through SQLite's backup interface, forces it to the disk and renames it into place.
 
+    Args:
+        connection: What is copied.
+        target: The file to write.
+        vfs: The SQLite VFS to write it through.
+
     Raises:
-        StoreUnavailable: When the target's directory does not exist or cannot be written, or is the bank itself.
+        StoreUnavailable: When the target's directory does not exist or cannot be written.
     """
     with translated(target):
         if not target.parent.is_dir():
             raise StoreUnavailable(
                 f"the directory {target.parent} does not exist", hint="Create it, then back up again."
             )
-        if target.exists() and target.samefile(connection.filename):
-            raise StoreUnavailable(f"{target} is the bank itself", hint="Name another file for the backup.")
     with _beside(target, "partial") as partial:
-        with closing(apsw.Connection(str(partial), vfs=connection.open_vfs)) as copied:
+        with closing(apsw.Connection(str(partial), vfs=vfs)) as copied:
             _pour(connection, copied)
             copied.pragma("journal_mode", "delete")
         partial.replace(target)
@@ -56,10 +63,7 @@ def restore(scope: Scope, source: Path, target: Path) -> int:
         StoreTooNew: When a newer version has written the backup.
         ScopeViolation: When it is a backup of another scope.
     """
-    with translated(source):
-        if not source.is_file():
-            raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
-        _verify(scope, source)
+    verify(scope, source)
     kept = _kept_name(target)
     with translated(target), _beside(target, "restoring") as prepared:
         with closing(_reading(source)) as backup, closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as copied:
@@ -71,6 +75,23 @@ def restore(scope: Scope, source: Path, target: Path) -> int:
             change = _replace(prepared, target, kept)
     shutil.rmtree(target.with_name(target.name + ".vectors"), ignore_errors=True)
     return change
+
+
+def restore_pages(source: Path, bank: apsw.Connection) -> int:
+    """Gives a bank without a file the content of a backup that was verified; called under the bank's lock.
+
+    Returns:
+        The number of the bank's latest change.
+    """
+    change = _latest_change(bank)
+    with closing(_reading(source)) as backup:
+        content = bytearray(backup.serialize("main"))
+    content[_FORMATS] = bytes((_ROLLBACK, _ROLLBACK))
+    with closing(apsw.Connection(":memory:")) as prepared:
+        prepared.deserialize("main", bytes(content))
+        renewed = _renew(prepared, change)
+        _pour(prepared, bank)
+    return renewed
 
 
 def sync_directory(directory: Path) -> None:
@@ -101,6 +122,21 @@ def _reading(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksum_vfs())
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     return connection
+
+
+def verify(scope: Scope, source: Path) -> None:
+    """Reads the whole backup and says whose it is.
+
+    Raises:
+        StoreUnavailable: When there is no backup.
+        StoreCorrupt: When it is damaged.
+        StoreTooNew: When a newer version has written it.
+        ScopeViolation: When it is a backup of another scope.
+    """
+    with translated(source):
+        if not source.is_file():
+            raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
+        _verify(scope, source)
 
 
 def _verify(scope: Scope, source: Path) -> None:
@@ -142,9 +178,8 @@ def _kept_name(target: Path) -> Path:
 def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
     """Keeps a copy of the living bank, then replaces its content in one transaction."""
     with closing(open_connection(target)) as bank:
-        copy(bank, kept)
-        change = cast(int, bank.execute("SELECT value FROM counters WHERE name = 'change'").get)
-        renewed = _renew(prepared, change)
+        copy(bank, kept, vfs=bank.open_vfs)
+        renewed = _renewed_file(prepared, _latest_change(bank))
         with closing(_reading(prepared)) as content:
             _pour(content, bank)
         bank.pragma("journal_mode", "wal")
@@ -154,7 +189,7 @@ def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
 
 def _replace(prepared: Path, target: Path, kept: Path) -> int:
     """Puts a new file in the place of one that is missing or too damaged, which is kept as it lies."""
-    renewed = _renew(prepared, 0)
+    renewed = _renewed_file(prepared, 0)
     if target.exists() and target.stat().st_size:
         log = target.with_name(target.name + "-wal")
         if log.exists():
@@ -169,20 +204,28 @@ def _replace(prepared: Path, target: Path, kept: Path) -> int:
     return renewed
 
 
-def _renew(prepared: Path, change: int) -> int:
+def _renewed_file(prepared: Path, change: int) -> int:
+    with closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as content:
+        return _renew(content, change)
+
+
+def _renew(content: apsw.Connection, change: int) -> int:
     """Makes the restored content a bank of its own, so that nothing derived from the old one is taken for its own.
 
     Returns:
         The number of its latest change, which is greater than the given one.
     """
-    with closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as content:
-        migrate(content)
-        with content:
-            content.execute("UPDATE meta SET value = ? WHERE name = 'bank'", (str(uuid.uuid4()),))
-            content.execute("DELETE FROM meta WHERE name LIKE 'sidecar %'")
-            content.execute(
-                "UPDATE floors SET value = max((SELECT value FROM counters WHERE name = 'change'), ?) + 1 "
-                "WHERE name = 'change'",
-                (change,),
-            )
-        return cast(int, content.execute("SELECT value FROM counters WHERE name = 'change'").get)
+    migrate(content)
+    with content:
+        content.execute("UPDATE meta SET value = ? WHERE name = 'bank'", (str(uuid.uuid4()),))
+        content.execute("DELETE FROM meta WHERE name LIKE 'sidecar %'")
+        content.execute(
+            "UPDATE floors SET value = max((SELECT value FROM counters WHERE name = 'change'), ?) + 1 "
+            "WHERE name = 'change'",
+            (change,),
+        )
+    return _latest_change(content)
+
+
+def _latest_change(bank: apsw.Connection) -> int:
+    return cast(int, bank.execute("SELECT value FROM counters WHERE name = 'change'").get)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
-import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, cast
 
 import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.domain.recall import DENSE_LEGS, VECTOR_LEGS, Filter
-from reasoningbank.errors import ModelMismatch, StoreCorrupt, StoreError
+from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.columns import COLUMNS_SQL, Columns, changed_since
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.lexical import NO_CONTEXTS, Contexts, contexts, lengths
-from reasoningbank.storage.locking import BankLock
 from reasoningbank.storage.rows import LEGS_PER_KEY, Row, Value, checksum, vector_id
 from reasoningbank.storage.scan import SNAPSHOT_MIN_ROWS, LegMatrix, LegView
-from reasoningbank.storage.snapshot import SUFFIX, Header, erase_keys, read_snapshot, remove_unfinished, write_snapshot
+from reasoningbank.storage.sidecars import Register, Sidecars
+from reasoningbank.storage.snapshot import Header
 
 VECTORS_SQL = changed_since(
     "v.id, v.vector, v.checksum", "CROSS JOIN vectors AS v ON v.id = ?1 * m.key + ?2", change="?3", derived=True
@@ -38,17 +34,10 @@ WITHOUT_VECTOR_SQL = (
     "AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.id = ?1 * m.key + ?2)"
 )
 STATE_SQL = "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta"
-SIDECAR_NAME = "sidecar {}"
-"""Under this name the bank's ``meta`` table holds the token of a leg's current sidecar."""
-RETRY_SECONDS = 60.0
-"""After a sidecar could not be written, no further attempt is made for this long."""
 MAX_NAMES = 65_536
 """So many ids are kept; when there are more, they are looked up again."""
 _BATCH = 4_096
 _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
-
-Register = Callable[[str, str, int], bool]
-"""Says in the bank which sidecar is the current one (name, token, change); False when that cannot be done now."""
 
 
 class Reader(Protocol):
@@ -114,12 +103,10 @@ class DenseIndex:
     _contexts: Contexts
     _contexts_reached: int
 
-    def __init__(self, directory: Path, *, lock: BankLock, register: Register) -> None:
-        self._directory = directory
-        self._files = lock
+    def __init__(self, sidecars: Sidecars, *, register: Register) -> None:
+        self._sidecars = sidecars
         self._register = register
         self._lock = threading.Lock()
-        self._retry = 0.0
         self._forget()
 
     def view(
@@ -226,15 +213,9 @@ class DenseIndex:
 
     def _loaded(self, read: Reader, leg: str, state: _State) -> tuple[LegMatrix, int]:
         """The leg's sidecar, and the change from which on the bank is to be read; all of it without a sidecar."""
-        assert state.model is not None
-        model_id, dimension = state.model
-        path = self._path(leg, model_id)
-        token = state.tokens.get(SIDECAR_NAME.format(path.name))
-        snapshot = None
-        if token is not None:
-            snapshot = read_snapshot(
-                path, bank=state.bank, leg=leg, model_id=model_id, dimension=dimension, token=token
-            )
+        header = _header(leg, state)
+        dimension = header.dimension
+        snapshot = self._sidecars.read(header, state.tokens)
         if snapshot is None or snapshot.header.change > state.change:
             return LegMatrix(dimension, None, self._columns), -1
         matrix = LegMatrix(dimension, snapshot, self._columns)
@@ -251,59 +232,25 @@ class DenseIndex:
             matrix.append(keys, _decoded(batch, dimension))
 
     def _written(self, leg: str, matrix: LegMatrix, state: _State) -> LegMatrix:
-        """Writes the leg's next sidecar and maps it; the given matrix when that cannot be done now."""
-        assert state.model is not None
-        model_id, dimension = state.model
-        if time.monotonic() < self._retry:
-            return matrix
-        path = self._path(leg, model_id)
-        token = uuid.uuid4().hex
-        try:
-            with self._files.held_if_free() as free:
-                if not free or not self._register(SIDECAR_NAME.format(path.name), token, state.change):
-                    return matrix
-                keys, vectors = matrix.compact()
-                header = Header(
-                    bank=state.bank,
-                    leg=leg,
-                    model_id=model_id,
-                    dimension=dimension,
-                    rows=len(keys),
-                    change=state.change,
-                    token=token,
-                )
-                write_snapshot(path, header, keys, vectors)
-        except (OSError, StoreError):
-            # The sidecar is derived: without it the rows stay in memory and searches answer the same.
-            self._retry = time.monotonic() + RETRY_SECONDS
-            return matrix
-        snapshot = read_snapshot(path, bank=state.bank, leg=leg, model_id=model_id, dimension=dimension, token=token)
-        if snapshot is None:
-            return matrix
-        return LegMatrix(dimension, snapshot, self._columns)
-
-    def _path(self, leg: str, model_id: str) -> Path:
-        return self._directory / f"{leg}-{hashlib.sha256(model_id.encode()).hexdigest()[:12]}{SUFFIX}"
+        """Makes the leg's next sidecar and goes on with it; the given matrix when that cannot be done now."""
+        header = _header(leg, state)
+        snapshot = self._sidecars.write(header, matrix.compact, self._register)
+        return matrix if snapshot is None else LegMatrix(header.dimension, snapshot, self._columns)
 
 
-def erase_vectors(directory: Path, lock: BankLock, keys: Sequence[int]) -> None:
-    """Overwrites deleted memories' vectors in all sidecar files with zeros; what cannot be overwritten is removed."""
-    if not directory.is_dir():
-        return
-    with suppress(StoreError), lock.held():
-        remove_unfinished(directory)
-        for path in directory.glob(f"*{SUFFIX}"):
-            try:
-                erase_keys(path, keys)
-            except OSError:
-                path.unlink(missing_ok=True)
-
-
-def remove_vectors(directory: Path) -> None:
-    """Removes all sidecar files; they are built again when they are needed."""
-    with suppress(OSError):
-        for path in directory.glob(f"*{SUFFIX}*"):
-            path.unlink(missing_ok=True)
+def _header(leg: str, state: _State) -> Header:
+    """What a sidecar of this state belongs to, under a new name."""
+    assert state.model is not None
+    model_id, dimension = state.model
+    return Header(
+        bank=state.bank,
+        leg=leg,
+        model_id=model_id,
+        dimension=dimension,
+        rows=0,
+        change=state.change,
+        token=uuid.uuid4().hex,
+    )
 
 
 def _read_state(read: Reader) -> _State:

@@ -12,6 +12,7 @@ from reasoningbank.errors import BankError, ScopeViolation, StoreUnavailable
 from reasoningbank.storage import copies
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.failures import translated, unavailable
+from reasoningbank.storage.file import BankFile
 from reasoningbank.storage.locking import BankLock
 from reasoningbank.storage.opening import scope_of
 from reasoningbank.storage.sqlite import SqliteStore
@@ -43,13 +44,13 @@ class SqliteStorage:
     def open(self, scope: Scope) -> SqliteStore:
         """The scope's store, made when it does not exist."""
         if self._single and scope.level != "project":
-            return SqliteStore(self._place(scope), scope, vfs=self._vfs)
+            return SqliteStore(BankFile(self._place(scope), vfs=self._vfs), scope)
         try:
-            return SqliteStore(self._place(scope), scope, vfs=self._vfs)
+            return SqliteStore(BankFile(self._place(scope), vfs=self._vfs), scope)
         except ScopeViolation:
             if not self._single:
                 raise
-            return SqliteStore(self._sibling(scope), scope, vfs=self._vfs)
+            return SqliteStore(BankFile(self._sibling(scope), vfs=self._vfs), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """The scopes of one tenant that exist here, by level and name; files that cannot be read are left out."""

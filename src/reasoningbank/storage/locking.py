@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from reasoningbank.errors import StoreBusy, StoreUnavailable
 
@@ -65,6 +66,104 @@ else:
         os.pwrite(descriptor, content, 0)
 
 
+class ThreadTurn:
+    """The turn of one thread among those of this process.
+
+    Args:
+        name: What is written to, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._holder = 0
+
+    def join(self, seconds: float) -> None:
+        """Waits that long for the turn.
+
+        Raises:
+            StoreBusy: When the turn did not come, or when this thread has it already.
+        """
+        if self._holder == threading.get_ident():
+            raise StoreBusy(
+                f"this thread is writing to {self._name} already",
+                hint="End the transaction before the next one begins.",
+            )
+        if not self._lock.acquire(timeout=seconds):
+            raise StoreBusy(f"another thread has been writing to {self._name} for {seconds:.0f} s")
+        self._holder = threading.get_ident()
+
+    def leave(self) -> None:
+        """Ends the turn."""
+        self._holder = 0
+        self._lock.release()
+
+
+class WriteLock(Protocol):
+    """The write lock of one bank, and the note of its latest change."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """Waits for the turn, then holds the lock; raises StoreBusy when the turn does not come."""
+
+    def held_if_free(self, *, threads: float = 0.0) -> AbstractContextManager[bool]:
+        """Holds the lock when nobody else does, waiting that long for other threads; yields whether it is held."""
+
+    def mark(self, change: int) -> None:
+        """Notes the bank's latest acknowledged change; the caller holds the lock."""
+
+    def marked(self) -> int | None:
+        """The latest change that was noted, None when the bank was never made."""
+
+    def close(self) -> None:
+        """Gives back what the lock itself needs."""
+
+
+class ProcessLock:
+    """The write lock of a bank that only this process has, shared by all stores of the bank."""
+
+    def __init__(self, name: str, *, timeout: float = LOCK_TIMEOUT) -> None:
+        self._turn = ThreadTurn(name)
+        self._timeout = timeout
+        self._change: int | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Waits for the turn, then holds the lock.
+
+        Raises:
+            StoreBusy: When the turn did not come within the timeout, or when this thread holds the lock already.
+        """
+        self._turn.join(self._timeout)
+        try:
+            yield
+        finally:
+            self._turn.leave()
+
+    @contextmanager
+    def held_if_free(self, *, threads: float = 0.0) -> Iterator[bool]:
+        """Holds the lock when no other thread does or finishes in time; yields whether it is held."""
+        try:
+            self._turn.join(threads)
+        except StoreBusy:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self._turn.leave()
+
+    def mark(self, change: int) -> None:
+        """Notes the bank's latest acknowledged change."""
+        self._change = change
+
+    def marked(self) -> int | None:
+        """The latest change that was noted, None when the bank was never made."""
+        return self._change
+
+    def close(self) -> None:
+        """Keeps the lock for the other stores of the bank."""
+
+
 class BankLock:
     """The write lock of one bank, shared by the threads of this process and by all processes on this machine.
 
@@ -75,8 +174,7 @@ class BankLock:
     def __init__(self, path: Path, *, timeout: float = LOCK_TIMEOUT) -> None:
         self._path = path
         self._timeout = timeout
-        self._threads = threading.Lock()
-        self._holder = 0
+        self._turn = ThreadTurn(path.name)
         self._descriptor: int | None = None
         self._turnstile: int | None = None
         self._process = os.getpid()
@@ -92,11 +190,11 @@ class BankLock:
 
     def take(self) -> int:
         """Waits for the turn; the descriptor that holds the lock from now on. ``held`` gives it back by itself."""
-        self._join_threads(self._timeout)
+        self._turn.join(self._timeout)
         try:
             return self._acquired()
         except BaseException:
-            self._leave_threads()
+            self._turn.leave()
             raise
 
     def give_back(self, descriptor: int) -> None:
@@ -104,7 +202,7 @@ class BankLock:
         try:
             self._release(descriptor)
         finally:
-            self._leave_threads()
+            self._turn.leave()
 
     @contextmanager
     def held_if_free(self, *, threads: float = 0.0) -> Iterator[bool]:
@@ -114,7 +212,7 @@ class BankLock:
             threads: Seconds to wait for another thread of this process to finish with it.
         """
         try:
-            self._join_threads(threads)
+            self._turn.join(threads)
         except StoreBusy:
             yield False
             return
@@ -127,7 +225,7 @@ class BankLock:
                 if free:
                     self._release(descriptor)
         finally:
-            self._leave_threads()
+            self._turn.leave()
 
     def mark(self, change: int) -> None:
         """Notes the bank's latest acknowledged change; the caller holds the lock.
@@ -147,7 +245,9 @@ class BankLock:
 
     def close(self) -> None:
         """Closes the lock file, unless it is held at this moment."""
-        if not self._threads.acquire(blocking=False):
+        try:
+            self._turn.join(0.0)
+        except StoreBusy:
             return
         try:
             for descriptor in (self._descriptor, self._turnstile):
@@ -155,21 +255,7 @@ class BankLock:
                     os.close(descriptor)
             self._descriptor = self._turnstile = None
         finally:
-            self._threads.release()
-
-    def _join_threads(self, seconds: float) -> None:
-        if self._holder == threading.get_ident():
-            raise StoreBusy(
-                f"this thread is writing to {self._path.name} already",
-                hint="End the transaction before the next one begins.",
-            )
-        if not self._threads.acquire(timeout=seconds):
-            raise StoreBusy(f"another thread has been writing to {self._path.name} for {seconds:.0f} s")
-        self._holder = threading.get_ident()
-
-    def _leave_threads(self) -> None:
-        self._holder = 0
-        self._threads.release()
+            self._turn.leave()
 
     def _own(self) -> int:
         if self._process != os.getpid():

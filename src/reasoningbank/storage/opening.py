@@ -1,83 +1,116 @@
-"""Opening one bank file: made, migrated and recognised under the lock, so that many processes may come at once."""
+"""Opening one bank: made, migrated and recognised under the lock, so that many processes may come at once."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
+
+import apsw
 
 from reasoningbank.domain.scope import LEVELS, Scope
 from reasoningbank.errors import ScopeViolation, StoreCorrupt
 from reasoningbank.storage import lexical
-from reasoningbank.storage.connection import ConnectionSource, identity_of, open_connection
-from reasoningbank.storage.copies import copy
+from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import decoding, translated
-from reasoningbank.storage.locking import BankLock
+from reasoningbank.storage.locking import WriteLock
 from reasoningbank.storage.schema import MIGRATIONS, check_readable, migrate
+from reasoningbank.storage.sidecars import Sidecars
 
 
-class BankFile:
-    """One bank's place on the disk: the file, its lock and the directory of what is derived from it.
+class Medium(Protocol):
+    """Where one bank lies: everything that a file and the memory of a process do differently."""
 
-    Args:
-        path: The bank file.
-        scope: Whose bank it is; a file of another scope is refused.
-        vfs: Another SQLite VFS, for tests that cut the power.
-    """
+    @property
+    def path(self) -> Path:
+        """The bank file, or what stands for it in messages."""
 
-    def __init__(self, path: Path, scope: Scope, *, vfs: str | None = None) -> None:
-        self.path = path
-        self.scope = scope
-        self.sidecars = path.with_name(path.name + ".vectors")
-        self.lock = BankLock(path.with_name(path.name + ".lock"))
-        self.sidecar_lock = BankLock(self.sidecars.with_name(self.sidecars.name + ".lock"))
-        self._vfs = vfs
-        self._name = str(path)
-        self._log = f"{path}-wal"
+    @property
+    def location(self) -> str:
+        """What reports call the place."""
+
+    @property
+    def safety(self) -> str:
+        """What reports say of how its pages are kept."""
+
+    @property
+    def journal(self) -> str:
+        """SQLite's journal mode."""
+
+    @property
+    def lock(self) -> WriteLock:
+        """Held by whoever writes."""
+
+    @property
+    def sidecars(self) -> Sidecars:
+        """What is derived from the bank's vectors."""
 
     @property
     def identity(self) -> tuple[int, int] | None:
-        """Which file lies at the path now; None when there is none."""
-        return identity_of(self._name)
+        """Which database lies here now; None when there is none."""
 
     @property
     def bytes(self) -> int:
-        """Size of the bank file."""
-        return self._size()
+        """Size of the database; 0 when there is none."""
 
     @property
     def log_bytes(self) -> int:
         """Size of the write-ahead log."""
-        try:
-            return os.stat(self._log).st_size  # noqa: PTH116 - asked after every write
-        except OSError:
-            return 0
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of every part, by its name."""
+
+    def connect(self) -> apsw.Connection:
+        """Opens a connection; the database is made, without a schema, when there is none."""
+
+    def backup(self, connection: apsw.Connection, target: Path) -> None:
+        """Writes a complete copy to a file, which replaces what was there; raises StoreUnavailable, StoreFull."""
+
+    def keep_version(self, connection: apsw.Connection, version: int) -> None:
+        """Keeps a copy of a bank of this version, which is about to be migrated."""
+
+    def close(self) -> None:
+        """Gives back what this store alone has of it."""
+
+
+class Opening:
+    """Connections to one scope's bank.
+
+    Args:
+        medium: Where it lies.
+        scope: Whose bank it is; that of another scope is refused.
+    """
+
+    def __init__(self, medium: Medium, scope: Scope) -> None:
+        self._medium = medium
+        self._scope = scope
 
     def prepare(self) -> ConnectionSource:
         """A connection to a whole, current bank of the scope; the file is made or migrated when that is needed."""
-        with translated(self.path):
-            if self._size():
+        with translated(self._medium.path):
+            if self._medium.bytes:
                 source = self._connected()
                 if self._is_current(source):
                     return source
                 source.connection.close()
-        with self.lock.held():
+        with self._medium.lock.held():
             return self.prepare_locked()
 
     def prepare_locked(self) -> ConnectionSource:
         """The same for a caller that holds the lock."""
-        with translated(self.path):
-            if self.path.exists() and not self._size() and self.lock.marked() is not None:
-                raise StoreCorrupt(f"{self.path.name} was emptied by something else", hint=_EMPTIED)
+        with translated(self._medium.path):
+            medium = self._medium
+            if medium.identity is not None and not medium.bytes and medium.lock.marked() is not None:
+                raise StoreCorrupt(f"{medium.path.name} was emptied by something else", hint=_EMPTIED)
             source = self._connected()
             try:
                 self._migrate(source)
             except BaseException:
                 source.connection.close()
                 raise
-            if not self.lock.marked():
-                self.lock.mark(_change(source))
+            if not self._medium.lock.marked():
+                self._medium.lock.mark(_change(source))
             return source
 
     def connect(self) -> ConnectionSource:
@@ -87,27 +120,20 @@ class BankFile:
             ScopeViolation: When the file belongs to another scope.
             StoreCorrupt: When it is not a bank any more.
         """
-        with translated(self.path):
+        with translated(self._medium.path):
             source = self._connected()
             if not self._is_current(source):
                 source.connection.close()
-                raise StoreCorrupt(f"{self.path.name} is not a whole bank of this version any more")
+                raise StoreCorrupt(f"{self._medium.path.name} is not a whole bank of this version any more")
             return source
 
-    def close(self) -> None:
-        """Closes the lock files."""
-        self.lock.close()
-        self.sidecar_lock.close()
-
-    def _size(self) -> int:
-        return self.path.stat().st_size if self.path.exists() else 0
-
     def _connected(self) -> ConnectionSource:
-        connection = open_connection(self.path, vfs=self._vfs)
+        path = self._medium.path
+        connection = self._medium.connect()
         try:
-            if check_readable(connection, self.path.name):
+            if check_readable(connection, path.name):
                 lexical.prepare_vocabulary(connection)
-            return ConnectionSource(self.path, self.scope.project, connection)
+            return ConnectionSource(path, self._scope.project, connection, self._medium.identity)
         except BaseException:
             connection.close()
             raise
@@ -117,16 +143,17 @@ class BankFile:
         try:
             if int(str(source.connection.pragma("user_version"))) < len(MIGRATIONS):
                 return False
-            acknowledged = self.lock.marked() or 0
+            acknowledged = self._medium.lock.marked() or 0
             rows = source.run("SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level')")
             owner = {cast(str, name): cast(str, value) for name, value in rows}
             if not owner:
                 return False
-            if owner != _owner(self.scope):
-                raise ScopeViolation(f"{self.path.name} belongs to another tenant or project")
+            if owner != _owner(self._scope):
+                raise ScopeViolation(f"{self._medium.path.name} belongs to another tenant or project")
             if (change := _change(source)) < acknowledged:
                 raise StoreCorrupt(
-                    f"{self.path.name} has lost its last {acknowledged - change} acknowledged changes", hint=_LOST
+                    f"{self._medium.path.name} has lost its last {acknowledged - change} acknowledged changes",
+                    hint=_LOST,
                 )
         except BaseException:
             source.connection.close()
@@ -136,12 +163,12 @@ class BankFile:
     def _migrate(self, source: ConnectionSource) -> None:
         version = int(str(source.connection.pragma("user_version")))
         if 0 < version < len(MIGRATIONS):
-            copy(source.connection, self.path.with_name(f"{self.path.name}.before-{version + 1}"))
-        source.connection.pragma("journal_mode", "wal")
+            self._medium.keep_version(source.connection, version)
+        source.connection.pragma("journal_mode", self._medium.journal)
         migrate(source.connection)
         if not self._is_current(source):
             with source.connection:
-                for name, value in _owner(self.scope).items():
+                for name, value in _owner(self._scope).items():
                     source.run("INSERT INTO meta VALUES (?, ?)", (name, value))
         lexical.prepare_vocabulary(source.connection)
 

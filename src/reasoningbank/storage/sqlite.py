@@ -1,4 +1,4 @@
-"""The default store: one SQLite file per project, safe for many threads and processes (DESIGN D1, D2)."""
+"""The store: one SQLite database per scope, safe for many threads and, in a file, processes (DESIGN D1, D2, D18)."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ from reasoningbank.ports import (
 )
 from reasoningbank.storage import upkeep
 from reasoningbank.storage.connection import ConnectionSource
-from reasoningbank.storage.copies import copy
-from reasoningbank.storage.dense import DenseIndex, erase_vectors, remove_vectors
+from reasoningbank.storage.dense import DenseIndex
 from reasoningbank.storage.failures import decoding, translated
 from reasoningbank.storage.graph_cache import GraphCache
 from reasoningbank.storage.graph_index import GraphIndex
 from reasoningbank.storage.graph_reads import GraphReads
 from reasoningbank.storage.graph_searching import FoundInGraph
 from reasoningbank.storage.locking import LOCK_TIMEOUT
-from reasoningbank.storage.opening import BankFile
+from reasoningbank.storage.opening import Medium, Opening
 from reasoningbank.storage.pairs import close_pairs
 from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.rows import Row, Value
@@ -65,12 +64,19 @@ class _Generation:
 
 
 class SqliteStore(QueueReads, GraphReads):
-    """The Store port over one file. Reads take no lock; a write holds the bank's lock for one transaction."""
+    """The Store port over one SQLite database. Reads take no lock; a write holds the bank's lock for one transaction.
 
-    def __init__(self, path: Path, scope: Scope, *, vfs: str | None = None) -> None:
+    Args:
+        medium: Where the bank lies; closed with the store.
+        scope: Whose bank it is; that of another scope is refused.
+    """
+
+    def __init__(self, medium: Medium, scope: Scope) -> None:
         self.project = scope.project
         super().__init__(self)
-        self._file = BankFile(path, scope, vfs=vfs)
+        self._scope = scope
+        self._medium = medium
+        self._opening = Opening(medium, scope)
         self._pool_lock = threading.Lock()
         self._closed = False
         self._deleted = False
@@ -78,23 +84,23 @@ class SqliteStore(QueueReads, GraphReads):
         self._tidied = 0
         self._standings = Standings()
         try:
-            self._writer: ConnectionSource | None = self._file.prepare()
+            self._writer: ConnectionSource | None = self._opening.prepare()
             self._generation = self._new_generation(self._writer.identity)
             self._unerased = bool(self._writer.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,)))
             if self._unerased:
                 self._erase_again()
         except BaseException:
-            self._file.close()
+            self._medium.close()
             raise
 
     @property
     def scope(self) -> Scope:
-        return self._file.scope
+        return self._scope
 
     @property
     def path(self) -> Path:
-        """The bank file."""
-        return self._file.path
+        """The bank file, or what stands for it in messages."""
+        return self._medium.path
 
     @property
     def model_id(self) -> str | None:
@@ -201,21 +207,21 @@ class SqliteStore(QueueReads, GraphReads):
 
     def check(self) -> StoreReport:
         self._check_open()
-        with self._file.lock.held():
+        with self._medium.lock.held():
             # A connection of its own has nothing cached: it reads what lies on the disk.
-            source = self._file.connect()
+            source = self._opening.connect()
             try:
                 with translated(self.path):
                     if source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,)):
                         self._unerased = True
                         self._tidy_up(source, whatever_it_takes=True)
-                    return upkeep.report(self.path, source, QueueReads(source))
+                    return upkeep.report(self._medium, source, QueueReads(source))
             finally:
                 source.connection.close()
 
     def backup(self, target: Path) -> None:
         with self._borrowed() as (_, source):
-            copy(source.connection, target)
+            self._medium.backup(source.connection, target)
 
     def close(self) -> None:
         with self._pool_lock:
@@ -223,18 +229,18 @@ class SqliteStore(QueueReads, GraphReads):
                 return
             self._closed = True
             idle, self._generation.idle = self._generation.idle, []
-        with suppress(StoreError), self._file.lock.held_if_free(threads=LOCK_TIMEOUT) as free:
+        with suppress(StoreError), self._medium.lock.held_if_free(threads=LOCK_TIMEOUT) as free:
             if free and self._writer is not None:
                 self._tidy_up(self._writer, whatever_it_takes=self._deleted)
         for source in (*idle, self._writer):
             if source is not None:
                 source.connection.close()
-        self._file.close()
+        self._medium.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:
         self._check_open()
-        with self._file.lock.held():
+        with self._medium.lock.held():
             self._check_open()
             source = self._current_writer()
             writes = Writes(source, self._standings)
@@ -249,12 +255,12 @@ class SqliteStore(QueueReads, GraphReads):
             finally:
                 writes.end()
             if writes.change:
-                self._file.lock.mark(writes.change)
+                self._medium.lock.mark(writes.change)
             if writes.erased:
                 self._deleted = self._unerased = True
             self._tidy_up(source)
         if writes.deleted:
-            erase_vectors(self._file.sidecars, self._file.sidecar_lock, writes.deleted)
+            self._medium.sidecars.erase(writes.deleted)
 
     def _roll_back(self, source: ConnectionSource) -> None:
         """Leaves no transaction behind; a connection that cannot end one is given up."""
@@ -276,24 +282,23 @@ class SqliteStore(QueueReads, GraphReads):
         if not self._unerased and not self._closed and 0 <= rows - self._tidied < upkeep.TIDY_ROWS:
             return
         self._tidied = rows
-        rewritten = self._unerased and (whatever_it_takes or self._file.bytes <= upkeep.REWRITE_LIMIT)
+        rewritten = self._unerased and (whatever_it_takes or self._medium.bytes <= upkeep.REWRITE_LIMIT)
         with suppress(apsw.Error):
             if rewritten:
                 upkeep.rewrite(source.connection)
                 self._unerased = False
             elif self._closed:
                 source.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            elif self._unerased or self._file.log_bytes > self._log_limit:
+            elif self._unerased or self._medium.log_bytes > self._log_limit:
                 emptied = upkeep.empty_log(source.connection)
-                self._log_limit = upkeep.LOG_LIMIT if emptied else 2 * self._file.log_bytes
+                self._log_limit = upkeep.LOG_LIMIT if emptied else 2 * self._medium.log_bytes
 
     def _erase_again(self) -> None:
         """Finishes what a killed process or a full disk has left undone after a deletion."""
-        with self._file.lock.held_if_free() as free:
+        with self._medium.lock.held_if_free() as free:
             if free and self._writer is not None:
-                with suppress(StoreError), self._file.sidecar_lock.held_if_free() as alone:
-                    if alone:
-                        remove_vectors(self._file.sidecars)
+                with suppress(StoreError):
+                    if self._medium.sidecars.remove():
                         self._tidy_up(self._writer)
 
     @contextmanager
@@ -314,7 +319,7 @@ class SqliteStore(QueueReads, GraphReads):
     def _taken(self) -> tuple[_Generation, ConnectionSource]:
         with self._pool_lock:
             self._check_open()
-            identity = self._file.identity
+            identity = self._medium.identity
             if identity is not None and identity != self._generation.identity:
                 for source in self._generation.idle:
                     source.connection.close()
@@ -322,7 +327,7 @@ class SqliteStore(QueueReads, GraphReads):
             generation = self._generation
             if generation.idle:
                 return generation, generation.idle.pop()
-        source = self._file.connect()
+        source = self._opening.connect()
         if source.identity == generation.identity:
             return generation, source
         source.connection.close()
@@ -359,25 +364,23 @@ class SqliteStore(QueueReads, GraphReads):
                     source.run("COMMIT")
 
     def _new_generation(self, identity: tuple[int, int] | None) -> _Generation:
-        dense = DenseIndex(
-            self._file.sidecars, lock=self._file.sidecar_lock, register=partial(self._register, identity)
-        )
+        dense = DenseIndex(self._medium.sidecars, register=partial(self._register, identity))
         return _Generation(identity, dense)
 
     def _current_writer(self) -> ConnectionSource:
         """The writing connection, opened anew when another file lies at the path; called under the lock."""
         writer = self._writer
-        if writer is not None and writer.identity == self._file.identity:
+        if writer is not None and writer.identity == self._medium.identity:
             return writer
         if writer is not None:
             self._writer = None
             writer.connection.close()
-        self._writer = self._file.prepare_locked()
+        self._writer = self._opening.prepare_locked()
         return self._writer
 
     def _register(self, identity: tuple[int, int] | None, name: str, token: str, change: int) -> bool:
         """Notes in the bank which sidecar is the current one, unless something was deleted since that change."""
-        with self._file.lock.held_if_free() as free:
+        with self._medium.lock.held_if_free() as free:
             if not free or self._closed:
                 return False
             source = self._current_writer()

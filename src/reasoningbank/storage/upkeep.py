@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import cast
 
 import apsw
@@ -13,10 +12,11 @@ from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.signal import replay
 from reasoningbank.errors import BankError
 from reasoningbank.ports import StoreReport
-from reasoningbank.storage.connection import BUSY_MILLISECONDS, page_checksums
+from reasoningbank.storage.connection import BUSY_MILLISECONDS
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.graph_check import GRAPH_CHECKS
 from reasoningbank.storage.learning_check import LEARNING_CHECKS
+from reasoningbank.storage.opening import Medium
 from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.reads import Reads, Source
 from reasoningbank.storage.rows import LEGS_PER_KEY, checksum
@@ -41,20 +41,14 @@ _UNINDEXED = (
 )
 
 
-def report(path: Path, source: Source, store: QueueReads) -> StoreReport:
+def report(medium: Medium, source: Source, store: QueueReads) -> StoreReport:
     """Reads the whole bank and lists every defect it finds."""
     problems = [*_structure(source), *_contents(source, store)]
-    names = (path, path.with_name(path.name + "-wal"))
-    sizes = {name.name: name.stat().st_size for name in names if name.exists()}
-    sidecars = path.with_name(path.name + ".vectors")
-    if sidecars.is_dir():
-        sizes["sidecar"] = sum(file.stat().st_size for file in sidecars.iterdir())
-    checksums = "with" if page_checksums() else "without"
     return StoreReport(
-        engine=f"SQLite {apsw.sqlite_lib_version()} through apsw {apsw.apsw_version()}, {checksums} page checksums",
-        location=str(path),
+        engine=f"SQLite {apsw.sqlite_lib_version()} through apsw {apsw.apsw_version()}, {medium.safety}",
+        location=medium.location,
         schema=len(MIGRATIONS),
-        sizes=sizes,
+        sizes=medium.sizes,
         problems=tuple(problems),
     )
 

@@ -1,0 +1,155 @@
+"""A file system for SQLite whose files are bytes of this process: several connections, one writer, nothing on a disk.
+
+SQLite's own ``memdb`` keeps readers out for as long as a write transaction is open. Here the lock levels are those of
+a file with a rollback journal: whoever writes keeps the changed pages to itself until it commits, readers see what was
+committed last, and only the moment of committing waits for reads that have begun.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from weakref import WeakValueDictionary
+
+import apsw
+
+VFS = "reasoningbank-pages"
+PRAGMAS = "PRAGMA journal_mode = MEMORY; PRAGMA cache_spill = OFF"
+"""What every connection needs, so that nothing is written before a transaction is committed."""
+
+
+class Pages:
+    """The bytes of one database, and who reads and writes them. They end with the last reference to them."""
+
+    def __init__(self) -> None:
+        self.name = f"{VFS}-{next(_numbers)}"
+        self.content = bytearray()
+        self.latch = threading.Lock()
+        self.readers = 0
+        self.writer: object | None = None
+        self.closing = False
+        _known[self.name] = self
+
+    def connect(self) -> apsw.Connection:
+        """Open one more connection to them, on which ``PRAGMAS`` are still to be run."""
+        _register()
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        return apsw.Connection(self.name, flags=flags, vfs=VFS)
+
+
+class _Handle:
+    """One connection's hold on the pages: the methods that SQLite calls, under its names."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+        self._level = apsw.SQLITE_LOCK_NONE
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        return bytes(self._pages.content[offset : offset + amount])
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+        content = self._pages.content
+        content.extend(bytes(max(0, offset - len(content))))
+        content[offset : offset + len(data)] = data
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802
+        del self._pages.content[newsize:]
+
+    def xFileSize(self) -> int:  # noqa: N802
+        return len(self._pages.content)
+
+    def xLock(self, level: int) -> None:  # noqa: N802
+        """Raises the level of this connection's lock.
+
+        Raises:
+            apsw.BusyError: When others are in the way; SQLite then waits and asks again.
+        """
+        pages = self._pages
+        with pages.latch:
+            if level <= self._level:
+                return
+            if level == apsw.SQLITE_LOCK_SHARED:
+                if pages.closing:
+                    raise apsw.BusyError("a transaction is being committed")
+                pages.readers += 1
+                self._level = level
+                return
+            if pages.writer not in (None, self):
+                raise apsw.BusyError("another connection is writing")
+            pages.writer = self
+            if level == apsw.SQLITE_LOCK_EXCLUSIVE:
+                pages.closing = True
+                if pages.readers > 1:
+                    self._level = apsw.SQLITE_LOCK_PENDING
+                    raise apsw.BusyError("a read has begun")
+            self._level = level
+
+    def xUnlock(self, level: int) -> None:  # noqa: N802
+        pages = self._pages
+        with pages.latch:
+            if level >= self._level:
+                return
+            if self._level > apsw.SQLITE_LOCK_SHARED:
+                pages.writer, pages.closing = None, False
+            if level == apsw.SQLITE_LOCK_NONE:
+                pages.readers -= 1
+            self._level = level
+
+    def xCheckReservedLock(self) -> bool:  # noqa: N802
+        return self._pages.writer is not None
+
+    def xSync(self, _flags: int) -> None:  # noqa: N802
+        """Does nothing: there is no disk."""
+
+    def xSectorSize(self) -> int:  # noqa: N802
+        return 4_096
+
+    def xDeviceCharacteristics(self) -> int:  # noqa: N802
+        return 0
+
+    def xFileControl(self, _op: int, _pointer: int) -> bool:  # noqa: N802
+        return False
+
+    def xClose(self) -> None:  # noqa: N802
+        self.xUnlock(apsw.SQLITE_LOCK_NONE)
+
+
+class _FileSystem(apsw.VFS):
+    """Finds pages by name; chance and dates are the platform's."""
+
+    def __init__(self) -> None:
+        super().__init__(VFS, "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, _flags: list[int]) -> _Handle:  # type: ignore[override]  # noqa: N802
+        wanted = name.filename() if isinstance(name, apsw.URIFilename) else name
+        pages = _known.get(wanted or "")
+        if pages is None:
+            raise apsw.CantOpenError(f"there are no pages {wanted!r} in this process")
+        return _Handle(pages)
+
+    def xFullPathname(self, name: str) -> str:  # noqa: N802
+        return name
+
+    def xAccess(self, _pathname: str, _flags: int) -> bool:  # noqa: N802
+        return False
+
+    def xSleep(self, microseconds: int) -> int:  # noqa: N802
+        """Waits; the platform's own way, called through this class, would stop every other thread meanwhile."""
+        time.sleep(microseconds / 1_000_000)
+        return microseconds
+
+    def xDelete(self, _filename: str, _syncdir: bool) -> None:  # noqa: N802
+        """Does nothing: journals are kept by the connections."""
+
+
+_numbers = itertools.count(1)
+_known: WeakValueDictionary[str, Pages] = WeakValueDictionary()
+_registration = threading.Lock()
+_registered: list[_FileSystem] = []
+
+
+def _register() -> None:
+    with _registration:
+        if not _registered:
+            _registered.append(_FileSystem())
