@@ -210,7 +210,7 @@ ACTS = st.lists(
 def test_whatever_happens_evidence_is_conserved_and_undo_is_exact(
     acts: list[tuple[str, int, bool]], by_model: bool
 ) -> None:
-    """Over the reference store, whose check replays every belief from its evidence.
+    """Over a bank in memory, whose check replays every belief from its evidence.
 
     Undoing everything at the end leaves every memory in the state it began in; a consolidation that is undone at once
     leaves no trace.

@@ -1,4 +1,4 @@
-"""The graph and its links in both stores in step, through any order of writes: nothing dangles."""
+"""The graph and its links in a store and a naive model in step, through any order of writes: nothing dangles."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ FRAMEWORKS: tuple[Promise, ...] = (
     Promise(
         "document:lock-step",
         "DESIGN section 5",
-        "SQLite and the reference store keep documents alike under random operations.",
+        "SQLite and a naive model keep documents alike under random operations.",
     ),
     Promise("document:erased", "issue 4 (LangGraph); DESIGN D10", "A deleted document is gone from the bank's files."),
     Promise(

@@ -90,7 +90,7 @@ KEEPING: tuple[Promise, ...] = (
     Promise(
         "learning:lock-step",
         "DESIGN section 5",
-        "SQLite and the reference store answer alike after any sequence of learning and queue operations.",
+        "SQLite and a naive model answer alike after any sequence of learning and queue operations.",
     ),
     Promise(
         "learning:reembed",

@@ -106,7 +106,9 @@ LIFECYCLE: tuple[Promise, ...] = (
         "issue 4",
         "The worker decays, prunes and looks at the configured repository once a day, whichever process does.",
     ),
-    Promise("lifecycle:stores", "issue 4", "SQLite and the reference store decay, prune and tell the history alike."),
+    Promise(
+        "lifecycle:stores", "issue 4", "A bank in a file and one in memory decay, prune and tell the history alike."
+    ),
     Promise("lifecycle:cli", "issue 4", "rbank decay, prune and stability have dry runs, JSON and errors with hints."),
     Promise("lifecycle:async", "issue 4", "The asynchronous bank tends as the bank does."),
     Promise(

@@ -157,10 +157,21 @@ STORAGE: tuple[Promise, ...] = (
         "Everything that was written is there when the place is opened again.",
     ),
     Promise("storage:memory-shared", "issue 2 Store", "memory://NAME is one place for the whole process."),
+    Promise("storage:memory-no-file", "DESIGN D18", "A bank of memory:// writes no file, whatever is done with it."),
+    Promise(
+        "storage:memory-copies",
+        "DESIGN D18",
+        "A backup of a bank in memory is restored into a file, and the other way round.",
+    ),
+    Promise(
+        "storage:memory-threads",
+        "DESIGN D18",
+        "While a transaction of memory:// is open, other threads read what was committed last, without waiting.",
+    ),
     Promise(
         "storage:lock-step",
         "DESIGN section 5; spec/engineering B.2",
-        "SQLite and the reference store give the same answers to the same random operations.",
+        "SQLite and a naive model give the same answers to the same random operations.",
     ),
     Promise(
         "isolation:storage",

@@ -50,7 +50,7 @@ class TestSingleFile(TestDirectory):
 
 
 class TestMemory(StoreConformance):
-    """The reference store."""
+    """SQLite without a file."""
 
     durable = False
 

@@ -1,4 +1,4 @@
-"""Documents in SQLite and in the reference store, through the same random operations."""
+"""Documents in SQLite and in a naive model, through the same random operations."""
 
 from __future__ import annotations
 
@@ -116,6 +116,6 @@ class DocumentLockstep(TwoStores):
 
 @pytest.mark.promise("document:lock-step")
 @pytest.mark.timeout(7_200)
-def test_sqlite_and_the_reference_store_keep_documents_alike(torture: bool) -> None:
+def test_sqlite_and_the_naive_model_keep_documents_alike(torture: bool) -> None:
     chosen = settings(max_examples=400 if torture else 15, stateful_step_count=50 if torture else 20)
     run_state_machine_as_test(DocumentLockstep, settings=chosen)

@@ -1,4 +1,4 @@
-"""SQLite and the reference store in lock-step over everything about learning and jobs: the same answers or errors."""
+"""SQLite and a naive model in lock-step over everything about learning and jobs: the same answers or errors."""
 
 from __future__ import annotations
 
@@ -165,15 +165,12 @@ class LearningLockstep(TwoStores):
 
     @rule()
     def save(self) -> None:
-        self.model.backup(self.directory / "model")
-        self.subject.backup(self.directory / "subject")
-        self.saved = True
+        self.save_both()
 
     @precondition(lambda self: self.saved)
     @rule()
     def restore(self) -> None:
-        self.model_place.restore(SCOPE, self.directory / "model")
-        self.files.restore(SCOPE, self.directory / "subject")
+        self.restore_both()
 
     @rule(
         limit=st.integers(0, 4),
@@ -246,6 +243,6 @@ def _readable(store: Store) -> dict[str, object]:
 
 @pytest.mark.promise("learning:lock-step")
 @pytest.mark.timeout(7_200)
-def test_sqlite_and_the_reference_store_learn_alike(torture: bool) -> None:
+def test_sqlite_and_the_naive_model_learn_alike(torture: bool) -> None:
     chosen = settings(max_examples=400 if torture else 25, stateful_step_count=50 if torture else 25)
     run_state_machine_as_test(LearningLockstep, settings=chosen)

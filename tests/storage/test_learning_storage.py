@@ -13,10 +13,10 @@ from reasoningbank.domain.learning import Origin, Refusal
 from reasoningbank.domain.trajectory import Step
 from reasoningbank.errors import StoreCorrupt, StoreError
 from reasoningbank.ports import Job, Store
-from reasoningbank.storage import memory_learning, schema, trace_index
+from reasoningbank.storage import schema, trace_index
 from reasoningbank.storage.connection import open_connection
-from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.in_process import ProcessStorage
+from reasoningbank.storage.location import SqliteStorage
 from storage.contract.base import (
     EAST,
     EVERYTHING,
@@ -206,7 +206,6 @@ def test_only_the_newest_traces_are_compared(bank: Path, monkeypatch: pytest.Mon
     """The oldest fall out as new ones come; they are still there, and opening the bank anew changes nothing."""
     monkeypatch.setattr(trace_index, "COMPARED_TRACES", 50)
     monkeypatch.setattr(trace_index, "_SPARE", 3)
-    monkeypatch.setattr(memory_learning, "COMPARED_TRACES", 50)
     storage = SqliteStorage(bank) if place == "sqlite" else ProcessStorage()
     store = storage.open(SCOPE)
     for number in range(130):

@@ -1,4 +1,4 @@
-"""SQLite and the reference store in lock-step: the same random operations must give the same answers."""
+"""SQLite and a naive model in lock-step: the same random operations must give the same answers."""
 
 from __future__ import annotations
 
@@ -279,15 +279,12 @@ class Lockstep(TwoStores):
 
     @rule()
     def save(self) -> None:
-        self.model.backup(self.directory / "model")
-        self.subject.backup(self.directory / "subject")
-        self.saved = True
+        self.save_both()
 
     @precondition(lambda self: self.saved)
     @rule()
     def restore(self) -> None:
-        self.model_place.restore(SCOPE, self.directory / "model")
-        self.files.restore(SCOPE, self.directory / "subject")
+        self.restore_both()
 
     # What is compared
 
@@ -377,6 +374,6 @@ def _readable(store: Store) -> dict[str, object]:
 
 @pytest.mark.promise("storage:lock-step")
 @pytest.mark.timeout(7_200)
-def test_sqlite_and_the_reference_store_never_differ(torture: bool) -> None:
+def test_sqlite_and_the_naive_model_never_differ(torture: bool) -> None:
     chosen = settings(max_examples=500 if torture else 60, stateful_step_count=50 if torture else 30)
     run_state_machine_as_test(Lockstep, settings=chosen)

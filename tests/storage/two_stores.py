@@ -1,4 +1,4 @@
-"""Two stores that are written to in step, for state machines."""
+"""A store and a naive model of it that are written to in step, for state machines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 from reasoningbank.errors import BankError
 from reasoningbank.ports import Store, Transaction
 from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.memory import MemoryStorage
 from storage.contract.base import SCOPE
+from storage.naive_store import NaiveStore
 
 
 class Interrupted(Exception):
@@ -21,27 +21,38 @@ class Interrupted(Exception):
 
 
 class TwoStores(RuleBasedStateMachine):
-    """The model is the in-memory store; the subject is SQLite, read through a second handle as well."""
+    """The model is plain dictionaries; the subject is SQLite, read through a second handle as well."""
 
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="reasoningbank-lockstep-"))
-        self.files, self.model_place = SqliteStorage(self.directory / "banks"), MemoryStorage()
-        self.model: Store = self.model_place.open(SCOPE)
+        self.files = SqliteStorage(self.directory / "banks")
+        self.model = NaiveStore(SCOPE)
         self.subject: Store = self.files.open(SCOPE)
         self.watcher: Store = self.files.open(SCOPE)
-        self.saved = False
+        self.saved: dict[str, object] = {}
 
     def teardown(self) -> None:
         """Closes everything and removes the files."""
-        for store in (self.subject, self.watcher, self.model):
+        for store in (self.subject, self.watcher):
             store.close()
         shutil.rmtree(self.directory)
+
+    def save_both(self) -> None:
+        """Backs the subject up, and copies the model."""
+        self.subject.backup(self.directory / "subject")
+        self.saved = self.model.copied()
+
+    def restore_both(self) -> None:
+        """Makes both what they were when they were saved."""
+        self.files.restore(SCOPE, self.directory / "subject")
+        self.model.go_back(self.saved)
 
     def write(self, action: Callable[[Transaction], object], *, interrupted: bool = False) -> None:
         """Runs one transaction on both; both give the same result or the same error."""
         outcomes = []
-        for store in (self.model, self.subject):
+        stores: tuple[Store, ...] = (self.model, self.subject)
+        for store in stores:
             try:
                 with store.transaction() as transaction:
                     outcome = action(transaction)

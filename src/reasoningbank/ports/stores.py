@@ -364,4 +364,4 @@ class Storage(Protocol):
         """Whether the scope has a store here; asking makes none."""
 
     def restore(self, scope: Scope, source: Path) -> None:
-        """Replaces the scope's store by a backup of the same scope; the old one is kept aside."""
+        """Replaces the scope's store by a backup of the same scope; an old file is kept aside."""

@@ -63,10 +63,10 @@ class BankPages:
         copies.copy(connection, target, vfs=checksum_vfs())
 
     def keep_version(self, connection: apsw.Connection, version: int) -> None:
-        """Keeps nothing: what this process made is of this process's version."""
+        """Keep nothing: what this process made is of this process's version."""
 
     def close(self) -> None:
-        """Keeps the pages for the other stores of the bank; they end with the storage."""
+        """Keep the pages for the other stores of the bank; they end with the storage."""
 
 
 class ProcessStorage:
@@ -97,7 +97,7 @@ class ProcessStorage:
             return scope in self._banks
 
     def restore(self, scope: Scope, source: Path) -> None:
-        """Replaces the scope's bank by a backup of the same scope, of a file or of a bank in memory.
+        """Replace the scope's bank by a backup of the same scope, of a file or of a bank in memory.
 
         Raises:
             StoreUnavailable: When the backup does not exist.

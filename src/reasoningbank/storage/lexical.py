@@ -20,7 +20,6 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.ports import LexicalTerm
-from reasoningbank.storage.bm25 import LEAST_RARITY, LENGTH_WEIGHT, SATURATION
 from reasoningbank.storage.columns import Columns, Places, changed_since
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, Value
@@ -29,6 +28,12 @@ POSTINGS_BUDGET = 4_000
 """Postings read for one query, unless its rarest term alone has more. On ten thousand real questions a budget of 4,000
 costs 0.4 points of nDCG@10 against reading everything, 3,000 costs 2.0 points."""
 MAX_TERMS = 64
+SATURATION = 1.2
+"""BM25's k1: how fast a repeated word stops counting. The three constants are those of SQLite's FTS5."""
+LENGTH_WEIGHT = 0.75
+"""BM25's b: how much a long text is discounted."""
+LEAST_RARITY = 1e-6
+"""The worth of a word that more than half of the texts hold."""
 
 ALL_LENGTHS_SQL = "SELECT id, sz FROM memory_text_docsize"
 LENGTHS_SQL = changed_since("d.id, d.sz", "CROSS JOIN memory_text_docsize AS d ON d.id = m.key", derived=True)

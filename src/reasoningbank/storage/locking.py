@@ -79,7 +79,7 @@ class ThreadTurn:
         self._holder = 0
 
     def join(self, seconds: float) -> None:
-        """Waits that long for the turn.
+        """Wait that long for the turn.
 
         Raises:
             StoreBusy: When the turn did not come, or when this thread has it already.
@@ -94,7 +94,7 @@ class ThreadTurn:
         self._holder = threading.get_ident()
 
     def leave(self) -> None:
-        """Ends the turn."""
+        """End the turn."""
         self._holder = 0
         self._lock.release()
 
@@ -161,7 +161,7 @@ class ProcessLock:
         return self._change
 
     def close(self) -> None:
-        """Keeps the lock for the other stores of the bank."""
+        """Keep the lock for the other stores of the bank."""
 
 
 class BankLock:

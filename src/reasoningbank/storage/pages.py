@@ -60,7 +60,7 @@ class _Handle:
         return len(self._pages.content)
 
     def xLock(self, level: int) -> None:  # noqa: N802
-        """Raises the level of this connection's lock.
+        """Raise the level of this connection's lock.
 
         Raises:
             apsw.BusyError: When others are in the way; SQLite then waits and asks again.
@@ -100,7 +100,7 @@ class _Handle:
         return self._pages.writer is not None
 
     def xSync(self, _flags: int) -> None:  # noqa: N802
-        """Does nothing: there is no disk."""
+        """Do nothing: there is no disk."""
 
     def xSectorSize(self) -> int:  # noqa: N802
         return 4_096
@@ -135,12 +135,12 @@ class _FileSystem(apsw.VFS):
         return False
 
     def xSleep(self, microseconds: int) -> int:  # noqa: N802
-        """Waits; the platform's own way, called through this class, would stop every other thread meanwhile."""
+        """Wait; the platform's own way, called through this class, would stop every other thread meanwhile."""
         time.sleep(microseconds / 1_000_000)
         return microseconds
 
     def xDelete(self, _filename: str, _syncdir: bool) -> None:  # noqa: N802
-        """Does nothing: journals are kept by the connections."""
+        """Do nothing: journals are kept by the connections."""
 
 
 _numbers = itertools.count(1)

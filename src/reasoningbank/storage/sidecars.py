@@ -48,13 +48,13 @@ class Sidecars(Protocol):
         """
 
     def write(self, header: Header, rows: Rows, register: Register) -> Snapshot | None:
-        """Makes the leg's next matrix of these rows; None when that cannot be done now."""
+        """Make the leg's next matrix of these rows; None when that cannot be done now."""
 
     def erase(self, keys: Sequence[int]) -> None:
-        """Overwrites the vectors of deleted memories, or removes what holds them."""
+        """Overwrite the vectors of deleted memories, or remove what holds them."""
 
     def remove(self) -> bool:
-        """Removes all of it, to be made again when it is needed; False when somebody is at it."""
+        """Remove all of it, to be made again when it is needed; False when somebody is at it."""
 
 
 class SidecarFiles:
@@ -109,7 +109,7 @@ class SidecarFiles:
         return self.read(header, {name: header.token})
 
     def erase(self, keys: Sequence[int]) -> None:
-        """Overwrites the vectors with zeros in all files; a file that cannot be overwritten is removed."""
+        """Overwrite the vectors with zeros in all files; a file that cannot be overwritten is removed."""
         if not self._directory.is_dir():
             return
         with suppress(StoreError), self._lock.held():
@@ -145,8 +145,8 @@ class SidecarArrays:
         return Snapshot(header=replace(header, rows=len(keys)), keys=keys, matrix=vectors, erased=erased)
 
     def erase(self, keys: Sequence[int]) -> None:
-        """Does nothing: whoever has one lets the rows of deleted memories die before its next search."""
+        """Do nothing: whoever has one lets the rows of deleted memories die before its next search."""
 
     def remove(self) -> bool:
-        """Says that it is done: there is nothing beside the bank."""
+        """Say that it is done: there is nothing beside the bank."""
         return True

@@ -1,7 +1,7 @@
-"""BM25 in plain Python, with the constants of SQLite's FTS5: the ranking that the reference store uses.
+"""BM25 in plain Python, with the constants of SQLite's FTS5.
 
-Words are what white space separates, in lower case. There is no stemming: stores that stem agree with it exactly on
-words that are their own stem.
+Words are what white space separates, in lower case. There is no stemming: the store agrees with it exactly on words
+that are their own stem.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from reasoningbank.ports import LexicalMatches, LexicalTerm, Scored
 
 SATURATION = 1.2
-"""k1: how fast a repeated word stops counting."""
 LENGTH_WEIGHT = 0.75
-"""b: how much a long text is discounted."""
 LEAST_RARITY = 1e-6
 """The worth of a word that more than half of the texts hold."""
 
