@@ -30,7 +30,7 @@ _ABOUT_MEMORY = re.compile(
     r"|\b(?:the|your) (?:agent'?s? )?long-term memory\b",
     re.IGNORECASE,
 )
-_ORDER = re.compile(
+ORDER = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b (?:\w+ ){0,3}?"
     r"(?:previous|prior|above|earlier|preceding|existing|original|other|system|developer|safety)\b(?: \w+){0,2}?"
     r" (?:instructions?|prompts?|rules|messages?|guidelines?|polic(?:y|ies)|directions?|orders)\b"
@@ -137,7 +137,7 @@ def find_order(text: str) -> str:
     """
     rest = _QUOTED.sub(" ", text)
     searched = rest if len(_WORD.findall(rest)) >= 4 else text
-    found = _ORDER.search(searched)
+    found = ORDER.search(searched)
     return found.group() if found else ""
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 
-from reasoningbank.engine.distilling.signs import find_order
+from reasoningbank.engine.distilling.signs import ORDER, find_order
 from reasoningbank.engine.gate.folding import forms
+from reasoningbank.engine.gate.needed import Sieve
 
 _URL = r"(?:https?://|ftp://|www\.|\b(?:\d{1,3}\.){3}\d{1,3}\b|\b[\w.-]{2,60}@[\w-]{1,60}\.[a-z]{2,12}|\bgit@)"
 _FETCH = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|urlopen|requests\.get|http get)"
@@ -205,6 +206,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 _COMPILED = tuple((what, re.compile(rule, re.IGNORECASE | re.MULTILINE)) for what, rule in _RULES)
+_SIEVE = Sieve([*(rule for _, rule in _RULES), ORDER.pattern])
 _WARNED = re.compile(
     r"\b(?:never|do not|don't|must not|mustn't|should not|shouldn't|avoid|refuse(?:s|d)? to|instead of|rather than"
     r"|not to|forbid\w*|prohibit\w*|dangerous to|unsafe to|cannot|can't|beware of|stop|warn\w*"
@@ -236,12 +238,15 @@ def find_danger(*texts: str) -> str:
 
 
 def _found(text: str) -> str:
+    passed = _SIEVE.passed(text)
+    if not passed:
+        return ""
     rest = _QUOTED.sub(" ", text)
     if _SUBJECT.search(rest):
         text = rest
     if order := find_order(text):
         return f"orders its reader about: {_short(order)}"
-    for what, rule in _COMPILED:
+    for what, rule in [_COMPILED[number] for number in passed if number < len(_COMPILED)]:
         for match in rule.finditer(text):
             before = text[max(0, match.start() - 120) : match.start()]
             if what == _HIDING or not _WARNED.search(before):
