@@ -20,7 +20,6 @@ from reasoningbank.domain.scope import Membership, Scope
 from reasoningbank.domain.signal import SIGNAL_TYPES, Rater
 from reasoningbank.errors import (
     InvalidInput,
-    InvalidMemory,
     MissingTenantError,
 )
 from reasoningbank.exploring import Exploring
@@ -28,7 +27,8 @@ from reasoningbank.filing import Filing
 from reasoningbank.graphing import Graphing
 from reasoningbank.guarding import Guarding
 from reasoningbank.lessoning import Lessoning
-from reasoningbank.ports import Clock, Embedder, LanguageModel, Link, Transaction
+from reasoningbank.memories.admission import Origin
+from reasoningbank.ports import Clock, Embedder, LanguageModel, Transaction
 from reasoningbank.proving import Proving
 from reasoningbank.reminding import Reminding
 from reasoningbank.searching import DEFAULT_SEARCH_LIMIT as DEFAULT_SEARCH_LIMIT
@@ -176,11 +176,13 @@ class Bank(
             InvalidMemory: When a rule of the memory is broken; the subclass names it.
             StoreFull: When there is no space; nothing was stored.
         """
-        from reasoningbank.engine.gate import held, set_held
-        from reasoningbank.engine.index import index
+        from reasoningbank.engine.gate import AGENT_SOURCES
+        from reasoningbank.memories.admission import admit, prepare
 
+        origin: Origin = "agent" if source in AGENT_SOURCES and not vouched else "person"
         with observed("create_memory", store=self._place()):
             memory = self._new(
+                origin=origin,
                 title=title,
                 content=content,
                 outcome=check_outcome(outcome),
@@ -190,13 +192,9 @@ class Bank(
                 confidence=check_confidence(confidence),
                 provenance={"source": source, "session": session_name(session) or self._session},
             )
-            memory = memory if vouched else held(memory)
-            indexed = index([memory], self._embedder)[0]
+            (ready,) = prepare([memory], self._embedder, origin=origin, vouched=vouched)
             with self._open_store().transaction() as transaction:
-                for twin in transaction.same_text(memory.fingerprint):
-                    transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
-                transaction.insert(memory, indexed)
-                memory = memory if vouched else set_held(transaction, memory, at=memory.created_at)
+                memory = admit(transaction, ready, at=memory.created_at)
             self._keep_up()
             return memory
 
@@ -253,14 +251,13 @@ class Bank(
             InvalidMemory: When the changed memory breaks a rule, or is in quarantine and would leave it; nothing was
                 changed.
         """
-        from reasoningbank.engine.gate import held, set_held
-        from reasoningbank.engine.index import index
+        from reasoningbank.memories.admission import clean, edit, prepare_edit
 
         with observed("update_memory", store=self._place()):
             store = self._owner(memory_id)
             for _ in range(_UPDATE_ATTEMPTS):
                 old = store.get(memory_id)
-                new = self._admitted(
+                new = clean(
                     replace(
                         old,
                         title=old.title if title is None else title,
@@ -274,31 +271,13 @@ class Bank(
                 )
                 if new == old:
                     return old
-                if new.fingerprint != old.fingerprint:
-                    new = replace(held(new), belief=old.belief)
-                new = replace(new, version=old.version + 1, updated_at=self._clock.now())
-                indexed = index([new], self._embedder)[0]
+                at = self._clock.now()
+                ready = prepare_edit(old, new, self._embedder, at=at)
+                cause = Cause(at=at, kind=EDITED, by=self._session)
                 with store.transaction() as transaction:
-                    current = transaction.get(memory_id)
-                    if current.version == old.version:
-                        new = replace(
-                            new,
-                            belief=current.belief,
-                            usage_count=current.usage_count,
-                            last_used=current.last_used,
-                            state=current.state if state is None else state,
-                            consolidation_id=current.consolidation_id,
-                        )
-                        if current.state == "quarantined" != new.state:
-                            raise InvalidMemory(
-                                f"memory {memory_id[:80]!r} is in quarantine",
-                                hint="Let it go with release, or `rbank release`, first.",
-                            )
-                        cause = Cause(at=new.updated_at, kind=EDITED, by=self._session)
-                        transaction.update(new, indexed, revision=True, cause=cause)
-                        if new.fingerprint != old.fingerprint:
-                            new = set_held(transaction, new, at=new.updated_at)
-                        return new
+                    edited = edit(transaction, ready, state=state, cause=cause)
+                if edited is not None:
+                    return edited
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
     def delete(self, memory_id: str) -> None:

@@ -63,10 +63,10 @@ class Citing(Scaling):
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.engine.graphing.adding import add, prepared
-        from reasoningbank.engine.graphing.admission import admit
         from reasoningbank.engine.graphing.citing import CITE, source_node
+        from reasoningbank.memories.admission import check_items
 
-        (admitted,) = admit(
+        (admitted,) = check_items(
             [source_node(text, pointer=pointer, source_type=source_type, conv_id=conv_id, tags=tuple(tags))]
         )
         now = self._clock.now()
@@ -104,6 +104,7 @@ class Citing(Scaling):
         from reasoningbank.engine.graphing.citing import CITE, statements, tagged
         from reasoningbank.engine.graphing.indexing import words
         from reasoningbank.engine.graphing.looking import existing_node
+        from reasoningbank.memories.admission import admit_nodes
 
         store = self._open_store()
         source = existing_node(store, source_id)
@@ -116,7 +117,7 @@ class Citing(Scaling):
         with store.transaction() as transaction:
             current: Node = tagged(existing_node(transaction, source_id), mentions.found)
             if current.tags != source.tags:
-                transaction.put_nodes([(current, words(current))])
+                admit_nodes(transaction, [(current, words(current))])
             added = add(transaction, ready)
             transaction.finish(Job(kind=CITE, key=source_id, due=self._clock.now()))
         said = f"The source is stored. {mentions.message}"

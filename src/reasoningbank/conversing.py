@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reasoningbank.domain.belief import DISTILLED_CONFIDENCE
 from reasoningbank.domain.conversation import Conversation, ConversationReport, Proposal
 from reasoningbank.domain.memory import Memory
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
 from reasoningbank.jobs import Handler
-from reasoningbank.ports import Indexed, Job, Store, Transaction
+from reasoningbank.memories.admission import Ready
+from reasoningbank.ports import Job, Store, Transaction
 from reasoningbank.scaling import Scaling
 from reasoningbank.telemetry import observed
 
@@ -109,23 +109,23 @@ class Conversing(Scaling):
         self, store: Store, parts: Parts, told: Conversation, key: str, *, done: bool, waits: bool, at: datetime
     ) -> Stored:
         """Stores what is new of the parts, in one transaction."""
-        from reasoningbank.engine.conversing.storing import Ready, fresh_of, store_parts
+        from reasoningbank.engine.conversing.storing import Ready as ReadyParts
+        from reasoningbank.engine.conversing.storing import fresh_of, store_parts
         from reasoningbank.engine.distilling.lessons import twin_of
 
         lesson = self._conversation_lesson(parts, told)
 
         def twin(transaction: Transaction) -> Memory | None:
-            return None if lesson is None else twin_of(store, transaction, *lesson)
+            return None if lesson is None else twin_of(store, transaction, lesson.memory, lesson.indexed)
 
-        ready = Ready(parts=parts, fresh=fresh_of(store, parts, self._embedder), lesson=lesson, twin=twin)
+        ready = ReadyParts(parts=parts, fresh=fresh_of(store, parts, self._embedder), lesson=lesson, twin=twin)
         with store.transaction() as transaction:
             return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)
 
-    def _conversation_lesson(self, parts: Parts, told: Conversation) -> tuple[Memory, Indexed] | None:
+    def _conversation_lesson(self, parts: Parts, told: Conversation) -> Ready | None:
         """The lesson as a memory that still has to prove itself."""
-        from reasoningbank.engine.gate import held
-        from reasoningbank.engine.index import index
         from reasoningbank.engine.lessons import title_of
+        from reasoningbank.memories.admission import prepare
 
         note = parts.lesson
         if note is None:
@@ -138,17 +138,16 @@ class Conversing(Scaling):
             "prompt": parts.lesson_prompt,
         }
         memory = self._new(
+            origin="model",
             title=title_of(note.key_lesson),
             content=note.key_lesson,
             outcome="success",
             description=note.context_to_prefer,
             tags=note.tags,
             category="",
-            confidence=DISTILLED_CONFIDENCE,
             provenance={name: text for name, text in provenance.items() if text},
         )
-        memory = held(replace(memory, state="candidate"))
-        return memory, index([memory], self._embedder)[0]
+        return prepare([replace(memory, state="candidate")], self._embedder, origin="model")[0]
 
     def _conversation_store(self) -> Store:
         """The store, when the embedder is the one that the bank was built with."""

@@ -103,7 +103,7 @@ class Filing(Scaling):
         Secrets are replaced in every text of a value, as in a memory; what was replaced is overwritten, not versioned.
 
         Raises:
-            InvalidInput: When a place or a value is not usable.
+            InvalidInput: When a place or a value is not usable, or one looks like a prompt injection.
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.engine.documents import admitted, put, vectors_of
@@ -141,15 +141,16 @@ class Filing(Scaling):
 
         A file ``strategies/NAME.md`` or ``failures/NAME.md`` is a memory: written, it is recorded or gets a new
         version; removed, it is archived; moved, it keeps its evidence. Any other file is a document, kept as written.
+        A memory whose text looks like a prompt injection goes into quarantine: then there is no such file to be read.
 
         Args:
             change: Told the files as they are, answers what is to become of them; asked again when others were faster.
 
         Returns:
-            What was changed; the texts as they are stored, secrets replaced.
+            What was changed; the texts as they are stored, secrets replaced, and which went into quarantine and why.
 
         Raises:
-            InvalidInput: When a file cannot be stored.
+            InvalidInput: When a file cannot be stored, or a document looks like a prompt injection.
             StoreBusy: When others change the files all the time.
         """
         from reasoningbank.engine.files import apply, prepare, read_files
@@ -165,7 +166,6 @@ class Filing(Scaling):
                     before,
                     wanted,
                     self._embedder,
-                    admit=self._admitted,
                     project=self._scope.project,
                     session=self._session,
                     at=self._clock.now(),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.domain.answers import ImportReport
-from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE
 from reasoningbank.domain.graph import Edge, FieldValue, Node, check_graph_id
 from reasoningbank.domain.graph_search import (
     GraphAdded,
@@ -19,7 +18,7 @@ from reasoningbank.domain.graph_search import (
 from reasoningbank.domain.memory import Memory
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode, StoreUnavailable
 from reasoningbank.jobs import Handler
-from reasoningbank.ports import GraphText, Indexed, Job, Store, Transaction
+from reasoningbank.ports import GraphText, Job, Store, Transaction
 from reasoningbank.scaling import Scaling
 from reasoningbank.telemetry import observed
 from reasoningbank.upkeep import usable_path
@@ -106,9 +105,10 @@ class Graphing(Scaling):
             NodeNotFound: When this project has no such node.
             InvalidNode: When the changed node breaks a rule; nothing was changed.
         """
-        from reasoningbank.engine.graphing.admission import admit, reveal
+        from reasoningbank.engine.graphing.admission import reveal
         from reasoningbank.engine.graphing.indexing import embedded, words
         from reasoningbank.engine.graphing.looking import existing_node
+        from reasoningbank.memories.admission import admit_nodes, check_items
 
         with observed("update_memory", store=self._place()):
             store = self._open_store()
@@ -120,7 +120,7 @@ class Graphing(Scaling):
                 fields={**old.fields, **(fields or {})},
                 conv_id=old.conv_id if conv_id is None else conv_id,
             )
-            (new,) = admit([changed])
+            (new,) = check_items([changed])
             if new == old:
                 return reveal([old])[0]
             new = replace(new, update_time=max(self._clock.now(), old.updated_at))
@@ -129,7 +129,7 @@ class Graphing(Scaling):
             with store.transaction() as transaction:
                 if existing_node(transaction, node_id) != old:
                     raise InvalidNode(f"node {node_id[:80]!r} is being edited by others", hint="Try again.")
-                transaction.put_nodes([(new, words(new))])
+                admit_nodes(transaction, [(new, words(new))])
                 transaction.put_graph_vectors("node", vectors, self._embedder.model_id)
             return new
 
@@ -142,9 +142,10 @@ class Graphing(Scaling):
             EdgeNotFound: When this project has no such edge.
             InvalidEdge: When the changed edge breaks a rule; nothing was changed.
         """
-        from reasoningbank.engine.graphing.admission import admit, reveal
+        from reasoningbank.engine.graphing.admission import reveal
         from reasoningbank.engine.graphing.indexing import embedded, words
         from reasoningbank.engine.graphing.looking import existing_edge
+        from reasoningbank.memories.admission import admit_edges, check_items
 
         with observed("update_memory", store=self._place()):
             store = self._open_store()
@@ -155,7 +156,7 @@ class Graphing(Scaling):
                 weight=old.weight if weight is None else weight,
                 tags=old.tags if tags is None else tuple(dict.fromkeys(tags)),
             )
-            (new,) = admit([changed])
+            (new,) = check_items([changed])
             if new == old:
                 return reveal([old])[0]
             same = new.text == old.text
@@ -163,7 +164,7 @@ class Graphing(Scaling):
             with store.transaction() as transaction:
                 if existing_edge(transaction, edge_id) != old:
                     raise InvalidEdge(f"edge {edge_id[:80]!r} is being edited by others", hint="Try again.")
-                transaction.put_edges([(new, words(new))])
+                admit_edges(transaction, [(new, words(new))])
                 transaction.put_graph_vectors("edge", vectors, self._embedder.model_id)
             return new
 
@@ -269,22 +270,24 @@ class Graphing(Scaling):
 
     def _ready(self, store: Store, draft: Draft) -> Ready:
         """The draft with texts that may be stored; the vectors of new lessons are made before the transaction."""
-        from reasoningbank.engine.graphing.admission import admit
         from reasoningbank.engine.graphing.importing import Ready, with_words
-        from reasoningbank.engine.index import index
+        from reasoningbank.memories.admission import Ready as ReadyMemory
+        from reasoningbank.memories.admission import prepare, sift_items
 
         memories = [self._lesson_memory(each) for each in draft.lessons]
         fresh = [memory for memory in memories if not store.same_text(memory.fingerprint)]
-        indexed = index(fresh, self._embedder) if fresh else []
-        derived = {memory.id: each for memory, each in zip(fresh, indexed, strict=True)}
+        prepared = {each.memory.id: each for each in prepare(fresh, self._embedder, origin="import")}
+        nodes, bad_nodes = sift_items(draft.nodes)
+        edges, bad_edges = sift_items(draft.edges)
 
-        def derive(memory: Memory) -> Indexed:
-            return derived.get(memory.id) or index([memory], self._embedder)[0]
+        def derive(memory: Memory) -> ReadyMemory:
+            return prepared.get(memory.id) or prepare([memory], self._embedder, origin="import")[0]
 
         return Ready(
             draft=draft,
-            nodes=with_words(admit(draft.nodes)),
-            edges=with_words(admit(draft.edges)),
+            nodes=with_words(nodes),
+            edges=with_words(edges),
+            left_out=(*bad_nodes, *bad_edges),
             lessons=[
                 (memory, each.link_nodes, partial(derive, memory))
                 for memory, each in zip(memories, draft.lessons, strict=True)
@@ -293,20 +296,19 @@ class Graphing(Scaling):
 
     def _lesson_memory(self, draft: LessonDraft) -> Memory:
         """A lesson of a file as a memory."""
-        from reasoningbank.engine.gate import held
         from reasoningbank.engine.lessons import title_of
 
         memory = self._new(
+            origin="import",
             title=draft.title or title_of(draft.key_lesson),
             content=draft.key_lesson,
             outcome="success",
             description=draft.context_to_prefer,
             tags=draft.tags,
             category="",
-            confidence=EXPLICIT_RECORD_CONFIDENCE,
             provenance={"source": "graph import", "session": self._session},
         )
-        return held(replace(memory, id=draft.id) if draft.id else memory)
+        return replace(memory, id=draft.id) if draft.id else memory
 
     def _graph_store(self) -> Store:
         """The store, when the embedder is the one that the bank was built with."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reasoningbank.domain.changes import QUARANTINED, RELEASED, Cause
+from reasoningbank.domain.changes import EDITED, QUARANTINED, RELEASED, Cause
 from reasoningbank.domain.memory import Memory, check_memory_id
 from reasoningbank.domain.quarantine import Isolated, Quarantine, QuarantineReport, ReleaseReport, Selection
 from reasoningbank.domain.scope import Scope
@@ -188,7 +188,7 @@ class Guarding(Scaling):
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When no such version is kept, or others keep editing the memory.
         """
-        from reasoningbank.engine.index import index
+        from reasoningbank.memories.admission import clean, edit, prepare_edit
 
         with observed("update_memory", store=self._place()):
             store = self._owner(check_memory_id(memory_id))
@@ -203,7 +203,7 @@ class Guarding(Scaling):
                         f"memory {memory_id[:80]!r} has no version {version}", hint=f"Its versions are {known}."
                     )
                 old = kept[version]
-                new = self._admitted(
+                new = clean(
                     replace(
                         current,
                         title=old.title,
@@ -212,24 +212,14 @@ class Guarding(Scaling):
                         outcome=old.outcome,
                         tags=old.tags,
                         category=old.category,
-                        version=current.version + 1,
-                        updated_at=self._clock.now(),
                     )
                 )
-                indexed = index([new], self._embedder)[0]
+                at = self._clock.now()
+                ready = prepare_edit(current, new, self._embedder, at=at)
                 with store.transaction() as transaction:
-                    now = transaction.get(memory_id)
-                    if now.version == current.version:
-                        new = replace(
-                            new,
-                            belief=now.belief,
-                            usage_count=now.usage_count,
-                            last_used=now.last_used,
-                            state=now.state,
-                            consolidation_id=now.consolidation_id,
-                        )
-                        transaction.update(new, indexed, revision=True)
-                        return new
+                    restored = edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._session))
+                if restored is not None:
+                    return restored
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
     def _tenant_stores(self) -> dict[Scope, Store]:

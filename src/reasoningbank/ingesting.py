@@ -64,8 +64,7 @@ class Ingesting(Searching):
             TextTooLong: When it is longer than a memory may be.
         """
         from reasoningbank.engine.experience.content import by_rules
-        from reasoningbank.engine.gate import held, set_held
-        from reasoningbank.engine.index import index
+        from reasoningbank.memories.admission import admit, prepare
 
         found = by_rules(self._safe(content))
         if not found.text:
@@ -75,6 +74,7 @@ class Ingesting(Searching):
         outcome: Outcome = "failure" if "AntiPattern" in kinds or set(kinds) == {"Critique"} else "success"
         tags = dict.fromkeys([*(kind.lower() for kind in kinds), *names])
         memory = self._new(
+            origin="agent",
             title=_title(found.text),
             content=found.text,
             outcome=outcome,
@@ -84,13 +84,12 @@ class Ingesting(Searching):
             confidence=DISTILLED_CONFIDENCE,
             provenance={"source": "ingested", "session": self._session, "origin": session_name(source[:500])},
         )
-        memory = held(replace(memory, state="candidate"))
-        indexed = index([memory], self._embedder)[0]
+        (ready,) = prepare([replace(memory, state="candidate")], self._embedder, origin="agent")
+        memory = ready.memory
         with self._open_store().transaction() as transaction:
             known = [transaction.get(one) for one in transaction.same_text(memory.fingerprint)]
             if not known:
-                transaction.insert(memory, indexed)
-                memory = set_held(transaction, memory, at=memory.created_at)
+                memory = admit(transaction, ready, at=memory.created_at)
         said = "It was known already." if known else "It is stored."
         return Ingested(
             memory=known[0] if known else memory,

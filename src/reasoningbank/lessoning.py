@@ -12,7 +12,7 @@ from reasoningbank.domain.lesson import BM25_LEG, CONTEXT_LEG, LESSON_LEG, Lesso
 from reasoningbank.domain.memory import Memory, check_memory_id, check_outcome
 from reasoningbank.domain.recall import Filter, Hit, Recall
 from reasoningbank.errors import InvalidInput, MemoryNotFound, NodeNotFound
-from reasoningbank.ports import Link, Pointer, Store, StoreReader, Transaction
+from reasoningbank.ports import Pointer, Store, StoreReader, Transaction
 from reasoningbank.scaling import Scaling
 from reasoningbank.searching import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.telemetry import observed
@@ -58,13 +58,13 @@ class Lessoning(Scaling):
             InvalidMemory, TextTooLong: When a rule of the memory is broken; nothing was stored.
             NodeNotFound: When a node does not exist; nothing was stored.
         """
-        from reasoningbank.engine.gate import held, set_held
-        from reasoningbank.engine.index import index
         from reasoningbank.engine.lessons import lessons_of, title_of
+        from reasoningbank.memories.admission import admit, prepare
 
         nodes = _checked_nodes(link_nodes)
         with observed("create_memory", store=self._place()):
             memory = self._new(
+                origin="person",
                 title=title or title_of(key_lesson),
                 content=key_lesson,
                 outcome=check_outcome(outcome),
@@ -74,19 +74,14 @@ class Lessoning(Scaling):
                 confidence=confidence,
                 provenance={"source": "lesson", "session": session_name(session) or self._session},
             )
-            memory = memory if vouched else held(memory)
             store = self._open_store()
             _check_exist(store, nodes)
-            indexed = index([memory], self._embedder)[0]
+            (ready,) = prepare([memory], self._embedder, origin="person", vouched=vouched)
             with store.transaction() as transaction:
                 _check_exist(transaction, nodes)
-                for twin in transaction.same_text(memory.fingerprint):
-                    transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
-                transaction.insert(memory, indexed)
+                admit(transaction, ready, at=memory.created_at)
                 for node_id in nodes:
                     transaction.link_node(Pointer(node_id=node_id, memory_id=memory.id))
-                if not vouched:
-                    set_held(transaction, memory, at=memory.created_at)
                 added = lessons_of(transaction, [memory.id])[memory.id]
             self._keep_up()
             return added
@@ -126,6 +121,7 @@ class Lessoning(Scaling):
             InvalidMemory: When the changed memory breaks a rule; nothing was changed.
         """
         from reasoningbank.engine.lessons import lessons_of
+        from reasoningbank.memories.admission import clean
 
         nodes = None if link_nodes is None else _checked_nodes(link_nodes)
         with observed("update_memory", store=self._place()):
@@ -133,7 +129,7 @@ class Lessoning(Scaling):
             memory_id = _memory_id(store, lesson)
             for _ in range(_UPDATE_ATTEMPTS):
                 old = store.get(memory_id)
-                new = self._admitted(
+                new = clean(
                     replace(
                         old,
                         content=old.content if key_lesson is None else key_lesson,
@@ -279,15 +275,11 @@ class Lessoning(Scaling):
 
     def _replaced(self, store: Store, old: Memory, new: Memory, nodes: Sequence[str] | None) -> bool:
         """Writes the changed memory and its links; False when somebody else has changed it meanwhile."""
-        from reasoningbank.engine.gate import held, set_held
-        from reasoningbank.engine.index import index
         from reasoningbank.engine.lessons import relink
+        from reasoningbank.memories.admission import edit, prepare_edit
 
-        changed = new != old
-        if changed:
-            new = new if new.fingerprint == old.fingerprint else replace(held(new), belief=old.belief)
-            new = replace(new, version=old.version + 1, updated_at=self._clock.now())
-            indexed = index([new], self._embedder)[0]
+        at = self._clock.now()
+        ready = prepare_edit(old, new, self._embedder, at=at) if new != old else None
         with store.transaction() as transaction:
             current = transaction.get(old.id)
             if current.version != old.version:
@@ -299,18 +291,9 @@ class Lessoning(Scaling):
                     transaction.link_node(pointer)
                 for pointer in surplus:
                     transaction.unlink_node(pointer)
-            if changed:
-                evidence = {name: getattr(current, name) for name in _KEPT}
-                cause = Cause(at=new.updated_at, kind=EDITED, by=self._session)
-                new = replace(new, **evidence)
-                transaction.update(new, indexed, revision=True, cause=cause)
-                if new.fingerprint != old.fingerprint:
-                    set_held(transaction, new, at=new.updated_at)
+            if ready is not None:
+                edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._session))
         return True
-
-
-_KEPT = ("belief", "usage_count", "last_used", "state", "consolidation_id")
-"""What an edit of the text takes over from the memory as it is then."""
 
 
 def _memory_id(reader: StoreReader | Transaction, lesson: int | str) -> str:

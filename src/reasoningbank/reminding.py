@@ -56,9 +56,9 @@ class Reminding(Scaling):
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.engine.graph.preferences import add
-        from reasoningbank.engine.graphing.admission import admit
         from reasoningbank.engine.graphing.indexing import EMBED, EMBED_KEY, embedded
         from reasoningbank.engine.index import check_space
+        from reasoningbank.memories.admission import check_items
 
         owner = _owner(user, role)
         if not preference_type.strip():
@@ -72,7 +72,7 @@ class Reminding(Scaling):
             fields={"preference_type": preference_type.strip(), **owner},
             ingestion_time=now,
         )
-        (node,) = admit([node])
+        (node,) = check_items([node])
         store = self._open_store()
         check_space(store, self._embedder)
         vectors = embedded([GraphText(id=node.id, text=node.text)], self._embedder)

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from reasoningbank.domain.answers import Health, ImportReport
-from reasoningbank.domain.belief import Belief
 from reasoningbank.domain.identity import new_session
 from reasoningbank.domain.memory import Memory, Outcome, check_memory_id
 from reasoningbank.domain.scope import Membership, Scope, session_in
@@ -27,7 +26,8 @@ from reasoningbank.errors import (
     StoreError,
     StoreUnavailable,
 )
-from reasoningbank.ports import Clock, Embedder, Indexed, Job, LanguageModel, Storage, Store, Transaction
+from reasoningbank.memories.admission import Origin, Ready
+from reasoningbank.ports import Clock, Embedder, Job, LanguageModel, Storage, Store, Transaction
 from reasoningbank.settings import Settings
 from reasoningbank.telemetry import observed
 
@@ -195,9 +195,10 @@ class Upkeep:
             InvalidInput: When a line is no part of an export; the message names it.
         """
         from reasoningbank.engine.documents import imported, put, vectors_of
+        from reasoningbank.engine.gate import why_held
         from reasoningbank.engine.graphing.transfer import graph_of, put_graph
-        from reasoningbank.engine.index import index
         from reasoningbank.engine.transfer import Record, parse, write_import
+        from reasoningbank.memories.admission import clean, prepare, sift_documents
 
         store = self._open_store()
         try:
@@ -212,18 +213,18 @@ class Upkeep:
         except UnicodeDecodeError as error:
             raise InvalidInput(f"{source} is not UTF-8 text", hint="Pass a file that `rbank export` wrote.") from error
         known = store.many([record.memory.id for record in records])
-        fresh = [
-            replace(record, memory=self._admitted(record.memory)) for record in records if record.memory.id not in known
-        ]
-        prepared: list[tuple[Record, Indexed]] = []
+        fresh = [replace(record, memory=clean(record.memory)) for record in records if record.memory.id not in known]
+        documents, left_out = sift_documents(documents)
+        prepared: list[tuple[Record, Ready]] = []
         for start in range(0, len(fresh), _IMPORT_BATCH):
             batch = fresh[start : start + _IMPORT_BATCH]
-            prepared += zip(batch, index([record.memory for record in batch], self._embedder), strict=True)
+            ready = prepare([record.memory for record in batch], self._embedder, origin="import")
+            prepared += zip(batch, ready, strict=True)
             if progress:
                 progress(len(prepared), len(fresh))
         texts = vectors_of(documents, self._embedder)
         with store.transaction() as transaction:
-            write_import(transaction, prepared, at=self._clock.now())
+            stored = write_import(transaction, prepared, at=self._clock.now())
             for document in documents:
                 if transaction.document(*document.place) is None:
                     put(transaction, document, texts, self._embedder.model_id)
@@ -241,6 +242,8 @@ class Upkeep:
             imported=tuple(record.memory.id for record in fresh),
             unchanged=tuple(sorted(same - conflicts)),
             conflicts=tuple(sorted(conflicts)),
+            left_out=(*graph.left_out, *left_out),
+            quarantined=tuple(memory.id for memory in stored if why_held(memory)),
         )
 
     def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:
@@ -395,51 +398,26 @@ class Upkeep:
         description: str,
         tags: tuple[str, ...],
         category: str,
-        confidence: float,
         provenance: Mapping[str, str],
+        origin: Origin,
+        confidence: float | None = None,
     ) -> Memory:
-        """A new memory of this project, admitted."""
-        from reasoningbank.engine.hygiene import admit
+        """A new memory of this project."""
+        from reasoningbank.memories.admission import draft
 
-        admitted = admit(title, description, content, tags, category)
-        now = self._clock.now()
-        return self._counted(
-            Memory(
-                project=self._scope.project,
-                title=admitted.title,
-                description=admitted.description,
-                content=admitted.content,
-                tags=admitted.tags,
-                category=admitted.category,
-                outcome=outcome,
-                belief=Belief.starting_at(confidence),
-                provenance=provenance,
-                created_at=now,
-                updated_at=now,
-            )
+        return draft(
+            origin=origin,
+            project=self._scope.project,
+            title=title,
+            content=content,
+            outcome=outcome,
+            description=description,
+            tags=tags,
+            category=category,
+            confidence=confidence,
+            provenance=provenance,
+            at=self._clock.now(),
         )
-
-    def _admitted(self, memory: Memory) -> Memory:
-        """The memory with clean texts, without secrets, its tokens counted."""
-        from reasoningbank.engine.hygiene import admit
-
-        admitted = admit(memory.title, memory.description, memory.content, memory.tags, memory.category)
-        return self._counted(
-            replace(
-                memory,
-                title=admitted.title,
-                description=admitted.description,
-                content=admitted.content,
-                tags=admitted.tags,
-                category=admitted.category,
-            )
-        )
-
-    @staticmethod
-    def _counted(memory: Memory) -> Memory:
-        from reasoningbank.engine.tokens import count_tokens
-
-        return replace(memory, tokens=count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}"))
 
 
 def session_name(session: str | None) -> str:

@@ -102,9 +102,9 @@ def test_a_file_that_moves_in_or_out_becomes_a_memory_or_stops_being_one(bank: B
 def test_secrets_and_invisible_characters_never_reach_the_bank(bank: Bank, tmp_path: Path) -> None:
     tool = BankMemoryTool(bank)
     for path in ("/memories/strategies/push.md", "/memories/notes.txt"):
-        run(tool, "create", path=path, file_text=f"Push with\u200b {SECRET} to the mirror.\r\nThen wait.")
+        run(tool, "create", path=path, file_text=f"Push with\u200b {SECRET} over the proxy.\r\nThen wait.")
         said = run(tool, "view", path=path)
-        assert "     1\tPush with [REDACTED:github-token] to the mirror.\n     2\tThen wait." in said
+        assert "     1\tPush with [REDACTED:github-token] over the proxy.\n     2\tThen wait." in said
         shown = run(tool, "str_replace", path=path, old_str="Then wait.", new_str=f"Then wait with {SECRET}")
         assert "[REDACTED:github-token]" in shown
         assert SECRET not in shown

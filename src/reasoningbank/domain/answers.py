@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from reasoningbank.domain.graph_search import LeftOut
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
@@ -102,11 +104,15 @@ class ImportReport:
         imported: Ids that were stored.
         unchanged: Ids that were there already with the same text.
         conflicts: Ids that were there with another text; they were left as they are.
+        left_out: Nodes, edges and documents that look like a prompt injection; they are not stored.
+        quarantined: Ids out of ``imported`` whose text looks like a prompt injection: no search finds them.
     """
 
     imported: tuple[str, ...]
     unchanged: tuple[str, ...]
     conflicts: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    quarantined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from reasoningbank.domain.memory import Memory, State
+from reasoningbank.errors import InvalidInput
 
 EDITED, IMPORTED, CONSOLIDATED, UNDONE = "edited", "imported", "consolidated", "undone"
 QUARANTINED, RELEASED, SURFACED, PARTED = "quarantined", "released", "surfaced", "parted"
@@ -66,6 +67,17 @@ class Erasure:
 
     created_at: datetime
     at: datetime
+
+
+def check_same_texts(before: Memory, after: Memory) -> None:
+    """Refuse a change of state that would change a text as well.
+
+    Raises:
+        InvalidInput: When a text differs.
+    """
+    for name in ("title", "description", "content", "tags", "category"):
+        if getattr(before, name) != getattr(after, name):
+            raise InvalidInput(f"a change of state cannot change the {name} of memory {after.id[:80]!r}")
 
 
 def changed_state(old: Memory, new: Memory, cause: Cause | None) -> StateChange | None:

@@ -21,11 +21,14 @@ class FileChange:
         writes: The new text of files, by path.
         removed: Files that go.
         moved: Files that get another path, by the old one; their text stays.
+        quarantined: What was written or moved but can be read by nobody, because it looks like a prompt injection: by
+            path why, and what to do. Only the answer to a change has any.
     """
 
     writes: Mapping[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     moved: Mapping[str, str] = field(default_factory=dict)
+    quarantined: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def touched(self) -> frozenset[str]:

@@ -142,6 +142,21 @@ class Dangling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A part of an import that was not stored, because it looks like a prompt injection.
+
+    Attributes:
+        kind: What it is.
+        id: Its id; of a document its path and its key.
+        reason: What it says that gives it away.
+    """
+
+    kind: Literal["node", "edge", "document"]
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphImport:
     """What an import did.
 
@@ -152,6 +167,7 @@ class GraphImport:
         conflicts: Ids of nodes, edges and lessons that the bank holds with other contents; it keeps its own.
         duplicates: Ids that the import gives twice, or to other things than the bank does.
         dangling: Links to what does not exist; they are not stored.
+        left_out: Nodes and edges that look like a prompt injection; they are not stored.
         bands: How many edges of the import lie in each band of weights.
         pending: Nodes and edges of the bank whose vectors are still to be made in the background.
         messages: What else is to be known, one sentence each.
@@ -168,6 +184,7 @@ class GraphImport:
     conflicts: tuple[str, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
     dangling: tuple[Dangling, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     bands: Mapping[WeightBand, int] = field(default_factory=dict)
     pending: int = 0
     messages: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from typing import cast
 from reasoningbank.domain.document import Document, DocumentChange
 from reasoningbank.engine.redaction import redact
 from reasoningbank.errors import InvalidInput
+from reasoningbank.memories.admission import admit_document, check_document, reindex_document
 from reasoningbank.ports import Embedder, StoreReader, Transaction, Vector
 
 _BATCH = 64
@@ -56,14 +57,15 @@ def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
     """The document that a change asks for, as it may be stored.
 
     Raises:
-        InvalidInput: When it cannot be stored; nothing secret is stored, not even as a label.
+        InvalidInput: When it cannot be stored, or looks like a prompt injection; nothing secret is stored, not even as
+            a label.
     """
     for label in (*change.path, change.key):
         if isinstance(label, str) and redact(label).findings:
             raise InvalidInput("a label holds what looks like a secret", hint="Name the place without it.")
     value = safe_value(change.value or {})
     texts = () if change.texts is None else map(safe_text, change.texts(value))
-    return Document(
+    document = Document(
         collection=collection,
         path=tuple(change.path),
         key=change.key,
@@ -72,6 +74,7 @@ def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
         created_at=at,
         updated_at=at,
     )
+    return check_document(document)
 
 
 def reveal_document(document: Document) -> Document:
@@ -103,7 +106,7 @@ def vectors_of(
 
 def put(transaction: Transaction, document: Document, vectors: Mapping[str, Vector], model_id: str) -> None:
     """Stores a document with the vectors of its texts."""
-    transaction.put_document(document, [vectors[text] for text in document.texts], model_id)
+    admit_document(transaction, document, [vectors[text] for text in document.texts], model_id)
 
 
 def put_again(transaction: Transaction, embedder: Embedder, vectors: Mapping[str, Vector]) -> None:
@@ -111,7 +114,7 @@ def put_again(transaction: Transaction, embedder: Embedder, vectors: Mapping[str
     documents = [document for document in transaction.documents() if document.texts]
     vectors = vectors_of(documents, embedder, vectors)
     for document in documents:
-        put(transaction, document, vectors, embedder.model_id)
+        reindex_document(transaction, document, [vectors[text] for text in document.texts], embedder.model_id)
 
 
 def exported(store: StoreReader) -> Iterator[dict[str, object]]:

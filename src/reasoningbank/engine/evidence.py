@@ -109,7 +109,7 @@ def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, sessi
         signal = granted(transaction, memory, replace(signal, weight=(signal.weight or 0) // (memory.usage_count + 1)))
         counted = transaction.add_signal(signal, once=True)
         belief = memory.belief.with_evidence(positive=True, weight=signal.weight or 0) if counted else memory.belief
-        transaction.update(replace(memory, belief=belief, usage_count=memory.usage_count + 1, last_used=at))
+        transaction.update_state(replace(memory, belief=belief, usage_count=memory.usage_count + 1, last_used=at))
 
 
 def roll_up(transaction: Transaction, at: datetime) -> int:
@@ -153,7 +153,7 @@ def _uncredited_predictions(transaction: Transaction, memory_id: str, at: dateti
 def _believe(transaction: Transaction, memory: Memory, signal: Signal) -> Memory:
     belief = memory.belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
     believed = replace(memory, belief=belief)
-    transaction.update(believed)
+    transaction.update_state(believed)
     return believed
 
 

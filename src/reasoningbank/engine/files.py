@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE, Belief
-from reasoningbank.domain.changes import Cause
+from reasoningbank.domain.changes import EDITED, Cause
 from reasoningbank.domain.document import Document, DocumentChange
 from reasoningbank.domain.files import FOLDERS, SUFFIX, FileChange, outcome_of
 from reasoningbank.domain.memory import Memory, State
@@ -24,11 +24,13 @@ from reasoningbank.engine.file_text import (
     whole_entries,
     without_file,
 )
+from reasoningbank.engine.gate import why_held
 from reasoningbank.engine.hygiene import reveal
-from reasoningbank.engine.index import index
 from reasoningbank.engine.redaction import redact
-from reasoningbank.errors import InvalidInput
-from reasoningbank.ports import Embedder, Indexed, Link, StoreReader, Transaction
+from reasoningbank.errors import InvalidInput, StoreBusy
+from reasoningbank.memories.admission import Ready, admit, clean, edit, prepare_edits
+from reasoningbank.memories.admission import prepare as ready_to_admit
+from reasoningbank.ports import Embedder, StoreReader, Transaction
 
 COLLECTION = "files"
 """The collection of the documents that are files."""
@@ -60,14 +62,14 @@ class Prepared:
 
     Attributes:
         archived: Memories whose files go.
-        edited, made: Memories as they are to be, with what is derived from them.
+        edited, made: Memories as they are to be, ready to be stored.
         erased, kept: Documents that go, and documents to keep.
         stored: The change as it will be read back.
     """
 
     archived: tuple[Memory, ...]
-    edited: tuple[tuple[Memory, Indexed], ...]
-    made: tuple[tuple[Memory, Indexed], ...]
+    edited: tuple[Ready, ...]
+    made: tuple[Ready, ...]
     erased: tuple[Document, ...]
     kept: tuple[Document, ...]
     stored: FileChange
@@ -97,7 +99,6 @@ def prepare(
     wanted: FileChange,
     embedder: Embedder,
     *,
-    admit: Callable[[Memory], Memory],
     project: str,
     session: str,
     at: datetime,
@@ -108,7 +109,6 @@ def prepare(
         before: The files as they are.
         wanted: What is to become of them.
         embedder: Makes the vectors.
-        admit: Cleans and redacts a memory, and counts its tokens.
         project: The project of new memories.
         session: Who writes.
         at: When.
@@ -117,7 +117,8 @@ def prepare(
         InvalidInput: When a file cannot be stored.
     """
     gone = [before[path] for path in wanted.removed]
-    edited, made, kept, erased = list[Memory](), list[Memory](), list[Document](), list[Document]()
+    changes, new = list[tuple[Memory, Memory]](), list[Memory]()
+    kept, erased = list[Document](), list[Document]()
     texts = {path: (text, before.get(path)) for path, text in wanted.writes.items()}
     moves = {new: before[old] for old, new in wanted.moved.items()}
     for path, (text, old) in (texts | {path: (file.text, file) for path, file in moves.items()}).items():
@@ -130,20 +131,21 @@ def prepare(
             if memory is not None and old is not None:
                 gone.append(old)
         elif memory is None:
-            made.append(admit(_new(path, text, project=project, session=session, at=at)))
+            new.append(clean(_new(path, text, project=project, session=session, at=at)))
         elif path in moves:
-            edited.append(admit(_moved(memory, path, at)))
+            changes.append((memory, _moved(memory, path, at)))
         else:
-            edited.append(admit(_edited(memory, path, text, at)))
+            changes.append((memory, _edited(memory, path, text, at)))
         if document is not None and (path in moves or outcome_of(path) is not None):
             erased.append(document)
     stored = {"/".join((*each.path, each.key)): _text(each) for each in kept}
-    stored |= {_path(memory): rendered(memory) for memory in (*edited, *made)}
-    indexed = index([*edited, *made], embedder) if edited or made else []
+    edited = prepare_edits(changes, embedder, at=at)
+    made = ready_to_admit(new, embedder, origin="file")
+    stored |= {_path(each.memory): rendered(each.memory) for each in (*edited, *made)}
     return Prepared(
         archived=tuple(file.memory for file in gone if file.memory is not None),
-        edited=tuple(zip(edited, indexed[: len(edited)], strict=True)),
-        made=tuple(zip(made, indexed[len(edited) :], strict=True)),
+        edited=tuple(edited),
+        made=tuple(made),
         erased=(*erased, *(file.document for file in gone if file.document is not None)),
         kept=tuple(kept),
         stored=replace(wanted, writes={path: stored[path] for path in wanted.writes}),
@@ -153,34 +155,34 @@ def prepare(
 def apply(transaction: Transaction, prepared: Prepared, *, at: datetime) -> FileChange:
     """Writes a prepared change; the memories' evidence and states are what they are at that moment.
 
-    A memory that was put into quarantine since its file was read stays there.
+    A memory that was put into quarantine since its file was read stays there. One whose new text looks like a prompt
+    injection goes there, and then has no file.
+
+    Raises:
+        StoreBusy: When a memory was changed since its file was read; the caller undoes everything.
     """
     for memory in prepared.archived:
         current = transaction.get(memory.id)
         state: State = "quarantined" if current.state == "quarantined" else "archived"
         gone = replace(current, state=state, provenance=without_file(current.provenance), version=current.version + 1)
         cause = Cause(at=at, kind="removed", reason="Its file was removed.", by=SOURCE)
-        transaction.update(replace(gone, updated_at=at), revision=True, cause=cause)
-    for memory, indexed in prepared.edited:
-        current = transaction.get(memory.id)
-        kept = replace(
-            memory,
-            belief=current.belief,
-            usage_count=current.usage_count,
-            last_used=current.last_used,
-            state=current.state,
-            consolidation_id=current.consolidation_id,
-        )
-        transaction.update(kept, indexed, revision=True)
-    for memory, indexed in prepared.made:
-        for twin in transaction.same_text(memory.fingerprint):
-            transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
-        transaction.insert(memory, indexed)
+        transaction.update_state(replace(gone, updated_at=at), revision=True, cause=cause)
+    cause = Cause(at=at, kind=EDITED, by=SOURCE)
+    stored: list[Memory] = []
+    for ready in prepared.edited:
+        edited = edit(transaction, ready, cause=cause)
+        if edited is None:
+            raise StoreBusy("the files are being changed by others", hint="Try again.")
+        stored.append(edited)
+    stored += [admit(transaction, ready, at=at) for ready in prepared.made]
     for document in prepared.erased:
         transaction.delete_document(*document.place)
     for document in prepared.kept:
         put(transaction, document, {}, "")
-    return prepared.stored
+    return replace(
+        prepared.stored,
+        quarantined={_path(memory): why_held(memory) for memory in stored if memory.state == "quarantined"},
+    )
 
 
 def _text(document: Document) -> str:

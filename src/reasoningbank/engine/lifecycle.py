@@ -103,7 +103,7 @@ def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = Fals
             )
             if transaction is not None:
                 archived = replace(transaction.get(each.id), state="archived")
-                transaction.update(archived, cause=Cause(at=at, kind=PRUNED, reason=reason))
+                transaction.update_state(archived, cause=Cause(at=at, kind=PRUNED, reason=reason))
 
     _paged(store, one, before=at - timedelta(days=rules.after_days), below=rules.below, dry_run=dry_run)
     return PruneReport(pruned=tuple(pruned), dry_run=dry_run)
@@ -143,7 +143,7 @@ def _write(transaction: Transaction, due: dict[str, tuple[Idle, list[Signal]]]) 
         for signal in signals:
             transaction.add_signal(signal)
             belief = belief.with_evidence(positive=False, weight=signal.weight or 0)
-        transaction.update(replace(memory, belief=belief))
+        transaction.update_state(replace(memory, belief=belief))
 
 
 def _paged(

@@ -12,6 +12,7 @@ from reasoningbank.domain.recall import Filter
 from reasoningbank.engine.documents import put_again, vectors_of
 from reasoningbank.engine.graphing.indexing import embedded
 from reasoningbank.engine.index import index
+from reasoningbank.memories.admission import reindex
 from reasoningbank.ports import Embedder, GraphText, Indexed, Store, StoreReader, Transaction, Vector
 
 Progress = Callable[[int, int], None]
@@ -83,7 +84,8 @@ def put_remade(transaction: Transaction, embedder: Embedder, remade: Remade) -> 
     transaction.forget_vectors()
     current = transaction.page(_EVERYTHING, limit=0, offset=0)
     for memory in current:
-        transaction.update(memory, remade.memories.get((memory.id, memory.version)) or index([memory], embedder)[0])
+        indexed = remade.memories.get((memory.id, memory.version)) or index([memory], embedder)[0]
+        reindex(transaction, memory, indexed)
     queries = dict(remade.queries)
     for trace in transaction.traces(limit=COMPARED_TRACES):
         if trace.id not in queries:

@@ -65,7 +65,7 @@ def report_stability(
     if counted:
         belief = memory.belief.with_evidence(positive=not reverted, weight=weight)
         believed = replace(memory, belief=belief)
-        transaction.update(believed)
+        transaction.update_state(believed)
     return _reported(memory, believed, commit=commit, reverted=reverted, counted=counted, weight=weight)
 
 

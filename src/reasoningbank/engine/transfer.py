@@ -22,12 +22,12 @@ from reasoningbank.domain.memory import STATES, Memory
 from reasoningbank.domain.recall import Filter
 from reasoningbank.domain.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
 from reasoningbank.engine.documents import exported
-from reasoningbank.engine.gate import held, set_held
 from reasoningbank.engine.graphing.transfer import exported_graph
 from reasoningbank.engine.guarding.carrying import carried, note_import, parsed
 from reasoningbank.engine.hygiene import reveal
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.ports import Indexed, Link, Store, Transaction, WeightChange
+from reasoningbank.memories.admission import Ready, admit_all
+from reasoningbank.ports import Link, Store, Transaction, WeightChange
 
 FORMAT = "reasoningbank"
 VERSION = 1
@@ -79,24 +79,30 @@ def write_export(store: Store, file: TextIO) -> int:
     return offset
 
 
-def write_import(transaction: Transaction, prepared: Sequence[tuple[Record, Indexed]], *, at: datetime) -> None:
+def write_import(
+    transaction: Transaction, prepared: Sequence[tuple[Record, Ready]], *, at: datetime
+) -> Sequence[Memory]:
     """Stores memories with everything that hangs on them; links come last, for they may name any of them.
 
     The log of states says that they came with an import at this time.
+
+    Returns:
+        The memories as they are stored; those whose text looks like a prompt injection are in quarantine.
     """
-    for record, indexed in prepared:
-        transaction.insert(record.memory, indexed)
-        if record.aggregate is not None:
-            transaction.set_aggregate(record.aggregate)
-        for signal in record.signals:
-            transaction.add_signal(signal)
-    for record, _ in prepared:
-        for link in record.links:
-            transaction.link(link)
-        for origin in record.origins:
-            transaction.add_origin(origin)
-        note_import(transaction, record.memory, record.standing, at=at)
-        set_held(transaction, record.memory, at=at)
+
+    def noted() -> None:
+        for record, ready in prepared:
+            if record.aggregate is not None:
+                transaction.set_aggregate(record.aggregate)
+            for signal in record.signals:
+                transaction.add_signal(signal)
+            for link in record.links:
+                transaction.link(link)
+            for origin in record.origins:
+                transaction.add_origin(origin)
+            note_import(transaction, ready.memory, record.standing, at=at)
+
+    return admit_all(transaction, [ready for _, ready in prepared], at=at, noted=noted)
 
 
 def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[WeightChange]]:
@@ -156,16 +162,13 @@ def _record(fields: Mapping[str, Any], project: str) -> Record:
 
 
 def _with_evidence(record: Record) -> Record:
-    """Takes the belief from the evidence, never from the file: a file cannot claim what it does not show.
-
-    A memory whose text orders its reader about is kept aside, whoever exported it (module ``gate``).
-    """
+    """Takes the belief from the evidence, never from the file: a file cannot claim what it does not show."""
     positive = (record.aggregate.positive or 0) if record.aggregate else 0
     negative = (record.aggregate.negative or 0) if record.aggregate else 0
     positive += sum(signal.weight or 0 for signal in record.signals if signal.positive)
     negative += sum(signal.weight or 0 for signal in record.signals if not signal.positive)
     belief = replace(record.memory.belief, positive=positive, negative=negative)
-    return replace(record, memory=held(replace(record.memory, belief=belief)))
+    return replace(record, memory=replace(record.memory, belief=belief))
 
 
 def _memory_fields(memory: Memory) -> dict[str, Any]:

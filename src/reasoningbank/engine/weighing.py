@@ -31,6 +31,7 @@ from reasoningbank.domain.recall import DENSE_LEGS, Filter
 from reasoningbank.engine.analysis import query_terms
 from reasoningbank.engine.index import check_space, index, lexical_text
 from reasoningbank.engine.recall import Wanted, gather, rank
+from reasoningbank.memories.admission import fill
 from reasoningbank.ports import Embedder, Indexed, Store, Vector, WordsWorth
 
 WEIGHTS = (1.0, 0.5, 0.25, 0.125)
@@ -166,7 +167,7 @@ def _fill(copy: Store, memories: Sequence[Memory], derive: Derive) -> None:
         for start in range(0, len(ordered), _BATCH):
             batch = ordered[start : start + _BATCH]
             for memory, indexed in zip(batch, derive(batch), strict=True):
-                transaction.insert(replace(memory, project=copy.scope.project), indexed)
+                fill(transaction, replace(memory, project=copy.scope.project), indexed)
 
 
 def _gain(order: Sequence[str], wanted: str) -> float:

@@ -170,6 +170,13 @@ class Transaction(StoreReader, GraphWrites, Protocol):
         happens at the real time.
         """
 
+    def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
+        """Replaces a memory as ``update`` does, but for its texts: those stay as they are stored.
+
+        Raises:
+            InvalidInput: When a text of the memory is not the stored one; nothing was changed.
+        """
+
     def forget_vectors(self) -> None:
         """Removes every vector and the bank's model, so that another model's vectors may come."""
 

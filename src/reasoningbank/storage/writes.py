@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy
 
-from reasoningbank.domain.changes import Cause, changed_state
+from reasoningbank.domain.changes import Cause, changed_state, check_same_texts
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.recall import VECTOR_LEGS, Recall
 from reasoningbank.domain.scope import Membership
@@ -169,10 +169,20 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
     def update(
         self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
     ) -> None:
+        self._put_memory(memory, indexed, revision=revision, cause=cause)
+
+    def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
+        self._put_memory(memory, None, revision=revision, cause=cause, same_texts=True)
+
+    def _put_memory(
+        self, memory: Memory, indexed: Indexed | None, *, revision: bool, cause: Cause | None, same_texts: bool = False
+    ) -> None:
         with self._whole():
             key = self._key(memory.id)
             vectors = self._checked(memory, indexed)
             before = self.get(memory.id)
+            if same_texts:
+                check_same_texts(before, memory)
             if revision:
                 old = memory_row(before)
                 self._source.run(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import Dangling, Duplicate, GraphAnswer, GraphImport
+from reasoningbank.domain.graph_search import Dangling, Duplicate, GraphAnswer, GraphImport, LeftOut
 from reasoningbank.domain.recall import Leg
 from reasoningbank.domain.walk import WalkPath, WalkResult
 
@@ -34,6 +34,14 @@ class DanglingFields(TypedDict):
     missing: str
 
 
+class LeftOutFields(TypedDict):
+    """What was not stored, because it looks like a prompt injection."""
+
+    kind: str
+    id: str
+    reason: str
+
+
 class ImportFields(TypedDict):
     """What an import did."""
 
@@ -48,6 +56,7 @@ class ImportFields(TypedDict):
     conflicts: list[str]
     duplicates: list[DuplicateFields]
     dangling: list[DanglingFields]
+    left_out: list[LeftOutFields]
     bands: dict[str, int]
     pending: int
     messages: list[str]
@@ -132,6 +141,7 @@ def import_fields(report: GraphImport) -> ImportFields:
         "conflicts": list(report.conflicts),
         "duplicates": [_duplicate(each) for each in report.duplicates],
         "dangling": [_dangling(each) for each in report.dangling],
+        "left_out": [left_out_fields(each) for each in report.left_out],
         "bands": {str(band): number for band, number in report.bands.items()},
         "pending": report.pending,
         "messages": list(report.messages),
@@ -210,6 +220,7 @@ def import_text(report: GraphImport) -> str:
     lines += _listed(
         "dangling", [f"{each.kind} {each.id} names {each.missing}, which does not exist" for each in report.dangling]
     )
+    lines += _listed("left out", [f"{each.kind} {each.id}: {each.reason}" for each in report.left_out])
     lines += _listed(
         "conflict", [f"{name} has other contents in the bank, which were kept" for name in report.conflicts]
     )
@@ -285,6 +296,11 @@ def _duplicate_text(each: Duplicate) -> str:
     ends = f" from {each.source} to {each.target}" if each.source else ""
     stored = f"; stored as {each.stored_as}" if each.stored_as else "; left out"
     return f"{each.kind} {each.id}{ends} {each.reason}{stored}"
+
+
+def left_out_fields(each: LeftOut) -> LeftOutFields:
+    """The fields of what an import left out."""
+    return {"kind": each.kind, "id": each.id, "reason": each.reason}
 
 
 def _dangling(each: Dangling) -> DanglingFields:

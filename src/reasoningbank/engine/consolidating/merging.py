@@ -10,7 +10,8 @@ from reasoningbank.domain.consolidation import Merge, SimilarityCluster
 from reasoningbank.domain.memory import MAX_TAGS, Memory
 from reasoningbank.engine.consolidating.grounds import check_claim
 from reasoningbank.engine.distilling.quoting import fence, quote
-from reasoningbank.engine.distilling.signs import find_markup, find_order, is_about_memory
+from reasoningbank.engine.distilling.signs import find_markup, is_about_memory
+from reasoningbank.engine.gate import verdict
 from reasoningbank.engine.hygiene import admit, clean_line, reveal
 from reasoningbank.engine.prompts import prompt
 from reasoningbank.engine.reading import read_answer
@@ -135,6 +136,8 @@ def checked(answer: MergedAnswer, sources: Sequence[Memory], *, model: str, labe
         categories.pop() if len(categories) == 1 else "",
     )
     _check_form(admitted.title, admitted.description, admitted.content)
+    if danger := verdict(admitted.title, admitted.description, admitted.content, *admitted.tags, admitted.category):
+        raise _refusal(f"it {danger}")
     shared = all(len(claim.sources) > 1 for claim in claims)
     return Merge(
         title=admitted.title,
@@ -154,9 +157,6 @@ def _check_form(title: str, description: str, content: str) -> None:
     """Refuses what no distilled lesson may hold either."""
     if not title or not content:
         raise _refusal("its title or content says nothing")
-    for text in (title, description, content):
-        if order := find_order(text):
-            raise _refusal(f"it orders its reader about: {order[:80]!r}")
     if markup := find_markup(title, description, content):
         raise _refusal(markup)
     if is_about_memory(title, content):

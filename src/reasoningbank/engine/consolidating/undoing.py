@@ -81,14 +81,14 @@ def take_apart(transaction: Transaction, consolidation_id: str, *, at: datetime)
     ]
     if memory.version > 1:
         for source in restored:
-            transaction.update(source, cause=cause)
-        transaction.update(replace(memory, state="archived"), cause=cause)
+            transaction.update_state(source, cause=cause)
+        transaction.update_state(replace(memory, state="archived"), cause=cause)
         return UndoReport(consolidation_id=memory.id, restored=tuple(each.id for each in restored), kept=True)
     moved = _moved(transaction, memory, restored)
     moved.origins = _taught_since(transaction, memory, restored)
     transaction.delete(memory.id, at=at)
     for source in moved.sources:
-        transaction.update(source, cause=cause)
+        transaction.update_state(source, cause=cause)
     for signal in moved.signals:
         if not (counts_once(signal) and transaction.add_signal(signal, once=True)):
             transaction.add_signal(signal)

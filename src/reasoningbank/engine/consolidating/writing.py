@@ -22,9 +22,10 @@ from reasoningbank.domain.memory import Memory, State
 from reasoningbank.domain.recall import Filter
 from reasoningbank.engine.consolidating.clusters import sources_below
 from reasoningbank.engine.consolidating.union import believed, counts_once, to_text, unite
-from reasoningbank.engine.index import TASK, index
+from reasoningbank.engine.index import TASK
 from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import StoreBusy
+from reasoningbank.memories.admission import admit, prepare
 from reasoningbank.ports import Embedder, Link, Store, Transaction
 
 RECALLABLE: tuple[State, ...] = Filter().states
@@ -38,11 +39,12 @@ def put_together(
     The sources keep their texts, times, versions and evidence; only their state and ``consolidation_id`` change.
 
     Raises:
+        InvalidMemory: When the text looks like a prompt injection and is no source's; nothing was stored.
         StoreBusy: When a source was changed or set aside since the cluster was found; nothing was stored.
         ModelMismatch: When the bank was built with another embedder; nothing was stored.
     """
     memory = _unbelieved(cluster.members, text, at)
-    indexed = index([memory], embedder)[0]
+    (ready,) = prepare([memory], embedder, origin="consolidation", known=cluster.members)
     with store.transaction() as transaction:
         sources = [_unchanged(transaction, member) for member in cluster.members]
         united = unite(transaction, sources, memory.id)
@@ -53,7 +55,7 @@ def put_together(
             last_used=max((source.last_used for source in sources if source.last_used is not None), default=None),
             provenance={**memory.provenance, **_record(sources), "evidence": to_text(united.total)},
         )
-        transaction.insert(memory, indexed)
+        memory = admit(transaction, replace(ready, memory=memory), at=at)
         if united.aggregate is not None:
             transaction.set_aggregate(united.aggregate)
         for signal in united.signals:
@@ -64,7 +66,7 @@ def put_together(
             transaction.link(Link(source=source.id, target=memory.id, kind=CONSOLIDATED_INTO))
             for origin in _origins(transaction, source, at):
                 transaction.add_origin(replace(origin, memory_id=memory.id))
-            transaction.update(
+            transaction.update_state(
                 replace(source, state="archived", consolidation_id=memory.id),
                 cause=Cause(at=at, kind=CONSOLIDATED, reference=memory.id),
             )

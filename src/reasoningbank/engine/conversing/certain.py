@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
@@ -13,7 +13,7 @@ from reasoningbank.domain.graph import Edge, Node
 from reasoningbank.engine.conversing.fields import conversation_fields, derived_id, read_conversation, short
 from reasoningbank.engine.conversing.sentences import why_bare
 from reasoningbank.engine.documents import safe_value
-from reasoningbank.engine.gate import find_danger
+from reasoningbank.engine.gate import graph_danger
 
 _ANSWERED = "The request '{request}' was answered with '{answer}'."
 _DIRECT = 0.9
@@ -88,7 +88,7 @@ def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
 
 def add_node(parts: Parts, node: Node) -> bool:
     """Takes a node unless its text is an order; whether it was taken."""
-    if danger := find_danger(node.text, *_texts(node)):
+    if danger := graph_danger(node):
         parts.refuse("node", node.id, f"its text {danger}")
         return False
     parts.nodes.setdefault(node.id, node)
@@ -111,7 +111,7 @@ def add_edge(parts: Parts, edge: Edge, *, outside: bool = False) -> bool:
         reason = "an end of it was refused"
     elif not outside and not {edge.source, edge.target} <= parts.nodes.keys():
         reason = "an end of it is no part of the conversation"
-    elif danger := find_danger(edge.text):
+    elif danger := graph_danger(edge):
         reason = f"its text {danger}"
     if reason:
         parts.refuse("edge", edge.id, reason)
@@ -159,13 +159,6 @@ def _answered(conversation: Conversation, names: Mapping[str, str], at: datetime
         tags=("answer",),
         created_time=at,
     )
-
-
-def _texts(node: Node) -> Iterable[str]:
-    """The special fields that a reader may take as words said to it; parameters are code and kept as they are."""
-    for name, value in node.fields.items():
-        if name != "parameter_field":
-            yield from (value if isinstance(value, tuple) else (value,))
 
 
 def _without_echo(value: object) -> object:

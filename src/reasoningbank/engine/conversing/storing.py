@@ -21,7 +21,9 @@ from reasoningbank.engine.graph.preferences import add as add_preference
 from reasoningbank.engine.graphing.adding import Prepared, prepared
 from reasoningbank.engine.graphing.indexing import EMBED, EMBED_KEY, words
 from reasoningbank.engine.lessons import lessons_of
-from reasoningbank.ports import Embedder, Indexed, Job, Pointer, Store, StoreReader, Transaction
+from reasoningbank.memories.admission import Ready as ReadyMemory
+from reasoningbank.memories.admission import admit, admit_edges, admit_nodes, keep_record
+from reasoningbank.ports import Embedder, Job, Pointer, Store, StoreReader, Transaction
 
 COLLECTION = "reasoningbank.conversations"
 """Where a bank notes which conversations it has remembered, and keeps those that wait."""
@@ -51,13 +53,13 @@ class Ready:
     Attributes:
         parts: What is to be stored.
         fresh: The nodes and edges that the bank did not have, admitted and with vectors.
-        lesson: The lesson as a memory with what is derived from it.
+        lesson: The lesson as a memory, ready to be stored.
         twin: Told a transaction, finds the memory that says the same as the lesson.
     """
 
     parts: Parts
     fresh: Prepared
-    lesson: tuple[Memory, Indexed] | None = None
+    lesson: ReadyMemory | None = None
     twin: Callable[[Transaction], Memory | None] | None = None
 
 
@@ -138,7 +140,7 @@ def store_parts(
         **({"waiting": conversation_fields(conversation)} if waits else {}),
     }
     document = Document(collection=COLLECTION, path=(), key=key, value=to_text(kept), created_at=at, updated_at=at)
-    transaction.put_document(document, [], ready.fresh.model_id)
+    keep_record(transaction, document, ready.fresh.model_id)
     if waits:
         transaction.enqueue(Job(kind=CONVERSE, key=key, due=at + PATIENCE))
     if transaction.graph_size().pending:
@@ -166,7 +168,7 @@ def _put_nodes(
         stored.preferences = (*stored.preferences, kept)
         if kept.id == node.id:
             stored.new.append(node.id)
-    transaction.put_nodes([(node, words(node)) for node in plain])
+    admit_nodes(transaction, [(node, words(node)) for node in plain])
     stored.new += [node.id for node in plain]
     made = {name: vector for name, vector in ready.fresh.vectors.get("node", {}).items() if name in stored.new}
     transaction.put_graph_vectors("node", made, ready.fresh.model_id)
@@ -199,7 +201,7 @@ def _put_edges(transaction: Transaction, ready: Ready, alias: Mapping[str, str],
             stored.refused.append(RefusedPart(part="edge", name=name, reason=reason))
         elif name in fresh:
             new.append(replace(fresh[name], source=edge.source, target=edge.target))
-    transaction.put_edges([(edge, words(edge)) for edge in new])
+    admit_edges(transaction, [(edge, words(edge)) for edge in new])
     names = {edge.id for edge in new}
     made = {name: vector for name, vector in ready.fresh.vectors.get("edge", {}).items() if name in names}
     transaction.put_graph_vectors("edge", made, ready.fresh.model_id)
@@ -212,10 +214,10 @@ def _put_lesson(transaction: Transaction, ready: Ready, alias: Mapping[str, str]
     note = ready.parts.lesson
     if ready.lesson is None or note is None:
         return
-    memory, indexed = ready.lesson
+    memory = ready.lesson.memory
     twin = ready.twin(transaction) if ready.twin is not None else None
     if twin is None:
-        transaction.insert(memory, indexed)
+        admit(transaction, ready.lesson, at=memory.created_at)
         stored.new.append(memory.id)
     named = {alias.get(name, name): name for name in note.link_nodes}
     existing = transaction.nodes(list(named))

@@ -19,9 +19,9 @@ from reasoningbank.engine.distilling.quoting import clip
 from reasoningbank.engine.distilling.validate import examine
 from reasoningbank.engine.evidence import report_outcome
 from reasoningbank.engine.hygiene import safe_line
-from reasoningbank.engine.index import index
 from reasoningbank.engine.similarity import cosine_similarity
 from reasoningbank.engine.tokens import count_tokens
+from reasoningbank.memories.admission import Ready, admit, prepare
 from reasoningbank.ports import Embedder, Indexed, Store, TrajectoryEntry, Transaction
 
 MAX_TASK = 2_000
@@ -50,8 +50,7 @@ class Learned:
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     item: Item
-    memory: Memory
-    indexed: Indexed
+    ready: Ready
 
 
 def learn(
@@ -111,8 +110,8 @@ def learn(
         _memory(store.scope.project, item, trajectory, model=model, prompt=prompt, session=session, at=at, c=confidence)
         for item in proposed
     ]
-    indexed = index(memories, embedder) if memories else []
-    candidates = [_Candidate(*each) for each in zip(proposed, memories, indexed, strict=True)]
+    ready = prepare(memories, embedder, origin="model")
+    candidates = [_Candidate(item, each) for item, each in zip(proposed, ready, strict=True)]
     with store.transaction() as transaction:
         entry = transaction.entry(trajectory.id)
         if not again and _is_over(entry, judgement):
@@ -131,9 +130,9 @@ def learn(
             origin = _origin(candidate, trajectory, model=model, prompt=prompt, session=session, at=at)
             if any(_near(candidate, other) for other in new):
                 unkept.append(_refusal(candidate, origin, "an earlier item of this trajectory says nearly the same"))
-            elif (held := _held(transaction, candidate.memory)) is not None:
+            elif (held := _held(transaction, candidate.ready.memory)) is not None:
                 unkept.append(_refusal(candidate, origin, f"the same text is in quarantine as {held}"))
-            elif (twin := twin_of(store, transaction, candidate.memory, candidate.indexed)) is not None:
+            elif (twin := twin_of(store, transaction, candidate.ready.memory, candidate.ready.indexed)) is not None:
                 known.append(twin.id)
                 _corroborate(transaction, twin, origin, trajectory, judgement, at)
             elif len(new) + taught >= limit:
@@ -141,7 +140,7 @@ def learn(
                     _refusal(candidate, origin, f"at most {limit} items are kept of one trajectory", many=True)
                 )
             else:
-                transaction.insert(candidate.memory, candidate.indexed)
+                admit(transaction, candidate.ready, at=at)
                 transaction.add_origin(origin)
                 new.append(candidate)
         kept = {_words_of(refusal) for refusal in transaction.refusals(trajectory=trajectory.id)}
@@ -150,7 +149,7 @@ def learn(
                 transaction.refuse(refusal)
         transaction.mark_distilled(trajectory.id, at)
     return Learned(
-        memories=tuple(candidate.memory for candidate in new),
+        memories=tuple(candidate.ready.memory for candidate in new),
         corroborated=tuple(dict.fromkeys(known)),
         refused=tuple(unkept),
     )
@@ -205,7 +204,7 @@ def _origin(
     candidate: _Candidate, trajectory: Trajectory, *, model: str, prompt: str, session: str, at: datetime
 ) -> Origin:
     return Origin(
-        memory_id=candidate.memory.id,
+        memory_id=candidate.ready.memory.id,
         trajectory=trajectory.id,
         kind="distilled",
         session=session,
@@ -249,8 +248,8 @@ def _held(transaction: Transaction, memory: Memory) -> str | None:
 
 
 def _near(candidate: _Candidate, other: _Candidate) -> bool:
-    cosine = cosine_similarity(candidate.indexed.vectors[CONTENT_LEG], other.indexed.vectors[CONTENT_LEG])
-    return is_near(candidate.memory, other.memory, cosine, candidate.indexed.model_id)
+    cosine = cosine_similarity(candidate.ready.indexed.vectors[CONTENT_LEG], other.ready.indexed.vectors[CONTENT_LEG])
+    return is_near(candidate.ready.memory, other.ready.memory, cosine, candidate.ready.indexed.model_id)
 
 
 def _corroborate(

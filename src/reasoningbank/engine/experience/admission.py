@@ -12,7 +12,7 @@ from reasoningbank.domain.trajectory import Step, Trajectory
 from reasoningbank.engine.distilling.lessons import MAX_TASK, candidate_memory, twin_of
 from reasoningbank.engine.distilling.validate import examine
 from reasoningbank.engine.experience.extraction import extract, question
-from reasoningbank.engine.index import index
+from reasoningbank.memories.admission import admit, prepare
 from reasoningbank.ports import Embedder, LanguageModel, Store
 
 _SHOWN = 5
@@ -41,20 +41,18 @@ def learn_from_trace(store: Store, embedder: Embedder, model: LanguageModel, tra
         trace.query, "used what earlier sessions had learned", trace.outcome, summary, trace.failure_reason
     )
     memory, refused = _examined(store.scope.project, trace, extract(asked, model), at)
-    indexed = index([memory], embedder)[0] if memory is not None else None
+    ready = prepare([memory], embedder, origin="model")[0] if memory is not None else None
     with store.transaction() as transaction:
         current = transaction.trace(trace_id)
         if current.state != "waiting" or current.outcome != trace.outcome:
             return
         for refusal in refused:
             transaction.refuse(refusal)
-        if memory is None or indexed is None:
+        if ready is None:
             transaction.update_trace(replace(current, state="nothing"))
             return
-        twin = twin_of(store, transaction, memory, indexed)
-        if twin is None:
-            transaction.insert(memory, indexed)
-        taught = (twin or memory).id
+        twin = twin_of(store, transaction, ready.memory, ready.indexed)
+        taught = (twin or admit(transaction, ready, at=at)).id
         transaction.update_trace(
             replace(current, state="extracted", strategies=tuple(dict.fromkeys((*current.strategies, taught))))
         )

@@ -8,7 +8,7 @@ from datetime import datetime
 from reasoningbank.domain.belief import DISTILLED_CONFIDENCE, Belief
 from reasoningbank.domain.memory import Memory
 from reasoningbank.engine.gate.addresses import find_address
-from reasoningbank.engine.gate.danger import find_danger
+from reasoningbank.engine.gate.verdicts import memory_danger, texts_of
 from reasoningbank.engine.guarding.setting_aside import set_aside
 from reasoningbank.ports import Transaction
 
@@ -27,19 +27,21 @@ ADVICE = (
 def held(memory: Memory) -> Memory:
     """The memory as it may be stored.
 
-    One whose text is an order is marked with the reason in its provenance; ``set_held`` puts it into quarantine. One
-    that an agent has recorded and that names an address outside is a candidate that has to prove itself. Both begin at
-    most at the confidence of what is distilled and keep their evidence; any other memory stays as it is.
+    One whose text looks like a prompt injection is marked with the reason in its provenance; ``set_held`` puts it into
+    quarantine, an archived one too: it can become active again without another look at its text. One that an agent has
+    recorded and that names an address outside is a candidate that has to prove itself. Both begin at most at the
+    confidence of what is distilled and keep their evidence; any other memory stays as it is.
     """
-    if memory.state not in {"active", "candidate"}:
+    if memory.state == "quarantined":
         return memory
-    texts = (memory.title, memory.description, memory.content, *memory.tags, memory.category)
-    if reason := find_danger(*texts):
+    if reason := memory_danger(memory):
         return replace(_lowered(memory), provenance={**memory.provenance, HELD: reason})
     if HELD in memory.provenance:
         kept = {key: value for key, value in memory.provenance.items() if key != HELD}
         memory = replace(memory, provenance=kept)
-    if memory.provenance.get("source") in AGENT_SOURCES and (address := find_address(*texts)):
+    if memory.state == "archived":
+        return memory
+    if memory.provenance.get("source") in AGENT_SOURCES and (address := find_address(*texts_of(memory))):
         return replace(_lowered(memory), state="candidate", provenance={**memory.provenance, DOUBTED: address})
     return memory
 
@@ -51,7 +53,7 @@ def _lowered(memory: Memory) -> Memory:
 
 def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memory:
     """Puts a stored memory that ``held`` has marked into a quarantine of its own; returns it as it is then."""
-    if memory.state not in {"active", "candidate"} or HELD not in memory.provenance:
+    if memory.state == "quarantined" or HELD not in memory.provenance:
         return memory
     set_aside(transaction, [memory.id], reason=f"Its text {memory.provenance[HELD]}", at=at)
     return transaction.get(memory.id)

@@ -9,8 +9,10 @@ from reasoningbank.domain.graph import Edge, Node
 from reasoningbank.domain.graph_search import GraphFilter
 from reasoningbank.domain.memory import fingerprint
 from reasoningbank.domain.reminders import SUPERSEDES, Preference
+from reasoningbank.engine.gate import verdict
 from reasoningbank.engine.graph.energy import plain_tag
 from reasoningbank.engine.graphing.indexing import words
+from reasoningbank.memories.admission import admit_edges, admit_nodes
 from reasoningbank.ports import Transaction
 from reasoningbank.ports.graph import GraphReads
 
@@ -48,9 +50,11 @@ def add(transaction: Transaction, node: Node) -> Preference:
         return _preference(held, owner)
     if held is not None and node.ingestion_time < held.ingestion_time:
         node = replace(node, ingestion_time=held.ingestion_time, update_time=None)
-    transaction.put_nodes([(node, words(node))])
+    admit_nodes(transaction, [(node, words(node))])
     if held is not None:
         text = f"The wish '{_short(node)}' of {owner.user or owner.role} replaces the earlier wish '{_short(held)}'."
+        if verdict(text):
+            text = f"A newer wish of {owner.user or owner.role} replaces the earlier one."
         edge = Edge(
             source=node.id,
             target=held.id,
@@ -59,7 +63,7 @@ def add(transaction: Transaction, node: Node) -> Preference:
             tags=(SUPERSEDES, "preference"),
             created_time=node.ingestion_time,
         )
-        transaction.put_edges([(edge, words(edge))])
+        admit_edges(transaction, [(edge, words(edge))])
     return _preference(node, owner)
 
 

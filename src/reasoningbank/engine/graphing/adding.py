@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from reasoningbank.domain.graph import Edge, Node
 from reasoningbank.domain.graph_search import GraphAdded, GraphKind
-from reasoningbank.engine.graphing.admission import admit
 from reasoningbank.engine.graphing.indexing import AT_ONCE, embedded, words
 from reasoningbank.errors import InvalidEdge, InvalidNode
+from reasoningbank.memories.admission import admit_edges, admit_nodes, check_items
 from reasoningbank.ports import Embedder, GraphText, Transaction, Vector
 
 _Item = TypeVar("_Item", Node, Edge)
@@ -30,9 +30,9 @@ def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -
     """Admits and embeds nodes and edges, before any transaction.
 
     Raises:
-        InvalidNode, InvalidEdge: When two of them have one id, or a rule is broken.
+        InvalidNode, InvalidEdge: When two of them have one id, a rule is broken, or one looks like a prompt injection.
     """
-    kept_nodes, kept_edges = _once(admit(nodes), InvalidNode), _once(admit(edges), InvalidEdge)
+    kept_nodes, kept_edges = _once(check_items(nodes), InvalidNode), _once(check_items(edges), InvalidEdge)
     vectors: dict[GraphKind, Mapping[str, Vector]] = {}
     if len(kept_nodes) + len(kept_edges) <= AT_ONCE:
         vectors["node"] = embedded([GraphText(id=each.id, text=each.text) for each in kept_nodes], embedder)
@@ -61,8 +61,8 @@ def add(transaction: Transaction, ready: Prepared) -> GraphAdded:
             )
     new_nodes = [node for node in ready.nodes if node.id not in known_nodes]
     new_edges = [edge for edge in ready.edges if edge.id not in known_edges]
-    transaction.put_nodes([(node, words(node)) for node in new_nodes])
-    transaction.put_edges([(edge, words(edge)) for edge in new_edges])
+    admit_nodes(transaction, [(node, words(node)) for node in new_nodes])
+    admit_edges(transaction, [(edge, words(edge)) for edge in new_edges])
     new = [*(node.id for node in new_nodes), *(edge.id for edge in new_edges)]
     known: Mapping[GraphKind, Collection[str]] = {"node": known_nodes.keys(), "edge": known_edges.keys()}
     for kind, there in known.items():

@@ -25,7 +25,7 @@ _known_to_be_safe: set[bytes] = set()
 _Item = TypeVar("_Item", Node, Edge)
 
 
-def admit(items: Sequence[_Item]) -> list[_Item]:
+def safe_items(items: Sequence[_Item]) -> list[_Item]:
     """The nodes or edges as they may be stored, in their order.
 
     Raises:

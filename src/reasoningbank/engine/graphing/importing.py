@@ -19,12 +19,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from reasoningbank.domain.graph import MAX_GRAPH_ID, Edge, Node, WeightBand, weight_band
-from reasoningbank.domain.graph_search import Dangling, Duplicate, GraphImport
+from reasoningbank.domain.graph_search import Dangling, Duplicate, GraphImport, LeftOut
 from reasoningbank.domain.memory import Memory
-from reasoningbank.engine.gate import set_held
 from reasoningbank.engine.graphing.drafts import Draft
 from reasoningbank.engine.graphing.indexing import words
-from reasoningbank.ports import Indexed, Pointer, Transaction
+from reasoningbank.memories.admission import Ready as ReadyMemory
+from reasoningbank.memories.admission import admit, admit_edges, admit_nodes
+from reasoningbank.ports import Pointer, Transaction
 
 _BATCH = 2_000
 _DIGITS = 19
@@ -39,14 +40,16 @@ class Ready:
     Attributes:
         draft: What the file said, for its links.
         nodes, edges: Admitted, in the file's order, each with its analysed words.
-        lessons: As memories, with the nodes they link and a function that gives what is derived from the memory, in
-            the file's order.
+        lessons: As memories, with the nodes they link and a function that makes the memory ready to be stored, in the
+            file's order.
+        left_out: Nodes and edges that look like a prompt injection.
     """
 
     draft: Draft
     nodes: Sequence[tuple[Node, str]]
     edges: Sequence[tuple[Edge, str]]
-    lessons: Sequence[tuple[Memory, tuple[str, ...], Callable[[], Indexed]]] = ()
+    lessons: Sequence[tuple[Memory, tuple[str, ...], Callable[[], ReadyMemory]]] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 @dataclass(slots=True)
@@ -89,6 +92,7 @@ def write_import(transaction: Transaction, ready: Ready) -> GraphImport:
         conflicts=tuple(count.conflicts),
         duplicates=tuple(count.duplicates),
         dangling=tuple(count.dangling),
+        left_out=tuple(ready.left_out),
         bands=dict(count.bands),
         messages=tuple(
             f"{number} times {name!r} was left out: it is no field of a node, an edge or a lesson."
@@ -121,7 +125,7 @@ def _write_nodes(transaction: Transaction, ready: Ready, count: _Count) -> None:
                 fresh.append((replace(node, ingestion_time=begun), analysed))
             else:
                 count.conflicts[node.id] = None
-    transaction.put_nodes(fresh)
+    admit_nodes(transaction, fresh)
 
 
 def _write_edges(transaction: Transaction, ready: Ready, count: _Count) -> None:
@@ -165,7 +169,7 @@ def _write_edges(transaction: Transaction, ready: Ready, count: _Count) -> None:
                 count.duplicates.append(Duplicate(kind="edge", id=edge.id, reason="is given twice"))
             else:
                 count.added["known edge"] += 1
-    transaction.put_edges(fresh)
+    admit_edges(transaction, fresh)
 
 
 def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dict[str, str]:
@@ -182,8 +186,7 @@ def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dic
             count.conflicts[memory.id] = None
         else:
             names[memory.id] = memory.id
-            transaction.insert(memory, derived())
-            set_held(transaction, memory, at=memory.created_at)
+            admit(transaction, derived(), at=memory.created_at)
             count.added["lesson"] += 1
     return names
 

@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphFilter
-from reasoningbank.engine.graphing.admission import admit, reveal
+from reasoningbank.domain.graph_search import GraphFilter, LeftOut
+from reasoningbank.engine.graphing.admission import reveal
 from reasoningbank.engine.graphing.drafts import Draft, Reader
 from reasoningbank.engine.graphing.importing import Ready, with_words, write_import
 from reasoningbank.engine.graphing.indexing import EMBED, EMBED_KEY
 from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.memories.admission import sift_items
 from reasoningbank.ports import Job, Store, Transaction
 
 _BATCH = 500
@@ -28,6 +29,7 @@ class GraphPart:
     draft: Draft
     nodes: list[tuple[Node, str]]
     edges: list[tuple[Edge, str]]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def exported_graph(store: Store) -> Iterator[Mapping[str, Any]]:
@@ -95,7 +97,9 @@ def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
         except BankError as error:
             raise InvalidInput(f"line {number}: {error}", hint=error.hint) from error
     draft = reader.draft
-    return GraphPart(draft=draft, nodes=with_words(admit(draft.nodes)), edges=with_words(admit(draft.edges)))
+    nodes, bad_nodes = sift_items(draft.nodes)
+    edges, bad_edges = sift_items(draft.edges)
+    return GraphPart(draft=draft, nodes=with_words(nodes), edges=with_words(edges), left_out=(*bad_nodes, *bad_edges))
 
 
 def put_graph(transaction: Transaction, part: GraphPart, *, at: datetime) -> None:

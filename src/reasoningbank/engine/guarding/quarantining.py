@@ -110,7 +110,7 @@ def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settle
         return
     shown = memory.state == "archived" and wanted.state in _VISIBLE
     kind = SURFACED if shown else RELEASED
-    transaction.update(
+    transaction.update_state(
         replace(memory, state=wanted.state, consolidation_id=wanted.merged), cause=replace(cause, kind=kind)
     )
     if shown:
@@ -124,7 +124,7 @@ def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settle
 def _retire(transaction: Transaction, memory: Memory, gone: Memory, cause: Cause, done: Settled) -> None:
     """Archives a consolidation that cannot come back, and lets its sources be what they are without it."""
     reason = f"its source {gone.id} went into {gone.consolidation_id} meanwhile"
-    transaction.update(replace(memory, state="archived"), cause=replace(cause, kind=ARCHIVED, reason=reason))
+    transaction.update_state(replace(memory, state="archived"), cause=replace(cause, kind=ARCHIVED, reason=reason))
     done.kept.append((memory.id, reason))
     for name in sources_of(memory):
         source = existing(transaction, name)

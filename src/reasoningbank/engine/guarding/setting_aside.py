@@ -51,7 +51,7 @@ def hold(transaction: Transaction, memory: Memory, cause: Cause) -> bool:
     if memory.state == "quarantined":
         transaction.note(change_of(memory, memory, cause))
     else:
-        transaction.update(replace(memory, state="quarantined"), cause=cause)
+        transaction.update_state(replace(memory, state="quarantined"), cause=cause)
     return True
 
 

@@ -30,6 +30,7 @@ from reasoningbank.domain.identity import new_id
 from reasoningbank.domain.workflow import EventKind, Turn, Workflow, WorkflowEvent, WorkflowStatus
 from reasoningbank.engine.documents import to_text
 from reasoningbank.errors import WorkflowBusy, WorkflowNotFound
+from reasoningbank.memories.admission import keep_record
 from reasoningbank.ports import StoreReader, Transaction
 
 COLLECTION = "reasoningbank.workflows"
@@ -171,7 +172,7 @@ def write_workflow(transaction: Transaction, workflow: Workflow, model_id: str, 
             workflow = replace(workflow, turns=workflow.turns[1:])
         text = to_text(_fields(workflow))
     document = Document(collection=COLLECTION, path=(), key=workflow.id, value=text, created_at=at, updated_at=at)
-    transaction.put_document(document, [], model_id)
+    keep_record(transaction, document, model_id)
 
 
 def _fields(workflow: Workflow) -> dict[str, object]:

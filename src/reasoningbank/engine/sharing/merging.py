@@ -17,20 +17,21 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from reasoningbank.domain.belief import Belief
+from reasoningbank.domain.changes import EDITED, Cause
 from reasoningbank.domain.memory import Memory
 from reasoningbank.domain.sharing import SHARED, Moved, Refused, ShareReport
 from reasoningbank.domain.signal import RECENT_DAYS, Signal, SignalAggregate
 from reasoningbank.engine.consolidating.union import counts_once
 from reasoningbank.engine.distilling.signs import find_markup, is_about_memory
-from reasoningbank.engine.gate.danger import find_danger
+from reasoningbank.engine.gate import memory_danger
 from reasoningbank.engine.guarding.carrying import note_import
-from reasoningbank.engine.hygiene import admit, safe_line
-from reasoningbank.engine.index import check_space, index
+from reasoningbank.engine.hygiene import safe_line
+from reasoningbank.engine.index import check_space
 from reasoningbank.engine.sharing.files import ORIGINAL
 from reasoningbank.engine.sharing.reading import Shared, SharedFile
-from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import InvalidMemory
-from reasoningbank.ports import Embedder, Indexed, Link, Store, Transaction
+from reasoningbank.memories.admission import Ready, admit, clean, prepare, supersede
+from reasoningbank.ports import Embedder, Link, Store, Transaction
 
 _BATCH = 64
 
@@ -58,7 +59,7 @@ def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datet
             records.append(admitted)
     known = store.many([record.memory.id for record in records])
     fresh = [record for record in records if _is_news(record.memory, known.get(record.memory.id))]
-    indexed = _indexed([record.memory for record in fresh], embedder)
+    ready = _prepared([record.memory for record in fresh], embedder)
     report = ShareReport(files=(shared.path,), memories=len(shared.records), refused=tuple(refused))
     with store.transaction() as transaction:
         for record in records:
@@ -67,34 +68,34 @@ def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datet
             if here is not None and here.state == "quarantined":
                 report += ShareReport(refused=(Refused(id=here.id, reason="it is quarantined here"),))
             elif here is None:
-                report += _added(transaction, record, indexed[record.memory.id])
+                report += _added(transaction, record, ready[record.memory.id], at=at)
                 note_import(transaction, transaction.get(record.memory.id), (), at=at)
             else:
-                report += _merged(transaction, record, indexed.get(here.id))
+                report += _merged(transaction, record, ready.get(here.id), at=at)
     return report
 
 
-def _added(transaction: Transaction, record: Shared, indexed: Indexed) -> ShareReport:
+def _added(transaction: Transaction, record: Shared, ready: Ready, *, at: datetime) -> ShareReport:
     memory = record.memory
     for twin in transaction.same_text(memory.fingerprint):
         transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
-    transaction.insert(memory, indexed)
+    memory = admit(transaction, ready, at=at)
     belief = memory.belief
     if record.rolled_up is not None:
         transaction.set_aggregate(record.rolled_up)
         belief = replace(belief, positive=record.rolled_up.positive or 0, negative=record.rolled_up.negative or 0)
     belief, signals = _with_evidence(transaction, belief, record.signals)
     if belief != memory.belief:
-        transaction.update(replace(memory, belief=belief))
+        transaction.update_state(replace(memory, belief=belief))
     _link(transaction, record)
     return ShareReport(added=(memory.id,), signals=signals)
 
 
-def _merged(transaction: Transaction, record: Shared, indexed: Indexed | None) -> ShareReport:
+def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at: datetime) -> ShareReport:
     here = transaction.get(record.memory.id)
     report = ShareReport()
     changed = here
-    if _is_news(record.memory, here) and indexed is not None:
+    if _is_news(record.memory, here) and ready is not None:
         changed = replace(
             record.memory,
             belief=here.belief,
@@ -115,10 +116,11 @@ def _merged(transaction: Transaction, record: Shared, indexed: Indexed | None) -
     belief, signals = _with_evidence(
         transaction, here.belief, [signal for signal in missing if since is None or signal.at > since]
     )
-    if changed != here:
-        transaction.update(replace(changed, belief=belief), indexed, revision=True)
+    if ready is not None and changed != here:
+        changed = replace(changed, belief=belief)
+        supersede(transaction, replace(ready, memory=changed), cause=Cause(at=at, kind=EDITED, by=SHARED))
     elif belief != here.belief:
-        transaction.update(replace(here, belief=belief))
+        transaction.update_state(replace(here, belief=belief))
     linked = _link(transaction, record)
     if belief.score != here.confidence:
         report += ShareReport(moved=(Moved(id=here.id, before=here.confidence, after=belief.score),))
@@ -154,33 +156,22 @@ def _link(transaction: Transaction, record: Shared) -> int:
 def _admitted(record: Shared, project: str) -> Shared | Refused:
     """The record as it may be stored: clean, without secrets, marked as shared; or why it may not."""
     memory = record.memory
-    admitted = admit(memory.title, memory.description, memory.content, memory.tags, memory.category)
-    if danger := find_danger(admitted.title, admitted.description, admitted.content, *admitted.tags):
+    try:
+        safe = clean(replace(memory, project=project))
+    except InvalidMemory as error:
+        return Refused(id=memory.id, reason=error.message)
+    if danger := memory_danger(safe):
         return Refused(id=memory.id, reason=f"it {danger}")
-    if markup := find_markup(admitted.title, admitted.description, admitted.content):
+    if markup := find_markup(safe.title, safe.description, safe.content):
         return Refused(id=memory.id, reason=markup)
-    if is_about_memory(admitted.title, admitted.content):
+    if is_about_memory(safe.title, safe.content):
         return Refused(id=memory.id, reason="it is about the memory that lessons are kept in")
     provenance = {name: safe_line(value[:2_000]) for name, value in memory.provenance.items()}
     provenance |= {"source": SHARED, ORIGINAL: provenance.get("source", SHARED)}
-    try:
-        clean = replace(
-            memory,
-            project=project,
-            title=admitted.title,
-            description=admitted.description,
-            content=admitted.content,
-            tags=admitted.tags,
-            category=admitted.category,
-            tokens=count_tokens(f"{admitted.title}\n{admitted.description}\n{admitted.content}"),
-            provenance=provenance,
-        )
-    except InvalidMemory as error:
-        return Refused(id=memory.id, reason=error.message)
     counts = record.rolled_up
     return replace(
         record,
-        memory=clean,
+        memory=replace(safe, provenance=provenance),
         signals=tuple(replace(each, project=project, session=safe_line(each.session)) for each in record.signals),
         rolled_up=None if counts is None else replace(counts, project=project),
     )
@@ -201,9 +192,10 @@ def _counted_until(aggregate: SignalAggregate) -> datetime | None:
     return None if aggregate.last_rollup is None else aggregate.last_rollup - timedelta(days=RECENT_DAYS)
 
 
-def _indexed(memories: Sequence[Memory], embedder: Embedder) -> dict[str, Indexed]:
-    made: dict[str, Indexed] = {}
+def _prepared(memories: Sequence[Memory], embedder: Embedder) -> dict[str, Ready]:
+    made: dict[str, Ready] = {}
     for start in range(0, len(memories), _BATCH):
         batch = memories[start : start + _BATCH]
-        made |= zip([memory.id for memory in batch], index(batch, embedder), strict=True)
+        ready = prepare(batch, embedder, origin="import")
+        made |= zip([memory.id for memory in batch], ready, strict=True)
     return made

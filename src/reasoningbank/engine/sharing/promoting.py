@@ -26,10 +26,10 @@ from reasoningbank.domain.sharing import (
     PromotionSource,
     Reference,
 )
-from reasoningbank.engine.index import index
 from reasoningbank.engine.sharing.candidates import known_as
 from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import InvalidInput, StoreBusy
+from reasoningbank.memories.admission import admit, prepare
 from reasoningbank.ports import Embedder, Link, Store, StoreReader
 
 REVIEWER = "reviewer"
@@ -97,8 +97,9 @@ def put(
         created_at=at,
         updated_at=at,
     )
-    indexed = index([memory], embedder)[0]
-    vector = indexed.vectors["content"]
+    known = [source.memory for source in candidate.sources]
+    (ready,) = prepare([memory], embedder, origin="promotion", known=known)
+    vector = ready.indexed.vectors["content"]
     if wider.model_id is not None:
         same = known_as(wider, vector, memory.outcome, embedder.model_id)
         if same:
@@ -107,7 +108,7 @@ def put(
                 hint="Edit that one with `rbank update`, or demote it first.",
             )
     with wider.transaction() as transaction:
-        transaction.insert(memory, indexed)
+        memory = admit(transaction, ready, at=at)
         for source in candidate.sources:
             transaction.link(Link(source=memory.id, target=str(source.reference), kind=PROMOTED_FROM))
         for opposite in candidate.conflicts:
@@ -150,7 +151,7 @@ def take_out(wider: Store, memory_id: str, *, by: str, reason: str, at: datetime
             raise InvalidInput(f"memory {memory_id} is {memory.state} already")
         changed = replace(memory, state="archived", version=memory.version + 1, updated_at=at)
         cause = Cause(at=at, kind=DEMOTED, reference=memory_id, reason=reason, by=by)
-        transaction.update(changed, revision=True, cause=cause)
+        transaction.update_state(changed, revision=True, cause=cause)
     return changed
 
 

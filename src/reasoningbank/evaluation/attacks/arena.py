@@ -18,6 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.bank import Bank
+from reasoningbank.domain.changes import Cause
 from reasoningbank.domain.echo import BLOCK_END, BLOCK_START
 from reasoningbank.domain.learning import MAX_ITEMS, DistilReport, Item, Refusal
 from reasoningbank.domain.memory import Memory
@@ -104,6 +105,10 @@ class _LooseTransaction:
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         del once
         return self._inner.add_signal(replace(signal, session=f"{signal.session} {signal.id}"), once=False)
+
+    def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
+        if memory.state != "quarantined":
+            self._inner.update_state(memory, revision=revision, cause=cause)
 
 
 class _LooseStore:

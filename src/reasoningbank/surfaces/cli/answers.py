@@ -7,6 +7,7 @@ from typing import TypedDict
 from reasoningbank.domain.answers import Event, Health, ImportReport
 from reasoningbank.domain.memory import Memory
 from reasoningbank.surfaces.answers import MemoryAnswer
+from reasoningbank.surfaces.graph_answers import LeftOutFields, left_out_fields
 
 
 class ListAnswer(TypedDict):
@@ -47,11 +48,13 @@ class ExportAnswer(TypedDict):
 
 
 class ImportAnswer(TypedDict):
-    """How many memories were stored, how many were there already, and which were there with another text."""
+    """How many memories were stored or there already, which had another text, and what the gate stopped."""
 
     imported: int
     unchanged: int
     conflicts: list[str]
+    quarantined: list[str]
+    left_out: list[LeftOutFields]
 
 
 class BackupAnswer(TypedDict):
@@ -107,7 +110,11 @@ def history_answer(memory: Memory, events: tuple[Event, ...]) -> HistoryAnswer:
 def import_answer(report: ImportReport) -> ImportAnswer:
     """The fields of an import."""
     return ImportAnswer(
-        imported=len(report.imported), unchanged=len(report.unchanged), conflicts=list(report.conflicts)
+        imported=len(report.imported),
+        unchanged=len(report.unchanged),
+        conflicts=list(report.conflicts),
+        quarantined=list(report.quarantined),
+        left_out=[left_out_fields(each) for each in report.left_out],
     )
 
 

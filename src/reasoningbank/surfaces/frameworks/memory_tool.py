@@ -10,7 +10,7 @@ is written there can be recalled at once. Every other file is kept as it was wri
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from reasoningbank.bank import Bank
@@ -47,7 +47,8 @@ class BankMemoryTool(BetaAbstractMemoryTool):
 
     Secrets are replaced before anything is stored, and a file reads as it was stored. A memory's file that is removed
     archives the memory, so that a person can bring it back; ``rbank delete`` erases it. Any other file that is removed
-    is erased. Reading a file is no evidence that it was of use.
+    is erased. A memory that looks like a prompt injection goes into quarantine, where neither a view nor a search shows
+    it, and the answer says why; any other file that does is refused. Reading a file is no evidence that it was of use.
 
     Args:
         bank: Where the files are; it stays the caller's to close.
@@ -154,7 +155,15 @@ def _changed(bank: Bank, command: Callable[[Files], Answer]) -> str:
         stored = bank.change_files(change)
     except BankError as error:
         raise ToolError(f"{error} {error.hint}".strip()) from error
+    if stored.quarantined:
+        return "\n".join(
+            f"{memory_files.ROOT}/{path} was quarantined. {why}" for path, why in sorted(stored.quarantined.items())
+        )
     return _said(answers[-1], stored.writes)
+
+
+def _quarantined(reasons: Mapping[str, str]) -> str:
+    return "\n".join(f"{memory_files.ROOT}/{path} was quarantined. {why}" for path, why in sorted(reasons.items()))
 
 
 def _said(answer: Answer, stored: Files) -> str:

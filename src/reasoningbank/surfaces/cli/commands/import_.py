@@ -21,6 +21,10 @@ def command(call: Call, *, file: str) -> None:
         answer = import_answer(bank.import_(path, progress=bar.step))
     for memory_id in answer["conflicts"]:
         print_note(f"warning: {memory_id} is here with another text; it was left as it is")
+    for memory_id in answer["quarantined"]:
+        print_note(f"warning: {memory_id} looks like a prompt injection; it is in quarantine, no search finds it")
+    for part in answer["left_out"]:
+        print_note(f"warning: {part['kind']} {part['id']} was left out: {part['reason']}")
     if call.as_json:
         print_json({**answer})
     else:

@@ -1,0 +1,1 @@
+"""Memories: how text comes into a bank."""

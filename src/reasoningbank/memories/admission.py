@@ -1,0 +1,419 @@
+"""The one door: what happens to text that enters a bank, and to text that is changed there.
+
+Nothing else writes text that agents may read; a test over the source holds that. Before a transaction, because it takes
+time, a text is
+
+1. cleaned of characters that cannot be seen,
+2. redacted: secrets are replaced,
+3. validated: lengths and required fields, by the type itself,
+4. read by the gate: does it look like a prompt injection? (DESIGN D10)
+5. indexed: tokens are counted, vectors and words are made.
+
+In the transaction it is read by the gate once more, which costs nothing for a text that has not changed since, linked
+with memories of the same text, stored, and marked. What becomes of a text that the gate stops depends on what it is:
+
+* a memory is stored in quarantine, where no search finds it; a person who wants it lets it go with ``release``.
+* a consolidation is refused, for its sources would go into quarantine with it.
+* a node, an edge or a document knows no quarantine: it is refused or, in an import, left out and reported.
+
+Where a memory comes from, its origin, decides the rest: see :data:`RULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, TypeVar
+
+from reasoningbank.domain.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
+from reasoningbank.domain.changes import Cause
+from reasoningbank.domain.document import Document
+from reasoningbank.domain.graph import Edge, Node
+from reasoningbank.domain.graph_search import LeftOut
+from reasoningbank.domain.memory import Memory, Outcome, State
+from reasoningbank.engine.gate import (
+    document_danger,
+    graph_danger,
+    held,
+    memory_danger,
+    set_held,
+    texts_of,
+)
+from reasoningbank.engine.graphing.admission import safe_items
+from reasoningbank.engine.hygiene import admit as safe_texts
+from reasoningbank.engine.index import index
+from reasoningbank.engine.tokens import count_tokens
+from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidMemory, InvalidNode
+from reasoningbank.ports import Embedder, Indexed, Link, Transaction, Vector
+
+Origin = Literal["person", "agent", "model", "import", "consolidation", "promotion", "file"]
+"""Where a memory comes from."""
+
+REWRITE = "Write down what was seen and what follows from it, not an order to whoever reads it."
+"""What to do about a text that the gate refuses."""
+_KEPT = ("belief", "usage_count", "last_used", "consolidation_id")
+"""What an edit takes over from the memory as it is when it is written."""
+_Item = TypeVar("_Item", Node, Edge)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What holds for memories of one origin.
+
+    Attributes:
+        confidence: What a memory begins with when nobody says otherwise.
+        vouched: Whether whoever brings it may vouch for it: then the gate does not stop it.
+        linked: Whether memories of the same text are linked with it; the other origins look for them themselves.
+        refused: Whether a text that the gate stops is refused; else it is stored in quarantine.
+    """
+
+    confidence: float = EXPLICIT_RECORD_CONFIDENCE
+    vouched: bool = False
+    linked: bool = False
+    refused: bool = False
+
+
+RULES: Mapping[Origin, Rules] = {
+    "person": Rules(vouched=True, linked=True),
+    "agent": Rules(linked=True),
+    "file": Rules(linked=True),
+    "model": Rules(confidence=DISTILLED_CONFIDENCE),
+    "import": Rules(),
+    "consolidation": Rules(refused=True),
+    "promotion": Rules(),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A memory that may be stored, with what is derived from its text.
+
+    Attributes:
+        memory: The memory; one that the gate stops has the reason in its provenance.
+        indexed: Its words and vectors.
+        origin: Where it comes from.
+        passed: Whether its text needs no look of the gate: a person vouches for it, or the bank holds it already.
+    """
+
+    memory: Memory
+    indexed: Indexed
+    origin: Origin = "agent"
+    passed: bool = False
+
+
+def draft(
+    *,
+    origin: Origin,
+    project: str,
+    title: str,
+    content: str,
+    outcome: Outcome,
+    provenance: Mapping[str, str],
+    at: datetime,
+    description: str = "",
+    tags: Iterable[str] = (),
+    category: str = "",
+    confidence: float | None = None,
+) -> Memory:
+    """Return a new memory: clean, without secrets, its tokens counted, believed as its origin deserves.
+
+    Raises:
+        InvalidMemory, TextTooLong: When a rule of the memory is broken.
+    """
+    texts = safe_texts(title, description, content, tags, category)
+    memory = Memory(
+        project=project,
+        title=texts.title,
+        description=texts.description,
+        content=texts.content,
+        tags=texts.tags,
+        category=texts.category,
+        outcome=outcome,
+        belief=Belief.starting_at(RULES[origin].confidence if confidence is None else confidence),
+        provenance=provenance,
+        created_at=at,
+        updated_at=at,
+    )
+    return _counted(memory)
+
+
+def clean(memory: Memory) -> Memory:
+    """Return the memory with clean texts, without secrets, its tokens counted.
+
+    Raises:
+        InvalidMemory, TextTooLong: When a rule of the memory is broken.
+    """
+    texts = safe_texts(memory.title, memory.description, memory.content, memory.tags, memory.category)
+    safe = replace(
+        memory,
+        title=texts.title,
+        description=texts.description,
+        content=texts.content,
+        tags=texts.tags,
+        category=texts.category,
+    )
+    return _counted(safe)
+
+
+def prepare(
+    memories: Sequence[Memory],
+    embedder: Embedder,
+    *,
+    origin: Origin,
+    vouched: bool = False,
+    known: Iterable[Memory] = (),
+) -> list[Ready]:
+    """Read clean memories by the gate and index them; before a transaction, for it takes time.
+
+    Args:
+        memories: From ``draft`` or ``clean``.
+        embedder: Makes the vectors.
+        origin: Where they come from.
+        vouched: Whether a person has read them and stands by them.
+        known: Memories of the tenant; a text that is word for word one of theirs needs no look.
+
+    Raises:
+        InvalidInput: When nobody can vouch for memories of this origin.
+        InvalidMemory: When the gate stops a text and memories of this origin are refused.
+    """
+    if vouched and not RULES[origin].vouched:
+        raise InvalidInput(f"a memory of the origin {origin!r} cannot be vouched for", hint="Only a person can.")
+    if not memories:
+        return []
+    seen = {texts_of(memory) for memory in known}
+    passed = [vouched or texts_of(memory) in seen for memory in memories]
+    read = [memory if skip else _read(memory, origin) for memory, skip in zip(memories, passed, strict=True)]
+    return [
+        Ready(memory=memory, indexed=indexed, origin=origin, passed=skip)
+        for memory, indexed, skip in zip(read, index(read, embedder), passed, strict=True)
+    ]
+
+
+def admit(transaction: Transaction, ready: Ready, *, at: datetime) -> Memory:
+    """Store a memory; return it as it is stored, in quarantine when the gate has stopped it."""
+    return admit_all(transaction, [ready], at=at)[0]
+
+
+def admit_all(
+    transaction: Transaction, ready: Sequence[Ready], *, at: datetime, noted: Callable[[], None] | None = None
+) -> list[Memory]:
+    """Store memories; return them as they are stored, in quarantine where the gate has stopped one.
+
+    Args:
+        transaction: Where they are stored.
+        ready: The memories.
+        at: When.
+        noted: Called when all are stored and none is marked yet: what an import logs of them comes before it.
+    """
+    stored: list[Memory] = []
+    for each in ready:
+        memory = each.memory if each.passed else _read(each.memory, each.origin)
+        if RULES[each.origin].linked:
+            for twin in transaction.same_text(memory.fingerprint):
+                transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
+        transaction.insert(memory, each.indexed)
+        stored.append(memory)
+    if noted is not None:
+        noted()
+    return [
+        memory if each.passed else set_held(transaction, memory, at=at)
+        for each, memory in zip(ready, stored, strict=True)
+    ]
+
+
+def prepare_edit(old: Memory, new: Memory, embedder: Embedder, *, at: datetime) -> Ready:
+    """Make a changed memory ready: cleaned, read by the gate when a text has changed, indexed, one version later.
+
+    Raises:
+        InvalidMemory, TextTooLong: When a rule of the memory is broken.
+    """
+    return prepare_edits([(old, new)], embedder, at=at)[0]
+
+
+def prepare_edits(changes: Sequence[tuple[Memory, Memory]], embedder: Embedder, *, at: datetime) -> list[Ready]:
+    """Make changed memories ready, each given as it was and as it is to be; see ``prepare_edit``."""
+    edited: list[tuple[Memory, bool]] = []
+    for old, new in changes:
+        changed = clean(new)
+        same = texts_of(changed) == texts_of(old)
+        changed = changed if same else replace(held(changed), belief=old.belief)
+        edited.append((replace(changed, version=old.version + 1, updated_at=at), same))
+    indexed = index([memory for memory, _ in edited], embedder) if edited else []
+    return [
+        Ready(memory=memory, indexed=each, passed=same) for (memory, same), each in zip(edited, indexed, strict=True)
+    ]
+
+
+def edit(transaction: Transaction, ready: Ready, *, state: State | None = None, cause: Cause) -> Memory | None:
+    """Store a changed memory and keep its earlier version; return it as it is stored.
+
+    Its evidence and use are what they are now. A text that the gate stops puts the memory into quarantine.
+
+    Args:
+        transaction: Where it is stored.
+        ready: From ``prepare_edit``.
+        state: The state that it is to have; None keeps what it has.
+        cause: Who changes it, and when.
+
+    Returns:
+        None when somebody else has changed it since; nothing was changed then.
+
+    Raises:
+        InvalidMemory: When the memory is in quarantine and would leave it; out of it leads only ``release``.
+    """
+    current = transaction.get(ready.memory.id)
+    if current.version != ready.memory.version - 1:
+        return None
+    if current.state == "quarantined" and state not in {None, "quarantined"}:
+        raise InvalidMemory(
+            f"memory {current.id[:80]!r} is in quarantine", hint="Let it go with release, or `rbank release`, first."
+        )
+    new = replace(
+        ready.memory,
+        state=current.state if state is None else state,
+        **{name: getattr(current, name) for name in _KEPT},
+    )
+    return supersede(transaction, replace(ready, memory=new), cause=cause)
+
+
+def supersede(transaction: Transaction, ready: Ready, *, cause: Cause) -> Memory:
+    """Store a memory in the place of its earlier version, which is kept; return it as it is stored.
+
+    What ``edit`` does when it has looked; a shared file brings whole versions, with an evidence that is joined first.
+    """
+    if ready.passed:
+        transaction.update(ready.memory, ready.indexed, revision=True, cause=cause)
+        return ready.memory
+    new = replace(held(ready.memory), state=ready.memory.state, belief=ready.memory.belief)
+    transaction.update(new, ready.indexed, revision=True, cause=cause)
+    return set_held(transaction, new, at=cause.at)
+
+
+def reindex(transaction: Transaction, memory: Memory, indexed: Indexed) -> None:
+    """Replace what is derived from a memory's text; the memory stays as it is."""
+    transaction.update(memory, indexed)
+
+
+def fill(transaction: Transaction, memory: Memory, indexed: Indexed) -> None:
+    """Store a copy of a bank's memory in a scratch bank, which no agent reads and its owner throws away."""
+    transaction.insert(memory, indexed)
+
+
+def check_items(items: Sequence[_Item]) -> list[_Item]:
+    """Return nodes or edges as they may be stored: clean, without secrets.
+
+    Raises:
+        InvalidNode, InvalidEdge: When a rule is broken, or one looks like a prompt injection.
+    """
+    safe = safe_items(items)
+    for item in safe:
+        _check_item(item)
+    return safe
+
+
+def sift_items(items: Sequence[_Item]) -> tuple[list[_Item], list[LeftOut]]:
+    """Return the nodes or edges of an import that may be stored, and those that look like a prompt injection.
+
+    Raises:
+        InvalidNode, InvalidEdge: When a rule is broken.
+    """
+    kept: list[_Item] = []
+    left_out: list[LeftOut] = []
+    for item in safe_items(items):
+        if danger := graph_danger(item):
+            kind: Literal["node", "edge"] = "node" if isinstance(item, Node) else "edge"
+            left_out.append(LeftOut(kind=kind, id=item.id, reason=f"its text {danger}"))
+        else:
+            kept.append(item)
+    return kept, left_out
+
+
+def admit_nodes(transaction: Transaction, nodes: Sequence[tuple[Node, str]]) -> None:
+    """Store nodes, new or changed, each with its analysed words; all of them or none.
+
+    Raises:
+        InvalidNode: When one looks like a prompt injection.
+    """
+    for node, _ in nodes:
+        _check_item(node)
+    transaction.put_nodes(nodes)
+
+
+def admit_edges(transaction: Transaction, edges: Sequence[tuple[Edge, str]]) -> None:
+    """Store edges, new or changed, each with its analysed words; all of them or none.
+
+    Raises:
+        InvalidEdge: When one looks like a prompt injection.
+        NodeNotFound: When an end does not exist.
+    """
+    for edge, _ in edges:
+        _check_item(edge)
+    transaction.put_edges(edges)
+
+
+def check_document(document: Document) -> Document:
+    """Return the document when it may be stored.
+
+    Raises:
+        InvalidInput: When it looks like a prompt injection.
+    """
+    if danger := document_danger(document):
+        place = "/".join((*document.path, document.key))
+        raise InvalidInput(f"document {place[:80]!r} looks like a prompt injection: its text {danger}", hint=REWRITE)
+    return document
+
+
+def sift_documents(documents: Iterable[Document]) -> tuple[list[Document], list[LeftOut]]:
+    """Return the documents of an import that may be stored, and those that look like a prompt injection."""
+    kept: list[Document] = []
+    left_out: list[LeftOut] = []
+    for document in documents:
+        if danger := document_danger(document):
+            place = "/".join((*document.path, document.key))
+            left_out.append(LeftOut(kind="document", id=place, reason=f"its text {danger}"))
+        else:
+            kept.append(document)
+    return kept, left_out
+
+
+def admit_document(
+    transaction: Transaction, document: Document, vectors: Sequence[Vector] = (), model_id: str = ""
+) -> None:
+    """Store a document with one vector for each of its texts.
+
+    Raises:
+        InvalidInput: When it looks like a prompt injection.
+    """
+    transaction.put_document(check_document(document), vectors, model_id)
+
+
+def reindex_document(transaction: Transaction, document: Document, vectors: Sequence[Vector], model_id: str) -> None:
+    """Replace the vectors of a document; the document stays as it is."""
+    transaction.put_document(document, vectors, model_id)
+
+
+def keep_record(transaction: Transaction, document: Document, model_id: str) -> None:
+    """Store what the bank notes of a conversation that is under way.
+
+    Such a record repeats what was said in that conversation. No search, walk or briefing reads it, and what is learned
+    from it enters by the functions above.
+    """
+    transaction.put_document(document, [], model_id)
+
+
+def _read(memory: Memory, origin: Origin) -> Memory:
+    """Return the memory with the gate's verdict in its provenance."""
+    if RULES[origin].refused and (danger := memory_danger(memory)):
+        raise InvalidMemory(f"memory {memory.title[:80]!r} looks like a prompt injection: its text {danger}")
+    return held(memory)
+
+
+def _check_item(item: Node | Edge) -> None:
+    if danger := graph_danger(item):
+        error, kind = (InvalidNode, "node") if isinstance(item, Node) else (InvalidEdge, "edge")
+        raise error(f"text: {kind} {item.id[:80]!r} looks like a prompt injection: its text {danger}", hint=REWRITE)
+
+
+def _counted(memory: Memory) -> Memory:
+    return replace(memory, tokens=count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}"))
