@@ -56,6 +56,11 @@ ATTACKS: tuple[Promise, ...] = (
         "DESIGN D10",
         "Sessions that only read a lesson's words in a tool's answer do not corroborate it.",
     ),
+    Promise(
+        "attack:one-door",
+        "DESIGN D10",
+        "Whatever way a text comes in, one that looks like a prompt injection is quarantined, refused or left out.",
+    ),
     Promise("attack:imports", "DESIGN D10", "An import cannot claim more evidence than signals can weigh."),
     Promise(
         "evaluation:consolidation",
