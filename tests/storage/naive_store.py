@@ -119,6 +119,20 @@ class NaiveStore(NaiveLearning, NaiveGraph):
         if indexed is not None:
             self._index(memory.id, indexed, rows)
 
+    def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
+        stored = self.get(memory.id)
+        same = replace(
+            memory,
+            title=stored.title,
+            description=stored.description,
+            content=stored.content,
+            tags=stored.tags,
+            category=stored.category,
+        )
+        if memory != same:
+            raise InvalidInput(f"memory {memory.id} has other texts in the bank")
+        self.update(memory, revision=revision, cause=cause)
+
     def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
         self.erased.append(Erasure(created_at=self.get(memory_id).created_at, at=at or datetime.now(UTC)))
         for table in (self.memories, self.words, self.contexts, self.numbers, self.versions, self.aggregates):

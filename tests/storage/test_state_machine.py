@@ -127,6 +127,15 @@ class Lockstep(TwoStores):
 
         self.write(action)
 
+    @rule(memory=memories(), other_tags=st.booleans())
+    def change_state(self, memory: Memory, other_tags: bool) -> None:
+        def action(transaction: Transaction) -> None:
+            stored = transaction.get(memory.id)
+            tags = memory.tags if other_tags else stored.tags
+            transaction.update_state(replace(stored, state=memory.state, tags=tags))
+
+        self.write(action)
+
     @rule(name=names)
     def delete(self, name: str) -> None:
         self.write(lambda transaction: transaction.delete(name))
