@@ -37,20 +37,20 @@ torture: $(DEV_READY) ## the durability and model tests many times longer
 	$(BIN)/python -m pytest --torture --timeout 0 tests/durability tests/storage
 
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
-	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.retrieval
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.retrieval
 
 eval-learning: $(DEV_READY) ## how well sessions become lessons, with intervals; LLM_URL=... LLM=... adds a language model
 	OMP_NUM_THREADS=1 $(if $(LLM),REASONINGBANK_LLM='$(LLM)') $(if $(LLM_URL),REASONINGBANK_LLM_URL='$(LLM_URL)') \
-		$(BIN)/python -m reasoningbank.evaluation.learning
+		PYTHONPATH=benchmarks $(BIN)/python -m evaluation.learning
 
 eval-loop: $(DEV_READY) ## an agent that learns over MCP on banking77: its curve, and a picture in build/eval-loop.svg
-	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.loop --picture build/eval-loop.svg
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.loop --picture build/eval-loop.svg
 
-eval-attack: $(RUN_READY) ## the poisoning suite: what reaches an agent with the defences off and on, with intervals
-	OMP_NUM_THREADS=1 $(BIN)/rbank eval attack
+eval-attack: $(DEV_READY) ## the poisoning suite: what reaches an agent with the defences off and on, with intervals
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.attacks.suite
 
 eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read by hand, with intervals
-	OMP_NUM_THREADS=1 $(BIN)/python -m reasoningbank.evaluation.consolidation
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.consolidation
 
 guarantees: $(DEV_READY) ## write the guarantee table of the README from tests/promises.py
 	$(BIN)/python tools/write_guarantees.py

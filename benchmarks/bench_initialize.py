@@ -76,7 +76,7 @@ def compare(runs: int = RUNS) -> Comparison:
     with tempfile.TemporaryDirectory() as home:
         for _ in range(runs + 1):
             bare.append(seconds_to_answer(["-c", BARE], Path(home)))
-            ours.append(seconds_to_answer(["-m", "reasoningbank.surfaces.mcp"], Path(home)))
+            ours.append(seconds_to_answer(["-m", "reasoningbank.mcp"], Path(home)))
     return Comparison(tuple(ours[1:]), tuple(bare[1:]))
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import DENSE_LEGS, Filter
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.analysis import analyse
-from reasoningbank.ports import Indexed, Store
+from reasoningbank.memories.words import analyse
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import DENSE_LEGS, Filter
+from reasoningbank.types.records import Indexed
+from reasoningbank.types.scope import Scope
 
 DIMENSION = 384
 MODEL = "benchmark/384"

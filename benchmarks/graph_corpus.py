@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from reasoningbank.domain.graph import LABELS
+from reasoningbank.types.graph import LABELS
 
 WORDS = [
     "order",

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from reasoningbank.capture import read
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.trajectory import Trajectory
-from reasoningbank.engine.judging.verdict import by_evidence
+from reasoningbank.sessions.judge import by_evidence
+from reasoningbank.sessions.readers import read
 from reasoningbank.storage import open_storage
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import Trajectory
 
 SESSIONS = 1_000
 STEPS = 50

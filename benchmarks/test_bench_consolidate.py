@@ -12,12 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from reasoningbank.domain.consolidation import SimilarityCluster
-from reasoningbank.domain.recall import CONTENT_LEG
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.consolidating.clusters import find_similar, with_centroids
-from reasoningbank.ports import Store
+from reasoningbank.curation.clusters import find_similar, with_centroids
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
+from reasoningbank.types.consolidation import SimilarityCluster
+from reasoningbank.types.recall import CONTENT_LEG
+from reasoningbank.types.scope import Scope
 
 MEMORIES = 100_000
 MOST_SECONDS = 60.0

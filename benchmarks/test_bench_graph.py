@@ -14,10 +14,10 @@ from graph_corpus import WORDS, graph_records
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.walk import WalkParameters
-from reasoningbank.engine.graphing.indexing import embed_pending
+from reasoningbank.graph.nodes import embed_pending
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.walk import WalkParameters
 
 NODES, EDGES, IMPORTED = 10_000, 40_000, 50_000
 MAX_WALK_MS, MAX_QUESTION_MS, MAX_IMPORT_SECONDS = 50.0, 300.0, 20.0

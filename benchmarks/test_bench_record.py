@@ -11,10 +11,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from ratios import compare
 
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.scope import Scope
-from reasoningbank.ports import Indexed
 from reasoningbank.storage import open_storage
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.records import Indexed
+from reasoningbank.types.scope import Scope
 
 ROUNDS = 400
 

@@ -15,14 +15,14 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from test_bench_search import QUERIES, TEXTS, GivenVectors
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Level, Scope
 from reasoningbank.embedding import open_embedder
-from reasoningbank.engine.recall import Question, recall
-from reasoningbank.engine.sharing.cascade import cascade
-from reasoningbank.ports import Store
+from reasoningbank.search.cascade import cascade
+from reasoningbank.search.recall import Question, recall
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import Level, Scope
 
 MEMORIES = 10_000
 SENTENCES = 200

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 from ratios import compare
 
-from reasoningbank.domain.recall import Filter
-from reasoningbank.engine.recall import Question, recall
-from reasoningbank.ports import Store
+from reasoningbank.search.recall import Question, recall
+from reasoningbank.storage.store import Store
+from reasoningbank.types.recall import Filter
 
 QUERIES = corpus.vectors(400, 99)
 TEXTS = corpus.questions(400)
@@ -111,9 +111,9 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 import random
 from test_bench_search import GivenVectors, TEXTS
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.recall import Question, recall
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import Scope
+from reasoningbank.search.recall import Question, recall
 from reasoningbank.storage import open_storage
 store = open_storage(None, home=Path(sys.argv[1])).open(Scope(tenant="bench", project="memories-{SIZES[-1]}"))
 for text in TEXTS[:20]:

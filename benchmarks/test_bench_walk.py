@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from reasoningbank.domain.graph import LABELS, Edge, Node
-from reasoningbank.domain.walk import Preset, WalkParameters
-from reasoningbank.engine.graph.context import to_llm_context
-from reasoningbank.engine.graph.walk import walk
+from reasoningbank.graph.render import to_llm_context
+from reasoningbank.graph.walk import walk
+from reasoningbank.types.graph import LABELS, Edge, Node
+from reasoningbank.types.walk import Preset, WalkParameters
 
 NODES, EDGES, QUESTIONS = 10_000, 40_000, 100
 LIMIT = 50.0

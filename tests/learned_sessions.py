@@ -14,7 +14,7 @@ from typing import Any, cast
 import reasoningbank
 from capture.recorded import TURNS, Turn, claude_code
 from reasoningbank import Bank, Settings
-from reasoningbank.engine.prompts import prompt
+from reasoningbank.llm.prompts import prompt
 from reasoningbank.testing.replay import Asked
 
 RBANK = Path(sys.executable).parent / "rbank"

@@ -14,7 +14,7 @@ from typing import Any
 
 import reasoningbank
 
-SERVER = ("-m", "reasoningbank.surfaces.mcp")
+SERVER = ("-m", "reasoningbank.mcp")
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": "hello",

@@ -13,7 +13,7 @@ import reasoningbank
 from reasoningbank import errors
 
 SOURCE = Path(reasoningbank.__file__).parent
-MAX_LINES = 500
+MAX_LINES = 900
 
 
 @pytest.mark.promise("interface:exports")

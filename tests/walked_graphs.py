@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from reasoningbank.domain.graph import LABEL_FIELDS, Edge, Node
-from reasoningbank.domain.walk import WalkPath, WalkResult
-from reasoningbank.engine.graphing.indexing import words
-from reasoningbank.ports import Store
-from reasoningbank.surfaces.demo.shop import shop_graph
+from reasoningbank.demo.shop import shop_graph
+from reasoningbank.graph.nodes import words
+from reasoningbank.storage.store import Store
+from reasoningbank.types.graph import LABEL_FIELDS, Edge, Node
+from reasoningbank.types.walk import WalkPath, WalkResult
 
 MOMENT = datetime(2026, 9, 1, tzinfo=UTC)
 _STUDIED = Path(__file__).parents[2] / "shared" / "data" / "memoria_graph"

@@ -20,10 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from mcp_processes import clean_environment
 
 GLOBEX = "the-token-of-globex-industries"
-START = (
-    "from reasoningbank.surfaces.mcp import serve_http\n"
-    "serve_http(tenant='acme', project='shop', port={port}, web=True)\n"
-)
+START = "from reasoningbank.mcp import serve_http\nserve_http(tenant='acme', project='shop', port={port}, web=True)\n"
 
 
 @dataclass

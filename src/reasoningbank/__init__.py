@@ -9,55 +9,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reasoningbank.async_bank import AsyncBank
-    from reasoningbank.bank import DEFAULT_SEARCH_LIMIT, Bank
-    from reasoningbank.domain.answers import Event, Health, ImportReport, OutcomeReport, Rating, Stats
-    from reasoningbank.domain.belief import (
-        DISTILLED_CONFIDENCE,
-        EXPLICIT_RECORD_CONFIDENCE,
-        MIN_CONFIDENCE,
-        Belief,
-    )
-    from reasoningbank.domain.briefing import Brief, SessionOutcome
-    from reasoningbank.domain.consolidation import ConsolidationOptions, ConsolidationResult, SimilarityCluster
-    from reasoningbank.domain.conversation import Conversation, ConversationReport
-    from reasoningbank.domain.experience import ExperienceAnswer, Reasoning, RelevantStrategy, Strategy, Trace
-    from reasoningbank.domain.graph import Edge, Node, weight_band
-    from reasoningbank.domain.graph_search import GraphAnswer, GraphFilter, GraphImport
-    from reasoningbank.domain.learning import (
-        Captured,
-        CaptureReport,
-        DistilReport,
-        Item,
-        Origin,
-        Refusal,
-        SessionSummary,
-    )
-    from reasoningbank.domain.lesson import Lesson, LessonAnswer
-    from reasoningbank.domain.lifecycle import (
-        DecayReport,
-        DecayRules,
-        PruneReport,
-        PruneRules,
-        StabilityCheck,
-        StabilityReport,
-    )
-    from reasoningbank.domain.memory import Memory
-    from reasoningbank.domain.question import QuestionAnswer, QuestionPlan
-    from reasoningbank.domain.recall import Filter, Hit, Leg, Recall
-    from reasoningbank.domain.reminders import Action, Occurrence, Preference, Source
-    from reasoningbank.domain.scaling import Rollout, Scaled, Task
-    from reasoningbank.domain.scope import Membership, Scope
-    from reasoningbank.domain.sharing import GeneralText, Promotion, PromotionCandidate, Reference, ShareReport
-    from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate, compute_confidence
-    from reasoningbank.domain.trajectory import Evidence, Judgement, Step, Trajectory
-    from reasoningbank.domain.uplift import UpliftReport
-    from reasoningbank.domain.walk import GraphContext, WalkParameters, WalkPath, WalkResult
-    from reasoningbank.domain.workflow import Workflow
-    from reasoningbank.engine.graph.context import to_llm_context
-    from reasoningbank.engine.graph.cypher_query import to_cypher
-    from reasoningbank.engine.graph.drawing import to_d3, to_mermaid
-    from reasoningbank.engine.similarity import cosine_similarity
+    from reasoningbank.aio import AsyncBank
+    from reasoningbank.bank import Bank
+    from reasoningbank.curation.evaluator import ConfidenceEvaluator
     from reasoningbank.errors import (
         BankError,
         InvalidInput,
@@ -68,112 +22,164 @@ if TYPE_CHECKING:
         StoreError,
         TrajectoryNotFound,
     )
-    from reasoningbank.evaluating import ConfidenceEvaluator
-    from reasoningbank.jobs import WorkReport
-    from reasoningbank.scheduling import ConsolidationScheduler
+    from reasoningbank.graph.render import to_cypher, to_d3, to_llm_context, to_mermaid
+    from reasoningbank.jobs.schedule import ConsolidationScheduler
+    from reasoningbank.jobs.worker import WorkReport
+    from reasoningbank.memories.similarity import cosine_similarity
+    from reasoningbank.search.searches import DEFAULT_SEARCH_LIMIT
     from reasoningbank.settings import Settings
+    from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, Belief
+    from reasoningbank.types.consolidation import ConsolidationOptions, ConsolidationResult, SimilarityCluster
+    from reasoningbank.types.conversation import (
+        Conversation,
+        ConversationReport,
+        QuestionAnswer,
+        QuestionPlan,
+        Workflow,
+    )
+    from reasoningbank.types.experience import ExperienceAnswer, Reasoning, RelevantStrategy, Strategy, Trace
+    from reasoningbank.types.graph import Edge, Node, weight_band
+    from reasoningbank.types.graph_search import (
+        Action,
+        GraphAnswer,
+        GraphFilter,
+        GraphImport,
+        Occurrence,
+        Preference,
+        Source,
+    )
+    from reasoningbank.types.lesson import Lesson, LessonAnswer
+    from reasoningbank.types.lifecycle import (
+        DecayReport,
+        DecayRules,
+        PruneReport,
+        PruneRules,
+        StabilityCheck,
+        StabilityReport,
+    )
+    from reasoningbank.types.matts import Rollout, Scaled, Task
+    from reasoningbank.types.memory import Event, Health, ImportReport, Memory, OutcomeReport, Rating, Stats
+    from reasoningbank.types.recall import Brief, Filter, Hit, Leg, Recall, SessionOutcome
+    from reasoningbank.types.scope import Membership, Scope
+    from reasoningbank.types.session import (
+        Captured,
+        CaptureReport,
+        DistilReport,
+        Evidence,
+        Item,
+        Judgement,
+        Origin,
+        Refusal,
+        SessionSummary,
+        Step,
+        Trajectory,
+    )
+    from reasoningbank.types.sharing import GeneralText, Promotion, PromotionCandidate, Reference, ShareReport
+    from reasoningbank.types.signal import ProjectWeights, Signal, SignalAggregate, compute_confidence
+    from reasoningbank.types.uplift import UpliftReport
+    from reasoningbank.types.walk import GraphContext, WalkParameters, WalkPath, WalkResult
 
 __version__ = "0.1.0"
 
 _PLACES = {
-    "Action": "domain.reminders",
-    "AsyncBank": "async_bank",
+    "Action": "types.graph_search",
+    "AsyncBank": "aio",
     "Bank": "bank",
     "BankError": "errors",
-    "Belief": "domain.belief",
-    "Brief": "domain.briefing",
-    "CaptureReport": "domain.learning",
-    "Captured": "domain.learning",
-    "ConfidenceEvaluator": "evaluating",
-    "ConsolidationOptions": "domain.consolidation",
-    "ConsolidationResult": "domain.consolidation",
-    "ConsolidationScheduler": "scheduling",
-    "Conversation": "domain.conversation",
-    "ConversationReport": "domain.conversation",
-    "DEFAULT_SEARCH_LIMIT": "bank",
-    "DISTILLED_CONFIDENCE": "domain.belief",
-    "DecayReport": "domain.lifecycle",
-    "DecayRules": "domain.lifecycle",
-    "DistilReport": "domain.learning",
-    "EXPLICIT_RECORD_CONFIDENCE": "domain.belief",
-    "Edge": "domain.graph",
-    "Event": "domain.answers",
-    "Evidence": "domain.trajectory",
-    "ExperienceAnswer": "domain.experience",
-    "Filter": "domain.recall",
-    "GeneralText": "domain.sharing",
-    "GraphAnswer": "domain.graph_search",
-    "GraphContext": "domain.walk",
-    "GraphFilter": "domain.graph_search",
-    "GraphImport": "domain.graph_search",
-    "Health": "domain.answers",
-    "Hit": "domain.recall",
-    "ImportReport": "domain.answers",
+    "Belief": "types.belief",
+    "Brief": "types.recall",
+    "CaptureReport": "types.session",
+    "Captured": "types.session",
+    "ConfidenceEvaluator": "curation.evaluator",
+    "ConsolidationOptions": "types.consolidation",
+    "ConsolidationResult": "types.consolidation",
+    "ConsolidationScheduler": "jobs.schedule",
+    "Conversation": "types.conversation",
+    "ConversationReport": "types.conversation",
+    "DEFAULT_SEARCH_LIMIT": "search.searches",
+    "DISTILLED_CONFIDENCE": "types.belief",
+    "DecayReport": "types.lifecycle",
+    "DecayRules": "types.lifecycle",
+    "DistilReport": "types.session",
+    "EXPLICIT_RECORD_CONFIDENCE": "types.belief",
+    "Edge": "types.graph",
+    "Event": "types.memory",
+    "Evidence": "types.session",
+    "ExperienceAnswer": "types.experience",
+    "Filter": "types.recall",
+    "GeneralText": "types.sharing",
+    "GraphAnswer": "types.graph_search",
+    "GraphContext": "types.walk",
+    "GraphFilter": "types.graph_search",
+    "GraphImport": "types.graph_search",
+    "Health": "types.memory",
+    "Hit": "types.recall",
+    "ImportReport": "types.memory",
     "InvalidInput": "errors",
-    "Item": "domain.learning",
-    "Judgement": "domain.trajectory",
-    "Leg": "domain.recall",
-    "Lesson": "domain.lesson",
-    "LessonAnswer": "domain.lesson",
-    "MIN_CONFIDENCE": "domain.belief",
-    "Membership": "domain.scope",
-    "Memory": "domain.memory",
+    "Item": "types.session",
+    "Judgement": "types.session",
+    "Leg": "types.recall",
+    "Lesson": "types.lesson",
+    "LessonAnswer": "types.lesson",
+    "MIN_CONFIDENCE": "types.belief",
+    "Membership": "types.scope",
+    "Memory": "types.memory",
     "MemoryNotFound": "errors",
     "MissingTenantError": "errors",
     "ModelError": "errors",
-    "Node": "domain.graph",
-    "Occurrence": "domain.reminders",
-    "Origin": "domain.learning",
-    "OutcomeReport": "domain.answers",
+    "Node": "types.graph",
+    "Occurrence": "types.graph_search",
+    "Origin": "types.session",
+    "OutcomeReport": "types.memory",
     "PolicyError": "errors",
-    "Preference": "domain.reminders",
-    "ProjectWeights": "domain.signal",
-    "Promotion": "domain.sharing",
-    "PromotionCandidate": "domain.sharing",
-    "PruneReport": "domain.lifecycle",
-    "PruneRules": "domain.lifecycle",
-    "QuestionAnswer": "domain.question",
-    "QuestionPlan": "domain.question",
-    "Rating": "domain.answers",
-    "Reasoning": "domain.experience",
-    "Recall": "domain.recall",
-    "Reference": "domain.sharing",
-    "Refusal": "domain.learning",
-    "RelevantStrategy": "domain.experience",
-    "Rollout": "domain.scaling",
-    "Scaled": "domain.scaling",
-    "Scope": "domain.scope",
-    "SessionOutcome": "domain.briefing",
-    "SessionSummary": "domain.learning",
+    "Preference": "types.graph_search",
+    "ProjectWeights": "types.signal",
+    "Promotion": "types.sharing",
+    "PromotionCandidate": "types.sharing",
+    "PruneReport": "types.lifecycle",
+    "PruneRules": "types.lifecycle",
+    "QuestionAnswer": "types.conversation",
+    "QuestionPlan": "types.conversation",
+    "Rating": "types.memory",
+    "Reasoning": "types.experience",
+    "Recall": "types.recall",
+    "Reference": "types.sharing",
+    "Refusal": "types.session",
+    "RelevantStrategy": "types.experience",
+    "Rollout": "types.matts",
+    "Scaled": "types.matts",
+    "Scope": "types.scope",
+    "SessionOutcome": "types.recall",
+    "SessionSummary": "types.session",
     "Settings": "settings",
-    "ShareReport": "domain.sharing",
-    "Signal": "domain.signal",
-    "SignalAggregate": "domain.signal",
-    "SimilarityCluster": "domain.consolidation",
-    "Source": "domain.reminders",
-    "StabilityCheck": "domain.lifecycle",
-    "StabilityReport": "domain.lifecycle",
-    "Stats": "domain.answers",
-    "Step": "domain.trajectory",
+    "ShareReport": "types.sharing",
+    "Signal": "types.signal",
+    "SignalAggregate": "types.signal",
+    "SimilarityCluster": "types.consolidation",
+    "Source": "types.graph_search",
+    "StabilityCheck": "types.lifecycle",
+    "StabilityReport": "types.lifecycle",
+    "Stats": "types.memory",
+    "Step": "types.session",
     "StoreError": "errors",
-    "Strategy": "domain.experience",
-    "Task": "domain.scaling",
-    "Trace": "domain.experience",
-    "Trajectory": "domain.trajectory",
+    "Strategy": "types.experience",
+    "Task": "types.matts",
+    "Trace": "types.experience",
+    "Trajectory": "types.session",
     "TrajectoryNotFound": "errors",
-    "UpliftReport": "domain.uplift",
-    "WalkParameters": "domain.walk",
-    "WalkPath": "domain.walk",
-    "WalkResult": "domain.walk",
-    "WorkReport": "jobs",
-    "Workflow": "domain.workflow",
-    "compute_confidence": "domain.signal",
-    "cosine_similarity": "engine.similarity",
-    "to_cypher": "engine.graph.cypher_query",
-    "to_d3": "engine.graph.drawing",
-    "to_llm_context": "engine.graph.context",
-    "to_mermaid": "engine.graph.drawing",
-    "weight_band": "domain.graph",
+    "UpliftReport": "types.uplift",
+    "WalkParameters": "types.walk",
+    "WalkPath": "types.walk",
+    "WalkResult": "types.walk",
+    "WorkReport": "jobs.worker",
+    "Workflow": "types.conversation",
+    "compute_confidence": "types.signal",
+    "cosine_similarity": "memories.similarity",
+    "to_cypher": "graph.render",
+    "to_d3": "graph.render",
+    "to_llm_context": "graph.render",
+    "to_mermaid": "graph.render",
+    "weight_band": "types.graph",
 }
 
 __all__ = [

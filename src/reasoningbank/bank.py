@@ -8,40 +8,44 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from reasoningbank.briefing import Briefing
-from reasoningbank.citing import Citing
-from reasoningbank.curating import Curating
-from reasoningbank.domain.answers import Event, OutcomeReport, Rating, Stats
-from reasoningbank.domain.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
-from reasoningbank.domain.changes import EDITED, Cause
-from reasoningbank.domain.memory import OUTCOMES, STATES, Memory, State, check_outcome
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Membership, Scope
-from reasoningbank.domain.signal import SIGNAL_TYPES, Rater
-from reasoningbank.errors import (
-    InvalidInput,
-    MissingTenantError,
-)
-from reasoningbank.exploring import Exploring
-from reasoningbank.filing import Filing
-from reasoningbank.graphing import Graphing
-from reasoningbank.guarding import Guarding
-from reasoningbank.lessoning import Lessoning
+from reasoningbank.context import checked_limit, checked_offset, session_name
+from reasoningbank.conversations.steps import Workflowing
+from reasoningbank.curation.curation import Curating, Tending
+from reasoningbank.curation.held import Guarding
+from reasoningbank.curation.worth import Proving
+from reasoningbank.documents.resource import Filing
+from reasoningbank.errors import InvalidInput, MissingTenantError
+from reasoningbank.graph.graph import Citing, Exploring, Graphing, Reminding
+from reasoningbank.graph.lessons import Lessoning
 from reasoningbank.memories.admission import Origin
-from reasoningbank.ports import Clock, Embedder, LanguageModel, Transaction
-from reasoningbank.proving import Proving
-from reasoningbank.reminding import Reminding
-from reasoningbank.searching import DEFAULT_SEARCH_LIMIT as DEFAULT_SEARCH_LIMIT
-from reasoningbank.searching import checked_filter
+from reasoningbank.search.briefings import Briefing
+from reasoningbank.search.searches import DEFAULT_SEARCH_LIMIT as DEFAULT_SEARCH_LIMIT
+from reasoningbank.search.searches import checked_filter
 from reasoningbank.settings import Settings, load_settings, project_of
-from reasoningbank.sharing import Sharing
+from reasoningbank.sharing.sharing import Sharing
+from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
-from reasoningbank.tending import Tending
-from reasoningbank.upkeep import checked_limit, checked_offset, session_name
-from reasoningbank.workflowing import Workflowing
+from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
+from reasoningbank.types.memory import (
+    EDITED,
+    OUTCOMES,
+    STATES,
+    Cause,
+    Event,
+    Memory,
+    OutcomeReport,
+    Rating,
+    State,
+    Stats,
+    check_outcome,
+)
+from reasoningbank.types.ports import Clock, Embedder, LanguageModel
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import Membership, Scope
+from reasoningbank.types.signal import SIGNAL_TYPES, Rater
 
 if TYPE_CHECKING:
-    from reasoningbank.ports import Vector
+    from reasoningbank.types.ports import Vector
 
 _UPDATE_ATTEMPTS = 5
 
@@ -176,8 +180,7 @@ class Bank(
             InvalidMemory: When a rule of the memory is broken; the subclass names it.
             StoreFull: When there is no space; nothing was stored.
         """
-        from reasoningbank.engine.gate import AGENT_SOURCES
-        from reasoningbank.memories.admission import admit, prepare
+        from reasoningbank.memories.admission import AGENT_SOURCES, admit, prepare
 
         origin: Origin = "agent" if source in AGENT_SOURCES and not vouched else "person"
         with observed("create_memory", store=self._place()):
@@ -204,7 +207,7 @@ class Bank(
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        from reasoningbank.engine.hygiene import reveal
+        from reasoningbank.safety.text import reveal
 
         return reveal(self._owner(memory_id).get(memory_id))
 
@@ -224,7 +227,7 @@ class Bank(
         Raises:
             NegativeLimit, NegativeOffset: When they are below zero.
         """
-        from reasoningbank.engine.hygiene import reveal
+        from reasoningbank.safety.text import reveal
 
         condition = checked_filter(outcome, tags, category, states, min_confidence)
         page = self._open_store().page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
@@ -301,7 +304,7 @@ class Bank(
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        from reasoningbank.engine.evidence import rate
+        from reasoningbank.memories.evidence import rate
 
         at = self._clock.now()
 
@@ -319,9 +322,9 @@ class Bank(
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        from reasoningbank.engine.evidence import report_outcome
-        from reasoningbank.engine.experience.outcomes import decide_served
-        from reasoningbank.engine.uplift.holding import note_memories
+        from reasoningbank.memories.evidence import report_outcome
+        from reasoningbank.memories.exposure import note_memories
+        from reasoningbank.search.experience import decide_served
 
         at = self._clock.now()
 
@@ -376,7 +379,7 @@ class Bank(
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        from reasoningbank.engine.history import history
+        from reasoningbank.memories.history import history
 
         return history(self._owner(memory_id), memory_id)
 

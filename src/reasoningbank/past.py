@@ -7,17 +7,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn
 
-from reasoningbank.domain.belief import MIN_CONFIDENCE
-from reasoningbank.domain.memory import STATES, State, check_memory_id
-from reasoningbank.domain.past import PastMemory
-from reasoningbank.domain.recall import Hit, Recall
+from reasoningbank.context import checked_limit, checked_offset
 from reasoningbank.errors import ReadOnlyBank
-from reasoningbank.searching import DEFAULT_SEARCH_LIMIT, checked_filter, checked_question
-from reasoningbank.upkeep import checked_limit, checked_offset
+from reasoningbank.search.searches import DEFAULT_SEARCH_LIMIT, checked_filter, checked_question
+from reasoningbank.types.belief import MIN_CONFIDENCE
+from reasoningbank.types.memory import STATES, State, check_memory_id
+from reasoningbank.types.quarantine import PastMemory
+from reasoningbank.types.recall import Hit, Recall
 
 if TYPE_CHECKING:
-    from reasoningbank.engine.guarding.then import Then
-    from reasoningbank.ports import Embedder, Store
+    from reasoningbank.curation.snapshot import Then
+    from reasoningbank.storage.store import Store
+    from reasoningbank.types.ports import Embedder
 
 
 class Past:
@@ -29,7 +30,7 @@ class Past:
     """
 
     def __init__(self, store: Store, embedder: Embedder, moment: datetime, *, session: str) -> None:
-        from reasoningbank.engine.guarding.then import Then
+        from reasoningbank.curation.snapshot import Then
 
         self._then: Then = Then(store, embedder, moment)
         self._store = store
@@ -108,8 +109,8 @@ class Past:
             EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome: When an argument is not usable.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.engine.index import check_space
-        from reasoningbank.engine.recall import find, revealed, unlike
+        from reasoningbank.memories.vectors import check_space
+        from reasoningbank.search.recall import find, revealed, unlike
 
         question = checked_question(
             query,
@@ -153,6 +154,6 @@ class Past:
 
 def _revealed(past: PastMemory) -> PastMemory:
     """The memory as it may leave: its texts checked for secrets once more."""
-    from reasoningbank.engine.hygiene import reveal
+    from reasoningbank.safety.text import reveal
 
     return replace(past, memory=reveal(past.memory))

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from reasoningbank.domain.lifecycle import DecayRules, PruneRules
 from reasoningbank.errors import ConfigurationError, InvalidInput
+from reasoningbank.types.lifecycle import DecayRules, PruneRules
 
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"

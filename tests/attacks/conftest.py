@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from evaluation.attacks.arena import Arena
 
-from reasoningbank.evaluation.attacks.arena import Arena
 from reasoningbank.testing import HashingEmbedder
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-
-from reasoningbank.evaluation.attacks.arena import Arena
-from reasoningbank.evaluation.attacks.families import FAMILIES, Attack
-from reasoningbank.evaluation.attacks.served_families import tenants, votes
+from evaluation.attacks.arena import Arena
+from evaluation.attacks.families import FAMILIES, Attack
+from evaluation.attacks.served_families import tenants, votes
 
 COUNT = 6
 

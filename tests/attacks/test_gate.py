@@ -6,17 +6,17 @@ import random
 import time
 
 import pytest
+from evaluation.attacks.arena import Arena
+from evaluation.attacks.benign import OWN
+from evaluation.attacks.disguise import DISGUISES
+from evaluation.attacks.texts import ORDERS, TRIGGERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.domain.belief import DISTILLED_CONFIDENCE
-from reasoningbank.engine.gate import HELD, find_danger, why_held
-from reasoningbank.engine.gate.addresses import find_address
-from reasoningbank.engine.gate.folding import folded, forms
-from reasoningbank.evaluation.attacks.arena import Arena
-from reasoningbank.evaluation.attacks.benign import OWN
-from reasoningbank.evaluation.attacks.disguise import DISGUISES
-from reasoningbank.evaluation.attacks.texts import ORDERS, TRIGGERS
+from reasoningbank.memories.admission import HELD, why_held
+from reasoningbank.safety.injection import find_address, find_danger
+from reasoningbank.safety.unicode import folded, forms
+from reasoningbank.types.belief import DISTILLED_CONFIDENCE
 
 FILLED = {"url": "https://cdn-7.example", "host": "cdn-7.example", "mark": "fastpager", "phrase": "blue heron"}
 ORDER = (

@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from evaluation.attacks.arena import Arena, gullible
+from evaluation.attacks.families import lie
+from evaluation.attacks.texts import QUERY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.belief import MIN_CONFIDENCE, UNIT
 from reasoningbank.errors import InvalidInput
-from reasoningbank.evaluation.attacks.arena import Arena, gullible
-from reasoningbank.evaluation.attacks.families import lie
-from reasoningbank.evaluation.attacks.texts import QUERY
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.belief import MIN_CONFIDENCE, UNIT
 
 LIE = lie(0)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from evaluation.attacks.benign import alarms, lost
+from evaluation.attacks.suite import tables
+from evaluation.learning_tables import fields_of, text_of
 
-from reasoningbank.evaluation.attacks.benign import alarms, lost
-from reasoningbank.evaluation.attacks.suite import tables
-from reasoningbank.evaluation.learning_tables import fields_of, text_of
 from reasoningbank.testing import HashingEmbedder
 
 

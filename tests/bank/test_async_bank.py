@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.async_bank import AsyncBank
+from reasoningbank.aio import AsyncBank
 from reasoningbank.bank import Bank
 from reasoningbank.errors import MissingTenantError
 from reasoningbank.settings import Settings

@@ -15,10 +15,6 @@ from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.document import DocumentChange
-from reasoningbank.domain.files import FileChange
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.scope import Level, Scope, directory_name
 from reasoningbank.errors import (
     BankError,
     EdgeNotFound,
@@ -33,6 +29,9 @@ from reasoningbank.errors import (
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.document import DocumentChange, FileChange
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.scope import Level, Scope, directory_name
 
 CANARY = "canaryzebra"
 LEVELS: tuple[tuple[Level, str], ...] = (("team", "team"), ("org", "org"))

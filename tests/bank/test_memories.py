@@ -23,8 +23,8 @@ from reasoningbank.errors import (
     StoreClosed,
     TextTooLong,
 )
-from reasoningbank.ports import Embedder
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.ports import Embedder
 
 
 class Fields(TypedDict):

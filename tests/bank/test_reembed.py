@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.experience import Trace
 from reasoningbank.errors import ModelMismatch
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.experience import Trace
 
 
 @pytest.mark.promise("transfer:reembed")

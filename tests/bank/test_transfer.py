@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.learning import Origin
 from reasoningbank.errors import InvalidInput, ScopeViolation, StoreCorrupt, StoreUnavailable
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.session import Origin
 
 
 def lived(bank: Bank, clock: FrozenClock) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reasoningbank.capture import Skipped, read
-from reasoningbank.domain.trajectory import Trajectory
+from reasoningbank.sessions.readers import Skipped, read
+from reasoningbank.types.session import Trajectory
 
 TASK = "The nightly export drops the last row of every page; find out why and repair it."
 ANSWER = "The loop stopped one short of the page size. It is inclusive now, and the tests pass."

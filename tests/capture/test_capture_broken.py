@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capture.recorded import TASK, TURNS, WRITERS, Turn, claude_code, message_list, plain_session, plain_steps, results
-from reasoningbank.capture import FORMATS, Skipped, read
-from reasoningbank.capture.documents import MAX_ELEMENT
-from reasoningbank.capture.lines import MAX_LINE
-from reasoningbank.capture.reading import MAX_PROBLEMS
-from reasoningbank.domain.trajectory import Trajectory
 from reasoningbank.errors import UnreadableTranscript
+from reasoningbank.sessions.readers import FORMATS, Skipped, read
+from reasoningbank.sessions.readers.files import MAX_PROBLEMS
+from reasoningbank.sessions.readers.json_stream import MAX_ELEMENT, MAX_LINE
+from reasoningbank.types.session import Trajectory
 
 
 def outcome(path: Path, text: str | bytes, *, format: str = "auto") -> list[Trajectory | Skipped]:  # noqa: A002
@@ -217,7 +216,7 @@ def test_a_document_read_in_pieces_gives_the_same_as_read_whole(
 ) -> None:
     import io
 
-    from reasoningbank.capture import documents
+    from reasoningbank.sessions.readers import json_stream as documents
 
     text = json.dumps(values, indent=2 if spaced else None)
     known, documents._CHUNK = documents._CHUNK, chunk

@@ -21,9 +21,9 @@ from capture.recorded import (
     results,
     sessions,
 )
-from reasoningbank.capture import FORMATS, Skipped
-from reasoningbank.domain.trajectory import Trajectory
 from reasoningbank.errors import InvalidInput
+from reasoningbank.sessions.readers import FORMATS, Skipped
+from reasoningbank.types.session import Trajectory
 
 NO_EXIT_CODES = {"SWE-agent"}
 NO_TIMES = {

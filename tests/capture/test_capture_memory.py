@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import json, resource, sys
 from pathlib import Path
-from reasoningbank.capture import Skipped, read
+from reasoningbank.sessions.readers import Skipped, read
 
 def peak():
     # ru_maxrss of a child may be its parent's: Linux counts this program's own in /proc.

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capture.recorded import TASK, WRITERS, claude_code, sessions
-from reasoningbank.capture import prepare
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.trajectory import Evidence, Step, Trajectory
 from reasoningbank.errors import InvalidInput
+from reasoningbank.sessions.readers import prepare
 from reasoningbank.storage import open_storage
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import Evidence, Step, Trajectory
 
 TEXTS = st.text(max_size=60) | st.sampled_from(
     [

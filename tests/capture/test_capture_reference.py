@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from capture.recorded import sessions
-from reasoningbank.capture import FORMATS, claude_code, drafts, lines, plain, preparing, reading, session
-from reasoningbank.capture.documents import MAX_ELEMENT
-from reasoningbank.domain.trajectory import EVIDENCE_KINDS
+from reasoningbank.sessions.readers import FORMATS, claude_code, drafts, plain
+from reasoningbank.sessions.readers import files as reading
+from reasoningbank.sessions.readers import json_stream as lines
+from reasoningbank.sessions.readers import preparation as preparing
+from reasoningbank.sessions.readers import turns as session
+from reasoningbank.sessions.readers.json_stream import MAX_ELEMENT
+from reasoningbank.types.session import EVIDENCE_KINDS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "capture.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", PAGE.partition("## Bounds")[2], re.MULTILINE))

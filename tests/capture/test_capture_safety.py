@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from capture.recorded import ANSWER, TASK, TURNS, WRITERS, Turn, all_texts, claude_code, codex, message_list, sessions
-from reasoningbank.capture import prepare
-from reasoningbank.capture.drafts import HEAD_STEPS, INTAKE, MAX_STEPS, MAX_TEXT
-from reasoningbank.capture.preparing import CHARACTERS_LEFT_OUT, MAX_TRAJECTORY, STEPS_LEFT_OUT
-from reasoningbank.domain.echo import BLOCK_END, BLOCK_START
-from reasoningbank.domain.identity import new_id
-from reasoningbank.domain.trajectory import Evidence, Step, Trajectory
+from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START
+from reasoningbank.sessions.readers import prepare
+from reasoningbank.sessions.readers.drafts import HEAD_STEPS, INTAKE, MAX_STEPS, MAX_TEXT
+from reasoningbank.sessions.readers.preparation import CHARACTERS_LEFT_OUT, MAX_TRAJECTORY, STEPS_LEFT_OUT
+from reasoningbank.types.memory import new_id
+from reasoningbank.types.session import Evidence, Step, Trajectory
 
 RANDOM = random.Random(20_261_122)
 LETTERS = string.ascii_letters + string.digits

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.capture import Skipped, prepare, read
-from reasoningbank.domain.trajectory import Trajectory
+from reasoningbank.sessions.readers import Skipped, prepare, read
+from reasoningbank.types.session import Trajectory
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

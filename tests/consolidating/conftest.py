@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.memory import Memory
 from reasoningbank.embedding import open_embedder
-from reasoningbank.ports import Embedder, LanguageModel
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder, LanguageModel
 
 OpenBank = Callable[..., Bank]
 

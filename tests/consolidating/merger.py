@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.consolidation import ConsolidationOptions
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.consolidation import ConsolidationOptions
 
 FORCED = ConsolidationOptions(force_all=True, similarity_threshold=0.7)
 

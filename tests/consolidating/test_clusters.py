@@ -13,18 +13,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consolidating.conftest import LESSONS, OpenBank, said
-from reasoningbank.domain.consolidation import CONSOLIDATION, SimilarityCluster
-from reasoningbank.domain.memory import Memory, Outcome, State
-from reasoningbank.domain.recall import CONTENT_LEG
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.consolidating.clusters import MOST_MEMBERS, find_similar
-from reasoningbank.engine.consolidating.scale import least_cosine
+from reasoningbank.curation.clusters import MOST_MEMBERS, find_similar
 from reasoningbank.errors import InvalidInput, ModelMismatch
-from reasoningbank.ports import Embedder, Indexed, Store
+from reasoningbank.memories.similarity import least_cosine
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.pairs import close_pairs
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.consolidation import CONSOLIDATION, SimilarityCluster
+from reasoningbank.types.memory import Memory, Outcome, State
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.recall import CONTENT_LEG
+from reasoningbank.types.records import Indexed
+from reasoningbank.types.scope import Scope
 
 SCOPE = Scope(tenant="acme", project="shop")
 

@@ -10,18 +10,18 @@ import pytest
 
 from consolidating.conftest import LESSONS, USES, OpenBank, exported, said, used
 from reasoningbank.bank import Bank
-from reasoningbank.domain.consolidation import (
+from reasoningbank.errors import InvalidInput, ModelUnavailable, StoreBusy
+from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.testing import FrozenClock
+from reasoningbank.types.consolidation import (
     CONSOLIDATED_FROM,
     CONSOLIDATED_INTO,
     CONTRADICTS,
     ConsolidationOptions,
     SimilarityCluster,
 )
-from reasoningbank.domain.memory import Memory
-from reasoningbank.errors import InvalidInput, ModelUnavailable, StoreBusy
-from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.ports import Embedder
-from reasoningbank.testing import FrozenClock
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder
 
 PAIRS = (
     ("Close the file before it is moved away", "Close the file before it is moved"),

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from reasoningbank.async_bank import AsyncBank
+from reasoningbank.aio import AsyncBank
 from reasoningbank.bank import Bank
-from reasoningbank.domain.consolidation import ConsolidationOptions
+from reasoningbank.cli.app import rbank
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.curation_schemas import CONSOLIDATE
+from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.calls import Caller
-from reasoningbank.surfaces.mcp.curating_schemas import CONSOLIDATE
-from reasoningbank.surfaces.mcp.learning_schemas import PROFILES
-from reasoningbank.surfaces.mcp.tools import Tools
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.consolidation import ConsolidationOptions
 
 PAIR = (
     "When a network call fails now and then, retry it with exponential backoff and jitter, at most five times.",

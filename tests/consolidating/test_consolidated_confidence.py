@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.belief import UNIT, Belief
-from reasoningbank.domain.consolidation import ConsolidationOptions, consolidated_confidence
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.signal import SignalAggregate
-from reasoningbank.engine.consolidating.union import believed
 from reasoningbank.errors import InvalidInput
+from reasoningbank.memories.evidence import believed
+from reasoningbank.types.belief import UNIT, Belief
+from reasoningbank.types.consolidation import ConsolidationOptions, consolidated_confidence
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.signal import SignalAggregate
 
 SOURCES = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1_000)), min_size=1, max_size=30)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from evaluation.consolidation import ace, labels, tables
 
 from reasoningbank.embedding import open_embedder
-from reasoningbank.evaluation.consolidation import ace, labels, tables
-from reasoningbank.ports import Embedder
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.ports import Embedder
 
 MOULD = "For the {0} followed artist collect all followed artists with pagination, then take the {1} follower count."
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from consolidating.conftest import OpenBank, exported, said
 from reasoningbank.bank import Bank
-from reasoningbank.domain.consolidation import ConsolidationOptions, SimilarityCluster
-from reasoningbank.domain.memory import Memory
-from reasoningbank.engine.consolidating.grounds import check_claim
-from reasoningbank.engine.consolidating.merging import MOST_MATERIAL, material, merge
+from reasoningbank.curation.consolidation import MOST_MATERIAL, material, merge
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.scripted import Line, ScriptedModel
+from reasoningbank.memories.claims import check_claim
+from reasoningbank.types.consolidation import ConsolidationOptions, SimilarityCluster
+from reasoningbank.types.memory import Memory
 
 FIRST = "Retry a flaky network call with exponential backoff, at most 5 times."
 SECOND = "Retry the flaky network call with backoff and jitter. Never retry a POST that has no idempotency key."

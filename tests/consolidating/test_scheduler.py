@@ -12,11 +12,11 @@ import pytest
 
 from consolidating.conftest import OpenBank, said
 from reasoningbank.bank import Bank
-from reasoningbank.domain.consolidation import ConsolidationOptions
 from reasoningbank.errors import InvalidInput
+from reasoningbank.jobs.schedule import INTERVAL, ConsolidationScheduler
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.ports import Prompt
-from reasoningbank.scheduling import INTERVAL, ConsolidationScheduler
+from reasoningbank.types.consolidation import ConsolidationOptions
+from reasoningbank.types.ports import Prompt
 
 SOON = timedelta(milliseconds=20)
 OPTIONS = ConsolidationOptions(similarity_threshold=0.7, force_all=True)

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from consolidating.conftest import OpenBank, exported, said
 from reasoningbank.bank import Bank
-from reasoningbank.domain.consolidation import ConsolidationOptions
-from reasoningbank.domain.learning import Origin
-from reasoningbank.domain.memory import STATES, Memory
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.consolidating.union import counts_once
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.memories.evidence import counts_once
 from reasoningbank.settings import Settings
 from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.consolidation import ConsolidationOptions
+from reasoningbank.types.memory import STATES, Memory
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import Origin
 
 FORCED = ConsolidationOptions(force_all=True, similarity_threshold=0.7)
 TEXTS = (

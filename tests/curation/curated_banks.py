@@ -11,21 +11,19 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.changes import StateChange
-from reasoningbank.domain.consolidation import ConsolidationOptions
-from reasoningbank.domain.memory import STATES, Memory
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.signal import replay
-from reasoningbank.engine.consolidating.union import from_text
-from reasoningbank.engine.consolidating.writing import sources_of
-from reasoningbank.engine.guarding.quarantining import due
-from reasoningbank.engine.guarding.setting_aside import holding
-from reasoningbank.engine.guarding.standing import standing_of
+from reasoningbank.curation.quarantine import due
 from reasoningbank.errors import InvalidInput
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.ports import Prompt, Store
+from reasoningbank.memories.evidence import from_text
+from reasoningbank.memories.states import holding, sources_of, standing_of
 from reasoningbank.settings import Settings
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.consolidation import ConsolidationOptions
+from reasoningbank.types.memory import STATES, Memory, StateChange
+from reasoningbank.types.ports import Prompt
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.signal import replay
 
 PROJECTS = ("shop", "bakery")
 TEAM = "kitchen"
@@ -125,7 +123,7 @@ def _of_sources(memories: dict[str, Memory], memory: Memory) -> Iterator[str]:
 
 def exports(bank: Bank, directory: Path) -> list[list[str]]:
     """The lines of the exports of every scope, without the links between contradictions: a run adds what it finds."""
-    from reasoningbank.engine.transfer import write_export
+    from reasoningbank.memories.transfer import write_export
 
     found = []
     for number, store in enumerate(sorted(stores_of(bank), key=lambda store: (store.scope.level, store.scope.project))):

@@ -19,34 +19,18 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from curation.curated_banks import (
-    FORCED,
-    PROJECTS,
-    TEAM,
-    TEXTS,
-    broken,
-    evidence,
-    exports,
-    opened,
-    stores_of,
-)
+from curation.curated_banks import FORCED, PROJECTS, TEAM, TEXTS, broken, evidence, exports, opened, stores_of
 from reasoningbank.bank import Bank
-from reasoningbank.domain.lifecycle import DecayRules, PruneRules
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.past import PastMemory
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.guarding.setting_aside import set_aside
 from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreBusy
+from reasoningbank.memories.states import set_aside
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.lifecycle import DecayRules, PruneRules
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.quarantine import PastMemory
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import Scope
 
 TESTS = Path(__file__).resolve().parents[1]
 places = st.integers(0, 30)

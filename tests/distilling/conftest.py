@@ -9,8 +9,9 @@ import pytest
 
 from distilling.sessions import SCOPE
 from reasoningbank.embedding import open_embedder
-from reasoningbank.ports import Embedder, Store
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
+from reasoningbank.types.ports import Embedder
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reasoningbank.domain.learning import RefusalReason
-from reasoningbank.domain.memory import Outcome
-from reasoningbank.domain.trajectory import Step, Trajectory
+from reasoningbank.types.memory import Outcome
+from reasoningbank.types.session import RefusalReason, Step, Trajectory
 
 TASK = "Make the nightly checkout test of the shop pass again without deleting any of its assertions"
 TRAJECTORY = Trajectory(

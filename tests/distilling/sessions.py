@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.trajectory import Judgement, Step, Trajectory, Verdict
-from reasoningbank.ports import Embedder, Store
 from reasoningbank.settings import Settings
+from reasoningbank.storage.store import Store
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import Judgement, Step, Trajectory, Verdict
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SCOPE = Scope(tenant="acme", project="shop")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.domain.trajectory import Evidence, Judgement, Step, Trajectory
-from reasoningbank.engine.distilling.digest import DIGEST_TOKENS, MIN_TOKENS, digest
-from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import InvalidInput
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
+from reasoningbank.types.session import Evidence, Judgement, Step, Trajectory
 
 LONG = Trajectory(
     task="Mend the importer",

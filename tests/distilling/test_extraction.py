@@ -9,15 +9,14 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from distilling.examples import TRAJECTORY
-from reasoningbank.domain.learning import Item
-from reasoningbank.domain.trajectory import Judgement, Trajectory, Verdict
-from reasoningbank.engine.distilling.assignment import ASSIGNMENT_TOKENS, Proposals, assign
-from reasoningbank.engine.distilling.digest import digest
-from reasoningbank.engine.distilling.extract import Extraction, contrast, extract
-from reasoningbank.engine.distilling.validate import examine
-from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.sessions.assignment import ASSIGNMENT_TOKENS, Proposals, assign
+from reasoningbank.sessions.digest import digest
+from reasoningbank.sessions.distil import Extraction, contrast, extract
+from reasoningbank.sessions.validation import examine
+from reasoningbank.types.session import Item, Judgement, Trajectory, Verdict
 
 STRATEGY = {
     "title": "Freeze the clock",

@@ -17,17 +17,17 @@ import pytest
 
 from distilling.examples import BAD, GOOD
 from distilling.sessions import AT, SCOPE, judged, kept
-from reasoningbank.domain.learning import Item
-from reasoningbank.domain.memory import STATES, Memory
-from reasoningbank.domain.recall import CONTENT_LEG, Filter
-from reasoningbank.domain.trajectory import Judgement, Trajectory
-from reasoningbank.engine.distilling.lessons import Learned, learn
-from reasoningbank.engine.distilling.near import THRESHOLDS, is_near, threshold
-from reasoningbank.engine.index import index
 from reasoningbank.errors import ModelMismatch, TrajectoryNotFound
-from reasoningbank.ports import Embedder, Store
+from reasoningbank.memories.similarity import THRESHOLDS, is_near, threshold
+from reasoningbank.memories.vectors import index
+from reasoningbank.sessions.distil import Learned, learn
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
 from reasoningbank.testing.doubles import HashingEmbedder
+from reasoningbank.types.memory import STATES, Memory
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.recall import CONTENT_LEG, Filter
+from reasoningbank.types.session import Item, Judgement, Trajectory
 
 CLOCK = Item(
     title="Freeze the clock in date tests",

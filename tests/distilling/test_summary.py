@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from distilling.examples import TRAJECTORY
 from distilling.sessions import AT, SCOPE, found, judged, kept
-from reasoningbank.domain.learning import Item, SessionSummary
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.trajectory import Verdict
-from reasoningbank.engine.distilling.lessons import learn
-from reasoningbank.engine.distilling.summary import TITLE_CHARACTERS, items_of, shorten
-from reasoningbank.engine.distilling.validate import TEMPLATE, examine
 from reasoningbank.errors import InvalidInput
-from reasoningbank.ports import Embedder
+from reasoningbank.sessions.assignment import TITLE_CHARACTERS, items_of, shorten
+from reasoningbank.sessions.distil import learn
+from reasoningbank.sessions.validation import TEMPLATE, examine
 from reasoningbank.storage import open_storage
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.session import Item, SessionSummary, Verdict
 
 SUMMARY = SessionSummary(
     session_id="s1",

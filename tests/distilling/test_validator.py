@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distilling.examples import BAD, DO, GOOD, TASK, TRAJECTORY, WHEN, Example
-from reasoningbank.domain.learning import MAX_ITEMS, Item, RefusalReason
-from reasoningbank.domain.trajectory import VERDICTS, Step, Trajectory, Verdict
-from reasoningbank.engine.distilling.signs import find_markup, find_order, is_about_memory, names_only
-from reasoningbank.engine.distilling.trigger import has_trigger
-from reasoningbank.engine.distilling.validate import MAX_PROPOSED, TEMPLATE, examine, restates
+from reasoningbank.safety.injection import find_markup, find_order, is_about_memory, names_only
+from reasoningbank.sessions.validation import MAX_PROPOSED, TEMPLATE, examine, has_trigger, restates
+from reasoningbank.types.session import MAX_ITEMS, VERDICTS, Item, RefusalReason, Step, Trajectory, Verdict
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

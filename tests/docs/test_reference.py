@@ -10,20 +10,18 @@ from pathlib import Path
 import click
 import pytest
 
+from reasoningbank.cli import answers as own_answers
+from reasoningbank.cli.app import COMMANDS, rbank
+from reasoningbank.cli.clients import InstallAnswer
+from reasoningbank.demo.run import DemoAnswer
+from reasoningbank.operations import curation_fields as guarding_answers
+from reasoningbank.operations import curation_fields as sharing_answers
+from reasoningbank.operations import curation_fields as tending_answers
+from reasoningbank.operations import fields as answers
+from reasoningbank.operations import fields as briefing_answers
+from reasoningbank.operations import fields as learning_answers
+from reasoningbank.operations import provenance_fields as source_answers
 from reasoningbank.settings import PREFIX, Settings
-from reasoningbank.surfaces import (
-    answers,
-    briefing_answers,
-    guarding_answers,
-    learning_answers,
-    sharing_answers,
-    source_answers,
-    tending_answers,
-)
-from reasoningbank.surfaces.cli import answers as own_answers
-from reasoningbank.surfaces.cli.clients import InstallAnswer
-from reasoningbank.surfaces.cli.group import COMMANDS, rbank
-from reasoningbank.surfaces.demo.run import DemoAnswer
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.belief import (
+from reasoningbank.errors import InvalidConfidence, InvalidInput
+from reasoningbank.types.belief import (
     DISTILLED_CONFIDENCE,
     EXPLICIT_RECORD_CONFIDENCE,
     MIN_CONFIDENCE,
@@ -18,7 +19,6 @@ from reasoningbank.domain.belief import (
     check_confidence,
     to_units,
 )
-from reasoningbank.errors import InvalidConfidence, InvalidInput
 
 confidences = st.floats(0.0, 1.0)
 weights = st.integers(0, UNIT)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.beta import beta_cumulative, beta_quantile
+from reasoningbank.types.belief import beta_cumulative, beta_quantile
 
 pytestmark = pytest.mark.promise("belief:beta")
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank import errors
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.identity import new_id, new_session
-from reasoningbank.domain.memory import (
+from reasoningbank.errors import BankError
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.memory import (
     MAX_CATEGORY,
     MAX_CONTENT,
     MAX_DESCRIPTION,
@@ -28,9 +28,10 @@ from reasoningbank.domain.memory import (
     check_memory_id,
     check_outcome,
     fingerprint,
+    new_id,
+    new_session,
 )
-from reasoningbank.domain.recall import Filter
-from reasoningbank.errors import BankError
+from reasoningbank.types.recall import Filter
 
 GOOD = Memory(project="shop", title="Retry flaky calls", content="Back off, then try again.", outcome="success")
 NAIVE = datetime(2026, 1, 1)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.scope import MAX_NAME_LENGTH, Scope, directory_name
 from reasoningbank.errors import EmptyProjectId, InvalidInput, MissingTenantError
+from reasoningbank.types.scope import MAX_NAME_LENGTH, Scope, directory_name
 from storage.contract import ADVERSARIAL_NAMES
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60) | st.sampled_from(ADVERSARIAL_NAMES)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.belief import UNIT, Belief, to_units
-from reasoningbank.domain.signal import (
+from reasoningbank.errors import EmptyMemoryId, EmptyProjectId, InvalidInput
+from reasoningbank.types.belief import UNIT, Belief, to_units
+from reasoningbank.types.signal import (
     LEARNING_WINDOW_HOURS,
     RECENT_DAYS,
     SIGNAL_TYPES,
@@ -22,7 +23,6 @@ from reasoningbank.domain.signal import (
     compute_confidence,
     replay,
 )
-from reasoningbank.errors import EmptyMemoryId, EmptyProjectId, InvalidInput
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 FRESH = ProjectWeights(project="p")

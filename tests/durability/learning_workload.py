@@ -6,10 +6,10 @@ import zlib
 from datetime import datetime, timedelta
 
 from durability.workload import EVERYTHING, MODEL, START, derived, lesson, vector
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.trajectory import Judgement, Step, Trajectory
-from reasoningbank.ports import Job, Store, Transaction
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.records import Job
+from reasoningbank.types.session import Judgement, Origin, Refusal, Step, Trajectory
 
 KIND = "distil"
 LEASE = timedelta(milliseconds=150)

@@ -24,8 +24,8 @@ from pathlib import Path
 from durability.learning_workload import capture, claim, distil
 from durability.workload import EVERYTHING, SCOPE, Model, derived, lesson, operations, vector, word
 from reasoningbank.errors import BankError, StoreFull
-from reasoningbank.ports import Store
 from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

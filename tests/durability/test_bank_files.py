@@ -15,15 +15,17 @@ import numpy
 import pytest
 
 from durability.workload import EVERYTHING, SCOPE, derived, lesson, vector
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import DENSE_LEGS
-from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import StoreBusy, StoreClosed, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from reasoningbank.ports import Indexed, Store
-from reasoningbank.storage import dense, upkeep
+from reasoningbank.storage import check as upkeep
+from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.schema import MIGRATIONS
+from reasoningbank.storage.store import Store
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import DENSE_LEGS
+from reasoningbank.types.records import Indexed
+from reasoningbank.types.scope import Scope
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="file modes and links are those of POSIX")
 CANARY = "zyxcanarywordqj"

@@ -11,11 +11,11 @@ import numpy
 import pytest
 
 from durability.workload import EVERYTHING, SCOPE, Model, check_gone, check_whole, operations, read_back, vector, word
-from reasoningbank.domain.recall import DENSE_LEGS
 from reasoningbank.errors import StoreCorrupt, StoreError
-from reasoningbank.storage import dense
+from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.types.recall import DENSE_LEGS
 
 CORRUPTIONS = 300
 TORTURE_CORRUPTIONS = 5_000

@@ -18,7 +18,7 @@ from durability.failing import NAME, Disk, FailingSystem
 from durability.nursery import Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, Model, derived, lesson, read_back, vector
 from reasoningbank.errors import StoreFull
-from reasoningbank.storage import scan
+from reasoningbank.storage import vector_search as scan
 from reasoningbank.storage.location import SqliteStorage
 
 OPERATIONS = 250

@@ -13,8 +13,8 @@ import pytest
 from durability.learning_workload import LEASE, check_sessions, claim, distil
 from durability.nursery import Task, events, kill, nursery
 from durability.workload import SCOPE
-from reasoningbank.ports import Store
 from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.store import Store
 
 ROUNDS = 12
 TORTURE_ROUNDS = 200

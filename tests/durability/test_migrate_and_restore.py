@@ -10,12 +10,12 @@ import pytest
 
 from durability.nursery import Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, derived, lesson, vector
-from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from reasoningbank.ports import Store
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.schema import MIGRATIONS
+from reasoningbank.storage.store import Store
+from reasoningbank.types.scope import Scope
 
 
 def _fill(store: Store, *names: str) -> None:
@@ -38,7 +38,7 @@ def newer_schema(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         ran.append(1)
 
     monkeypatch.setattr("reasoningbank.storage.schema.MIGRATIONS", [*MIGRATIONS, add_a_column])
-    monkeypatch.setattr("reasoningbank.storage.opening.MIGRATIONS", [*MIGRATIONS, add_a_column])
+    monkeypatch.setattr("reasoningbank.storage.bank_file.MIGRATIONS", [*MIGRATIONS, add_a_column])
     monkeypatch.setattr("reasoningbank.storage.sqlite.MIGRATIONS", [*MIGRATIONS, add_a_column])
     return ran
 

@@ -15,7 +15,7 @@ import pytest
 from durability.recording import Image, Recording, images
 from durability.workload import SCOPE, read_back
 from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.locking import BankLock
+from reasoningbank.storage.locks import BankLock
 
 CUTS = 300
 TORTURE_CUTS = 5_000

@@ -16,12 +16,14 @@ from typing import Literal
 
 import numpy
 
-from reasoningbank.domain.memory import STATES, Memory
-from reasoningbank.domain.recall import DENSE_LEGS, Filter
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.signal import Signal
 from reasoningbank.errors import MemoryNotFound
-from reasoningbank.ports import Indexed, Store, Transaction, Vector
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.memory import STATES, Memory
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import DENSE_LEGS, Filter
+from reasoningbank.types.records import Indexed
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.signal import Signal
 
 SCOPE = Scope(tenant="durable", project="bank")
 EVERYTHING = Filter(states=STATES)

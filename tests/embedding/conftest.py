@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.embedding.local import granite, minilm
+from reasoningbank.embedding.models import granite, minilm
 from reasoningbank.embedding.session import OnnxEmbedder
 
 

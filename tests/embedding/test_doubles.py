@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.ports import Clock, Embedder
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.ports import Clock, Embedder
 
 
 @pytest.mark.promise("testing:hashing-embedder")

@@ -12,11 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.embedding.folder import folder_embedder
-from reasoningbank.embedding.graph import EncoderShape, encoder_graph, encoder_weights
-from reasoningbank.embedding.local import minilm
-from reasoningbank.embedding.session import Loaded, OnnxEmbedder, open_session
-from reasoningbank.embedding.tokens import bert_uncased
+from reasoningbank.embedding.models import folder_embedder, minilm
+from reasoningbank.embedding.onnx import EncoderShape, encoder_graph, encoder_weights
+from reasoningbank.embedding.session import Loaded, OnnxEmbedder, bert_uncased, open_session
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMissing
 
 _TEXTS = (

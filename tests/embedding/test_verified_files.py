@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.embedding.local import granite, minilm
+from reasoningbank.embedding.models import granite, minilm, verify_file
 from reasoningbank.embedding.session import OnnxEmbedder
-from reasoningbank.embedding.verified import verify_file
 from reasoningbank.errors import ModelMissing
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.engine.analysis import MAX_QUERY_TERMS, MAX_WORD, STOP_WORDS, analyse, query_terms
+from reasoningbank.memories.words import MAX_QUERY_TERMS, MAX_WORD, STOP_WORDS, analyse, query_terms
 
 
 @pytest.mark.promise("search:identifiers")

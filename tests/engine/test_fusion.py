@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.engine.analysis import query_terms
-from reasoningbank.engine.fusion import CALIBRATIONS, FLOOR, UNKNOWN, calibration_of, fuse
-from reasoningbank.engine.identifiers import identifier_places
-from reasoningbank.ports import LexicalMatches, LexicalTerm, Scored
+from reasoningbank.memories.words import query_terms
+from reasoningbank.search.fusion import CALIBRATIONS, FLOOR, UNKNOWN, calibration_of, fuse
+from reasoningbank.search.identifiers import identifier_places
+from reasoningbank.types.records import LexicalMatches, LexicalTerm, Scored
 
 MINILM = "all-MiniLM-L6-v2-int8/384"
 GRANITE = "granite-embedding-30m-english-int8/384"

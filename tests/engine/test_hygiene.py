@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.domain.memory import MAX_TITLE, Memory
-from reasoningbank.engine.hygiene import MAX_INPUT, admit, clean, clean_line, reveal
-from reasoningbank.engine.redaction import Finding
 from reasoningbank.errors import TextTooLong
+from reasoningbank.safety.secrets import Finding
+from reasoningbank.safety.text import MAX_INPUT, clean, clean_line, reveal, safe_texts
+from reasoningbank.types.memory import MAX_TITLE, Memory
 
 PASSWORD = "hun" + "ter2"
 TOKEN = "gh" + "p_" + "Ab1" * 12
@@ -111,7 +111,7 @@ def test_a_line_has_no_line_break_and_single_spaces(text: str) -> None:
 
 @pytest.mark.promise("hygiene:admit")
 def test_every_field_is_cleaned_and_redacted() -> None:
-    admitted = admit(
+    admitted = safe_texts(
         title=f"Rotate\n{TOKEN}",
         description=f"password={PASSWORD}",
         content=f"export PGPASSWORD={PASSWORD}\u200b\r\nThen rerun.",
@@ -128,19 +128,21 @@ def test_every_field_is_cleaned_and_redacted() -> None:
 
 @pytest.mark.promise("hygiene:admit")
 def test_a_secret_that_a_line_break_cuts_is_found_in_a_title() -> None:
-    assert admit(f"Use {TOKEN[:12]}\n{TOKEN[12:]} here", "", "c", (), "").title == "Use [REDACTED:github-token] here"
-    assert PASSWORD not in admit(f"password:\n{PASSWORD}", "", "c", (), "").title
+    assert (
+        safe_texts(f"Use {TOKEN[:12]}\n{TOKEN[12:]} here", "", "c", (), "").title == "Use [REDACTED:github-token] here"
+    )
+    assert PASSWORD not in safe_texts(f"password:\n{PASSWORD}", "", "c", (), "").title
 
 
 @pytest.mark.promise("hygiene:bounded-input")
 def test_a_huge_input_is_refused_before_any_rule_runs() -> None:
     started = time.process_time()
     with pytest.raises(TextTooLong) as caught:
-        admit("t", "", "x" * (MAX_INPUT + 1), (), "")
+        safe_texts("t", "", "x" * (MAX_INPUT + 1), (), "")
     assert caught.value.hint
     endless = iter(lambda: "tag", None)
     with pytest.raises(TextTooLong):
-        admit("t", "", "c", endless, "")
+        safe_texts("t", "", "c", endless, "")
     assert time.process_time() - started < 1.0
 
 

@@ -8,10 +8,10 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
-from reasoningbank.engine.index import index
+from reasoningbank.memories.vectors import index
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 
 
 class CountingEmbedder(HashingEmbedder):

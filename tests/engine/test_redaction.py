@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.engine.redaction import PLACEHOLDER, Finding, Redacted, redact
+from reasoningbank.safety.secrets import PLACEHOLDER, Finding, Redacted, redact
 
 ALPHANUMERIC = string.ascii_letters + string.digits
 WORD = ALPHANUMERIC + "_-"
@@ -397,5 +397,5 @@ def test_ten_megabytes_are_finished() -> None:
 
 @pytest.mark.promise("hygiene:lazy")
 def test_the_detector_is_loaded_only_when_text_is_redacted() -> None:
-    program = "import sys, reasoningbank.engine.hygiene; assert 'redact_secret' not in sys.modules"
+    program = "import sys, reasoningbank.safety.text; assert 'redact_secret' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from evaluation.attacks import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.engine.distilling.signs import ORDER
-from reasoningbank.engine.gate.danger import _RULES
-from reasoningbank.engine.gate.needed import Sieve
-from reasoningbank.evaluation.attacks import texts
+from reasoningbank.safety.injection import _RULES, ORDER, Sieve
 
 PATTERNS = [*(rule for _, rule in _RULES), ORDER.pattern]
 WORDS = sorted({word for pattern in PATTERNS for word in re.findall(r"[a-z]{2,}|https?://", pattern)})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.engine.similarity import cosine_similarity
+from reasoningbank.memories.similarity import cosine_similarity
 
 pytestmark = pytest.mark.promise("contextd:41")
 

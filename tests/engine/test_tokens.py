@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.engine.tokens import count_tokens
+from reasoningbank.llm.tokens import count_tokens
 
 
 @pytest.mark.promise("tokens:count")
@@ -51,7 +51,7 @@ def test_any_text_has_a_count(text: str) -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from(["word", "a", "  ", "\n", "x = 1;", "é", "long" * 40, "\n\n    "]), min_size=900))
 def test_counting_in_pieces_equals_counting_at_once(words: list[str]) -> None:
-    from reasoningbank.engine.tokens import _encoding
+    from reasoningbank.llm.tokens import _encoding
 
     text = " ".join(words)
     assert count_tokens(text) == len(_encoding().encode_ordinary(text))
@@ -75,7 +75,7 @@ def test_nothing_is_downloaded_written_or_looked_up_in_the_environment(tmp_path:
         "    if event.startswith('socket.') or event == 'os.mkdir' or writes:\n"
         "        raise SystemExit(f'{event} {arguments}')\n"
         "sys.dont_write_bytecode = True\n"
-        "import reasoningbank.engine.tokens as tokens\n"
+        "import reasoningbank.llm.tokens as tokens\n"
         "assert 'tiktoken' not in sys.modules\n"
         "sys.addaudithook(refuse)\n"
         "print(tokens.count_tokens('hello world'))\n"

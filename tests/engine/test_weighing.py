@@ -14,16 +14,18 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.index import index
-from reasoningbank.engine.recall import Question, recall
-from reasoningbank.engine.weighing import LEAST_PROBED, WEIGHTS, Scratch, deriving, due, learn, refresh
 from reasoningbank.errors import ModelMismatch
-from reasoningbank.ports import Embedder, Store, WordsWorth
+from reasoningbank.memories.vectors import index
+from reasoningbank.search.recall import Question, recall
+from reasoningbank.search.word_weights import LEAST_PROBED, WEIGHTS, Scratch, deriving, due, learn, refresh
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.records import WordsWorth
+from reasoningbank.types.scope import Scope
 
 COUNT = 40
 

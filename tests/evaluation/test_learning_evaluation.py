@@ -10,23 +10,22 @@ from typing import cast
 
 import numpy
 import pytest
+from evaluation.learning import PARTS, Remembering, main, tables
+from evaluation.learning_blame import LEAST_WORDS, THRESHOLD, naming, own_words, pointed, prefixes, says
+from evaluation.learning_distilling import distilling
+from evaluation.learning_estimates import Estimate, auroc, average, brier, resampled, share
+from evaluation.learning_experiences import Ask, Experience, TaskSet
+from evaluation.learning_judging import judging
+from evaluation.learning_parsing import parsing
+from evaluation.learning_recall import measured, recalling
+from evaluation.learning_sources import Setup, airline, blamed, chosen, diagnosis, step_of
+from evaluation.learning_tables import Cell, Table, fields_of, text_of
+from evaluation.measures import ndcg, recall
 
-from reasoningbank.domain.learning import Item
-from reasoningbank.domain.trajectory import Step, Trajectory
 from reasoningbank.errors import ModelUnavailable
-from reasoningbank.evaluation.learning import PARTS, Remembering, main, tables
-from reasoningbank.evaluation.learning_blame import LEAST_WORDS, THRESHOLD, naming, own_words, pointed, prefixes, says
-from reasoningbank.evaluation.learning_distilling import distilling
-from reasoningbank.evaluation.learning_estimates import Estimate, auroc, average, brier, resampled, share
-from reasoningbank.evaluation.learning_experiences import Ask, Experience, TaskSet
-from reasoningbank.evaluation.learning_judging import judging
-from reasoningbank.evaluation.learning_parsing import parsing
-from reasoningbank.evaluation.learning_recall import measured, recalling
-from reasoningbank.evaluation.learning_sources import Setup, airline, blamed, chosen, diagnosis, step_of
-from reasoningbank.evaluation.learning_tables import Cell, Table, fields_of, text_of
-from reasoningbank.evaluation.measures import ndcg, recall
-from reasoningbank.ports import LanguageModel, Prompt
 from reasoningbank.testing import HashingEmbedder, ReplayServer, ScriptedModel
+from reasoningbank.types.ports import LanguageModel, Prompt
+from reasoningbank.types.session import Item, Step, Trajectory
 from recorded_learning import LESSON, NEVER, OPINION, STRATEGY, logs, trials, write
 
 

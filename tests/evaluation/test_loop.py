@@ -10,13 +10,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from evaluation.loop import lived, main
+from evaluation.loop_agent import Agent
+from evaluation.loop_curve import Life, Window, reached, recovery, windows
+from evaluation.loop_picture import picture
+from evaluation.loop_world import STRATEGIES, Task, banking, planned
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.evaluation.loop import lived, main
-from reasoningbank.evaluation.loop_agent import Agent
-from reasoningbank.evaluation.loop_curve import Life, Window, reached, recovery, windows
-from reasoningbank.evaluation.loop_picture import picture
-from reasoningbank.evaluation.loop_world import STRATEGIES, Task, banking, planned
 
 _ORDERS = ("parcel", "order", "package", "delivery", "shipment")
 _WHERE = ("Where is my {}?", "My {} has not arrived yet.", "How long until the {} reaches me?", "Track my {} please.")

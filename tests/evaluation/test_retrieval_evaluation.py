@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy
 import pytest
+from evaluation.banks import Banks, Vectors
+from evaluation.floor import EVERYDAY, FLOORS, measure, strange
+from evaluation.measures import interval, mean, ndcg, recall
+from evaluation.rankings import LEGS, LIMIT, fusions, ours, reciprocal_rank, search, weighted
+from evaluation.retrieval import better_leg, judge, main, report, report_floor
+from evaluation.sets import Document, LabelledSet, Query, half, labelled_sets, sample
 
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from reasoningbank.engine.fusion import FLOOR
-from reasoningbank.engine.recall import Question
-from reasoningbank.engine.recall import recall as answer
-from reasoningbank.evaluation.banks import Banks, Vectors
-from reasoningbank.evaluation.floor import EVERYDAY, FLOORS, measure, strange
-from reasoningbank.evaluation.measures import interval, mean, ndcg, recall
-from reasoningbank.evaluation.rankings import LEGS, LIMIT, fusions, ours, reciprocal_rank, search, weighted
-from reasoningbank.evaluation.retrieval import better_leg, judge, main, report, report_floor
-from reasoningbank.evaluation.sets import Document, LabelledSet, Query, half, labelled_sets, sample
+from reasoningbank.search.fusion import FLOOR
+from reasoningbank.search.recall import Question
+from reasoningbank.search.recall import recall as answer
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
 
 TOPICS = {
     "network": "retry the failed network call after a timeout with backoff",
@@ -133,7 +133,7 @@ def test_unrelated_queries_come_from_other_domains_only() -> None:
 
 @pytest.mark.promise("evaluation:absent-data")
 def test_without_the_data_the_standard_library_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reasoningbank.evaluation.sets.CODE_MODULES", ("argparse", "shlex", "no_such_module"))
+    monkeypatch.setattr("evaluation.sets.CODE_MODULES", ("argparse", "shlex", "no_such_module"))
     names = [labelled.name for labelled in labelled_sets(tmp_path / "absent")]
     assert names == ["code docstrings", "code errors", "code identifiers"]
 
@@ -142,6 +142,6 @@ def test_without_the_data_the_standard_library_is_measured(tmp_path: Path, monke
 def test_the_command_says_that_the_data_is_absent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reasoningbank.evaluation.sets.CODE_MODULES", ("bisect",))
+    monkeypatch.setattr("evaluation.sets.CODE_MODULES", ("bisect",))
     assert main(["--data", str(tmp_path / "absent"), "--sets", "no such set"]) == 0
     assert "is not here" in capsys.readouterr().out

@@ -16,20 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as run_settings
 from hypothesis import strategies as st
-from langgraph.store.base import (
-    GetOp,
-    InvalidNamespaceError,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    PutOp,
-    SearchOp,
-)
+from langgraph.store.base import GetOp, InvalidNamespaceError, Item, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from reasoningbank import Bank, Settings
 from reasoningbank.errors import InvalidInput, ModelMismatch
-from reasoningbank.surfaces.frameworks.langgraph import COLLECTION, BankStore
+from reasoningbank.integrations.langgraph import COLLECTION, BankStore
 from reasoningbank.testing import HashingEmbedder
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

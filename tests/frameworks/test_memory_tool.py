@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from frameworks.memory_tool_calls import RETRY, open_bank, run
 from reasoningbank import Bank
-from reasoningbank.surfaces.frameworks import memory_files
-from reasoningbank.surfaces.frameworks.memory_tool import BankMemoryTool
+from reasoningbank.integrations import memory_files
+from reasoningbank.integrations.memory_tool import BankMemoryTool
 
 
 @pytest.mark.promise("memory-tool:strings")

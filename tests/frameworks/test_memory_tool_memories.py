@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from frameworks.memory_tool_calls import RETRY, SECRET, open_bank, run
 from reasoningbank import Bank
-from reasoningbank.domain.files import FileChange
-from reasoningbank.domain.memory import MAX_CONTENT
-from reasoningbank.engine.file_text import read, slug
-from reasoningbank.surfaces.frameworks.memory_tool import AsyncBankMemoryTool, BankMemoryTool
+from reasoningbank.documents.files import read, slug
+from reasoningbank.integrations.memory_tool import AsyncBankMemoryTool, BankMemoryTool
+from reasoningbank.types.document import FileChange
+from reasoningbank.types.memory import MAX_CONTENT
 
 
 @pytest.mark.promise("memory-tool:memories")
@@ -259,7 +259,7 @@ def test_the_librarys_own_runner_drives_it(bank: Bank) -> None:
 @pytest.mark.promise("memory-tool:text")
 @given(text=st.text(max_size=60), path=st.sampled_from(["strategies/a.md", "failures/some-name.md"]))
 def test_any_text_becomes_a_memory_that_reads_as_it_was_kept(text: str, path: str) -> None:
-    from reasoningbank.engine.documents import safe_text
+    from reasoningbank.documents.documents import safe_text
     from reasoningbank.errors import EmptyContent
 
     if not safe_text(text).strip():

@@ -542,8 +542,6 @@ def clients(story: Story) -> None:
     say("serve", "--http", "nowhere")
     say("serve", "--allowed-host", "example.org")
     say("serve", "--profile", "nonsense", run=rbank_process)
-    say("eval", "attack", "--variants", "0")
-    say("eval", "attack", "--family", "nonsense")
     story.plain("--version", run=rbank_process)
     story.plain("stats", run=rbank_process)
     say("get", NOBODY, run=rbank_process)
@@ -551,7 +549,6 @@ def clients(story: Story) -> None:
 
 def apart(story: Story) -> None:
     """Run the commands that make banks of their own."""
-    story.say("eval", "attack", "--variants", "1", "--family", "flood")
     story.say("demo", run=rbank_process)
 
 

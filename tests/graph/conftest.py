@@ -10,9 +10,9 @@ import pytest
 
 from reasoningbank.bank import Bank
 from reasoningbank.embedding import open_embedder
-from reasoningbank.ports import Embedder
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.ports import Embedder
 
 OpenBank = Callable[..., Bank]
 

@@ -9,18 +9,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphFilter
-from reasoningbank.domain.walk import WalkParameters
-from reasoningbank.errors import (
-    EdgeNotFound,
-    EmptyQuery,
-    InvalidEdge,
-    InvalidInput,
-    InvalidNode,
-    NodeNotFound,
-)
+from reasoningbank.errors import EdgeNotFound, EmptyQuery, InvalidEdge, InvalidInput, InvalidNode, NodeNotFound
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphFilter
+from reasoningbank.types.walk import WalkParameters
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.demo.shop import SEEDS, STORY, TAGS, shop_graph
+from reasoningbank.cli.app import rbank
+from reasoningbank.demo.shop import SEEDS, STORY, TAGS, shop_graph
 
 Run = Callable[..., Result]
 

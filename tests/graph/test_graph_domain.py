@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.graph import BANDS, GAP_BANDS, LABEL_FIELDS, LABELS, Edge, Label, Node, weight_band
-from reasoningbank.domain.graph_search import GraphFilter
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
+from reasoningbank.types.graph import BANDS, GAP_BANDS, LABEL_FIELDS, LABELS, Edge, Label, Node, weight_band
+from reasoningbank.types.graph_search import GraphFilter
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
+from reasoningbank.demo.shop import shop_graph
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidNode, StoreUnavailable
-from reasoningbank.surfaces.demo.shop import shop_graph
 from reasoningbank.testing import HashingEmbedder
 
 NODES: list[dict[str, object]] = [

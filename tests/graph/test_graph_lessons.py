@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.graph import Node
-from reasoningbank.domain.recall import Leg
-from reasoningbank.engine.blending import blend, check_weights, normalised_bm25, normalised_cosine
+from reasoningbank.demo.shop import shop_graph
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, NodeNotFound, TextTooLong
-from reasoningbank.ports import Embedder, Scored
-from reasoningbank.surfaces.demo.shop import shop_graph
+from reasoningbank.search.fusion import blend, check_weights, normalised_bm25, normalised_cosine
+from reasoningbank.types.graph import Node
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.recall import Leg
+from reasoningbank.types.records import Scored
 
 LESSONS = (
     (

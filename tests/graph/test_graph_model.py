@@ -10,11 +10,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
-from reasoningbank.engine.graphing.drafts import Reader
-from reasoningbank.engine.graphing.importing import Ready, with_words, write_import
-from reasoningbank.ports import Pointer, Store, Transaction
+from reasoningbank.graph.importer import Ready, with_words, write_import
+from reasoningbank.graph.records import Reader
+from reasoningbank.storage.store import Pointer, Store, Transaction
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
 from storage.contract.base import EVERYTHING, START, indexed, lesson, vector
 from storage.two_stores import TwoStores
 

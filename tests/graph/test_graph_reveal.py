@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.engine.graphing.admission import reveal
+from reasoningbank.safety.graph_text import reveal
+from reasoningbank.types.graph import Edge, Node
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = "ghp_" + "a1B2" * 9

@@ -12,8 +12,8 @@ from graph_corpus import graph_records
 
 from graph.conftest import OpenBank
 from reasoningbank.bank import Bank
-from reasoningbank.domain.walk import WalkParameters
 from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.types.walk import WalkParameters
 
 LAST_ROW = re.compile("FROM counters|ORDER BY key DESC LIMIT 1")
 TABLES = ("nodes", "edges", "memories", "vectors", "pointers", "lessons")

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from reasoningbank.domain.graph import LABELS
-from reasoningbank.surfaces.cli.commands.graph import ACTIONS
-from reasoningbank.surfaces.cli.graph_actions.options import BELONGS, Options, day_of, fields_of
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.demo.shop import QUESTION, STORY, shop_graph
+from reasoningbank.cli.app import rbank
+from reasoningbank.cli.commands.graph import ACTIONS
+from reasoningbank.cli.graph_actions.options import BELONGS, Options, day_of, fields_of
+from reasoningbank.demo.shop import QUESTION, STORY, shop_graph
+from reasoningbank.types.graph import LABELS
 
 Run = Callable[..., Result]
 RBANK = Path(sys.executable).parent / "rbank"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import Scope
-from reasoningbank.ports import Store
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.scope import Scope
 from walked_graphs import put, shop
 
 SCOPE = Scope(tenant="acme", project="shop")

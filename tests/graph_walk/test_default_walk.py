@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.domain.walk import MAX_SEEDS, WalkParameters
-from reasoningbank.engine.graph.energy import together
-from reasoningbank.engine.graph.walk import walk
 from reasoningbank.errors import InvalidInput
+from reasoningbank.graph.traversal import together
+from reasoningbank.graph.walk import walk
+from reasoningbank.types.walk import MAX_SEEDS, WalkParameters
 from walked_graphs import MOMENT, GraphInMemory, arrows, edge, node, shop, told
 
 _PLAIN = WalkParameters()

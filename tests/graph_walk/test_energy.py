@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.engine.graph.energy import (
+from reasoningbank.graph.traversal import (
     freshness,
     passing_share,
     plain_tag,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.domain.walk import WalkParameters
-from reasoningbank.engine.graph.walk import walk
+from reasoningbank.graph.walk import walk
+from reasoningbank.types.walk import WalkParameters
 from walked_graphs import GraphInMemory, edge, node, plainly_walked, shop, studied, told
 
 _QUESTION = ("sustainability", "co2", "competitor", "solution", "plan", "simulation_feedback", "guardrails")

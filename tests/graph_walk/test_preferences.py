@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.graph import Node
-from reasoningbank.domain.reminders import Preference
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.graph.preferences import add, preferences
 from reasoningbank.errors import InvalidInput, InvalidNode
-from reasoningbank.ports import Store
+from reasoningbank.graph.provenance import add, preferences
 from reasoningbank.storage.in_process import ProcessStorage
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.graph import Node
+from reasoningbank.types.graph_search import Preference
+from reasoningbank.types.scope import Scope
 from walked_graphs import MOMENT, node
 
 OpenBank = Callable[[], Bank]

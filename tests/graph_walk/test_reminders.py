@@ -9,18 +9,16 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.graph import Label, Node
-from reasoningbank.domain.reminders import Action, action_outcome, time_window
-from reasoningbank.domain.walk import WalkParameters
-from reasoningbank.engine.graph.context import to_llm_context
-from reasoningbank.engine.graph.events import events
-from reasoningbank.engine.graph.provenance import sources
-from reasoningbank.engine.graph.reading import Surroundings
-from reasoningbank.engine.graph.tracing import read_around, trace
-from reasoningbank.engine.graph.walk import walk
+from reasoningbank.demo.shop import shop_graph
 from reasoningbank.errors import InvalidInput, InvalidNode, NodeNotFound
-from reasoningbank.ports import Store
-from reasoningbank.surfaces.demo.shop import shop_graph
+from reasoningbank.graph.provenance import events, sources
+from reasoningbank.graph.render import to_llm_context
+from reasoningbank.graph.traversal import Surroundings
+from reasoningbank.graph.walk import read_around, trace, walk
+from reasoningbank.storage.store import Store
+from reasoningbank.types.graph import Label, Node
+from reasoningbank.types.graph_search import Action, action_outcome, time_window
+from reasoningbank.types.walk import WalkParameters
 from walked_graphs import MOMENT, GraphInMemory, arrows, edge, node, put, shop
 
 

@@ -10,16 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.domain.echo import BLOCK_END, BLOCK_START, without_blocks
-from reasoningbank.domain.identity import new_id
-from reasoningbank.domain.walk import WalkParameters, WalkResult
-from reasoningbank.engine.graph.context import to_llm_context
-from reasoningbank.engine.graph.cypher_query import literal, to_cypher
-from reasoningbank.engine.graph.drawing import to_d3, to_mermaid
-from reasoningbank.engine.graph.walk import walk
-from reasoningbank.engine.tokens import count_tokens
+from reasoningbank.demo.shop import SEEDS, TAGS
 from reasoningbank.errors import InvalidInput
-from reasoningbank.surfaces.demo.shop import SEEDS, TAGS
+from reasoningbank.graph.render import literal, to_cypher, to_d3, to_llm_context, to_mermaid
+from reasoningbank.graph.walk import walk
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START, without_blocks
+from reasoningbank.types.memory import new_id
+from reasoningbank.types.walk import WalkParameters, WalkResult
 from walked_graphs import GraphInMemory, edge, node, shop
 
 _KEY = "ghp_" + "a1B2" * 9

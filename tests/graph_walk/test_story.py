@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.graph import LABELS, weight_band
-from reasoningbank.domain.walk import MAX_QUERY_TAGS, WalkParameters
-from reasoningbank.engine.graph.energy import plain_tag
-from reasoningbank.engine.graph.question_tags import asked_with, question_tags
-from reasoningbank.engine.graph.walk import walk
+from reasoningbank.demo.shop import QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
+from reasoningbank.graph.traversal import plain_tag
+from reasoningbank.graph.walk import asked_with, question_tags, walk
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.demo.shop import QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
+from reasoningbank.types.graph import LABELS, weight_band
+from reasoningbank.types.walk import MAX_QUERY_TAGS, WalkParameters
 from walked_graphs import arrows, shop, studied
 
 

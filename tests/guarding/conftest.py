@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.consolidation import ConsolidationOptions
-from reasoningbank.domain.memory import Memory, State
-from reasoningbank.ports import Store
 from reasoningbank.settings import Settings
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.consolidation import ConsolidationOptions
+from reasoningbank.types.memory import Memory, State
 
 OpenBank = Callable[..., Bank]
 FORCED = ConsolidationOptions(force_all=True, similarity_threshold=0.7)

@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 
 from guarding.conftest import FORCED, OTHER, TEXTS, OpenBank, later, said, store_of
 from reasoningbank.bank import Bank
-from reasoningbank.domain.lifecycle import PruneRules
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.past import PastMemory
-from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, ModelMismatch, NegativeLimit, ReadOnlyBank
 from reasoningbank.past import Past
 from reasoningbank.settings import Settings
-from reasoningbank.storage.guarding_schema import guarding_schema
 from reasoningbank.storage.in_process import ProcessStorage
-from reasoningbank.storage.schema import MIGRATIONS
+from reasoningbank.storage.schema import MIGRATIONS, guarding_schema
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.lifecycle import PruneRules
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.quarantine import PastMemory
+from reasoningbank.types.scope import Scope
 
 WHY = "The session was poisoned."
 

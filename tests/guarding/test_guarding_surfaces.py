@@ -12,12 +12,12 @@ from typing import Any, cast
 import pytest
 from click.testing import CliRunner, Result
 
-from reasoningbank.async_bank import AsyncBank
+from reasoningbank.aio import AsyncBank
+from reasoningbank.cli.app import rbank
+from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.operations import curation_fields as guarding_answers
+from reasoningbank.operations.fields import MemoryAnswer
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces import guarding_answers
-from reasoningbank.surfaces.answers import MemoryAnswer
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.mcp.learning_schemas import PROFILES
 from reasoningbank.testing import HashingEmbedder
 
 Run = Callable[..., Result]

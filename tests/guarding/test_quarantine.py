@@ -11,16 +11,16 @@ import pytest
 
 from guarding.conftest import FORCED, OTHER, TEXTS, OpenBank, exported, later, said, states, store_of
 from reasoningbank.bank import Bank
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.learning import DistilReport, Origin, SessionSummary
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.sharing import PROMOTED_FROM, PROMOTED_TO, Reference
-from reasoningbank.engine.guarding.setting_aside import set_aside
-from reasoningbank.engine.index import index
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound
-from reasoningbank.ports import Link
+from reasoningbank.memories.states import set_aside
+from reasoningbank.memories.vectors import index
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.records import Link
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import DistilReport, Origin, SessionSummary
+from reasoningbank.types.sharing import PROMOTED_FROM, PROMOTED_TO, Reference
 
 WHY = "The session was poisoned."
 

@@ -10,11 +10,11 @@ import pytest
 
 from guarding.conftest import OTHER, OpenBank, later, said, store_of
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.settings import Settings
 from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.scope import Scope
 
 
 @pytest.mark.promise("guard:versions")

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.echo import BLOCK_END, BLOCK_START, memories_in, without_blocks
-from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import EmptyQuery, InvalidInput, InvalidOutcome, ModelMismatch, NegativeLimit
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START, memories_in, without_blocks
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 

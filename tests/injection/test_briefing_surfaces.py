@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from reasoningbank.domain.echo import BLOCK_START, is_own_tool, own_command, shows_memories
+from reasoningbank.cli.app import rbank
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.mcp.tools import Tools
+from reasoningbank.safety.quotation import BLOCK_START, is_own_tool, own_command, shows_memories
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.calls import Caller
-from reasoningbank.surfaces.mcp.learning_schemas import PROFILES
-from reasoningbank.surfaces.mcp.tools import Tools
 from reasoningbank.testing import HashingEmbedder
 
 CALLER = Caller(tenant="acme", session="s1")

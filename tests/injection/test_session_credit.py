@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.belief import to_units
-from reasoningbank.domain.briefing import SessionOutcome
 from reasoningbank.errors import MemoryNotFound
+from reasoningbank.types.belief import to_units
+from reasoningbank.types.recall import SessionOutcome
 
 LESSONS = (
     ("Retry a network call that fails now and then", "Wait with exponential back-off, then retry the call."),

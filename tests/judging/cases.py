@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from reasoningbank.domain.trajectory import EVIDENCE_KINDS, Evidence, Step, Trajectory
+from reasoningbank.types.session import EVIDENCE_KINDS, Evidence, Step, Trajectory
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 PASSED = "1 passed in 0.01s\n"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.cases import FAILED, NOW, PASSED, STEPS, session, shell, suite
-from reasoningbank.domain.trajectory import Evidence, Step
-from reasoningbank.engine.judging.facts import facts
+from reasoningbank.sessions.facts import facts
+from reasoningbank.types.session import Evidence, Step
 
 
 def of_kind(kind: str, *steps: Step) -> list[Evidence]:

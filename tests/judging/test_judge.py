@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.cases import NOW, session, shell, suite
-from reasoningbank.domain.trajectory import Evidence, Judgement, Step, Trajectory
-from reasoningbank.engine.judging.judge import judge, schema
-from reasoningbank.engine.prompts import prompt
 from reasoningbank.errors import BudgetExhausted, InvalidInput, ModelUnavailable
+from reasoningbank.llm.prompts import prompt
+from reasoningbank.sessions.judge import judge, schema
 from reasoningbank.testing import ScriptedModel
+from reasoningbank.types.session import Evidence, Judgement, Step, Trajectory
 
 OPEN = session(Step(thought="I changed the date", action="change", tool="desk", observation="changed"), answer="Done.")
 

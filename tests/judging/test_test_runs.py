@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.trajectory import Step
-from reasoningbank.engine.judging.summaries import Summary, summary_of
-from reasoningbank.engine.judging.test_runs import covers, run_of
+from reasoningbank.sessions.test_runs import Summary, covers, run_of, summary_of
+from reasoningbank.types.session import Step
 
 RECORDED = Path(__file__).parent / "recorded"
 GO_OK = "ok  \tsample/sum\t0.003s\n?   \tsample/cmd\t[no test files]\n"

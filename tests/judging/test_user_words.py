@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.engine.judging.user_words import verdict_in
+from reasoningbank.sessions.facts import verdict_in
 
 APPROVALS = (
     "It works now, thanks!",

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judging.cases import EVIDENCE, NOW, STEPS, session, shell, suite
-from reasoningbank.domain.trajectory import VERDICTS, Evidence, Judgement, Step, Trajectory
-from reasoningbank.engine.judging.facts import facts
-from reasoningbank.engine.judging.verdict import by_evidence
+from reasoningbank.sessions.facts import facts
+from reasoningbank.sessions.judge import by_evidence
+from reasoningbank.types.session import VERDICTS, Evidence, Judgement, Step, Trajectory
 
 EDIT = Step(tool="Edit", action='{"file_path": "sums.py"}', observation="done")
 WORK = [shell(f"make part{number}") for number in range(9)]

@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 
 from learning.made import ran
 from reasoningbank.bank import Bank
-from reasoningbank.domain.trajectory import Trajectory
-from reasoningbank.ports import Prompt
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder, ScriptedModel
+from reasoningbank.types.ports import Prompt
+from reasoningbank.types.session import Trajectory
 
 LEASE = timedelta(milliseconds=400)
 SECONDS = 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from reasoningbank.domain.trajectory import Step, Trajectory
+from reasoningbank.types.session import Step, Trajectory
 
 TASK = "Make the nightly checkout test of the shop pass again"
 FROZEN: dict[str, object] = {

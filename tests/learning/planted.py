@@ -21,14 +21,13 @@ from capture.recorded import Turn, claude_code
 from capture.test_capture_safety import SECRETS, cores
 from learning.made import FROZEN, POOL, opinion, ran, strategies, strategy
 from reasoningbank.bank import Bank
-from reasoningbank.domain.learning import SessionSummary
-from reasoningbank.domain.recall import Hit
-from reasoningbank.domain.scaling import Task
-from reasoningbank.domain.trajectory import Trajectory
 from reasoningbank.errors import ModelUnavailable
-from reasoningbank.ports import Prompt
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder, ScriptedModel
+from reasoningbank.types.matts import Task
+from reasoningbank.types.ports import Prompt
+from reasoningbank.types.recall import Hit
+from reasoningbank.types.session import SessionSummary, Trajectory
 
 
 def transcript() -> str:

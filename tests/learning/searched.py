@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from learning.made import strategy
 from reasoningbank.bank import Bank
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.trajectory import Verdict
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.session import Verdict
 
 QUERY = "Requests of the order service time out against its database under load"
 ALIKE = "The order service times out against its database when the load is high"

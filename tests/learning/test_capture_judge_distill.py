@@ -15,8 +15,6 @@ from capture.recorded import Turn, claude_code
 from capture.test_capture_safety import SECRETS
 from learning.conftest import OpenBank
 from learning.made import DELETED, FROZEN, TASK, broken, lessons, opinion, ran, solved, strategies, undecided
-from reasoningbank.domain.learning import SessionSummary
-from reasoningbank.domain.trajectory import Step, Trajectory
 from reasoningbank.errors import (
     BudgetExhausted,
     InvalidInput,
@@ -27,6 +25,7 @@ from reasoningbank.errors import (
     UnreadableTranscript,
 )
 from reasoningbank.testing import FrozenClock, ScriptedModel
+from reasoningbank.types.session import SessionSummary, Step, Trajectory
 
 MALFORMED = {
     "prose": "I think the session went well and there is little to learn.",

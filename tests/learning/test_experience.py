@@ -12,8 +12,8 @@ from learning.conftest import OpenBank
 from learning.made import DELETED, FROZEN, POOL, broken, lessons, solved, strategies, strategy
 from learning.searched import ALIKE, AVOID, ELSEWHERE, QUERY, stocked, taught
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelMismatch, ModelUnavailable
-from reasoningbank.surfaces.mcp.learning_rendering import experience_text
-from reasoningbank.surfaces.mcp.learning_schemas import EXPERIENCE
+from reasoningbank.mcp.learning_schemas import EXPERIENCE
+from reasoningbank.mcp.text import experience_text
 from reasoningbank.testing import FrozenClock, HashingEmbedder, ScriptedModel
 
 MALFORMED = {

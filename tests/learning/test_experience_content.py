@@ -11,21 +11,21 @@ from click.testing import CliRunner
 
 from learning.conftest import OpenBank
 from learning.searched import QUERY, stocked
-from reasoningbank.domain.consolidation import CONSOLIDATION
-from reasoningbank.domain.content import Content
-from reasoningbank.domain.experience import KNOWLEDGE_CATEGORIES
-from reasoningbank.domain.memory import Memory
-from reasoningbank.engine.index import index
+from reasoningbank.cli.app import rbank
 from reasoningbank.errors import InvalidInput, ModelUnavailable
-from reasoningbank.ports import Embedder
+from reasoningbank.mcp.arguments import Arguments
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.learning_schemas import EXPERIENCE
+from reasoningbank.mcp.session_tools import LEARNING_VERBS
+from reasoningbank.memories.vectors import index
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.mcp.arguments import Arguments
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.calls import Caller
-from reasoningbank.surfaces.mcp.learning_schemas import EXPERIENCE
-from reasoningbank.surfaces.mcp.learning_verbs import LEARNING_VERBS
 from reasoningbank.testing import FrozenClock, ScriptedModel
+from reasoningbank.types.consolidation import CONSOLIDATION
+from reasoningbank.types.content import Content
+from reasoningbank.types.experience import KNOWLEDGE_CATEGORIES
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder
 
 
 @pytest.mark.promise("haios:H14")

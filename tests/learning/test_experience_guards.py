@@ -15,13 +15,13 @@ from capture.recorded import Turn, claude_code
 from learning.conftest import OpenBank
 from learning.made import FROZEN, POOL, ran, solved, strategies
 from learning.searched import ELSEWHERE, QUERY, stocked, taught
-from reasoningbank.domain.trajectory import Step, Trajectory
-from reasoningbank.engine.experience.plans import PLANS
+from reasoningbank.context import SystemClock
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch
-from reasoningbank.ports import Embedder, Prompt
-from reasoningbank.surfaces.mcp.learning_schemas import PROFILES
+from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.search.experience import PLANS
 from reasoningbank.testing import HashingEmbedder, ScriptedModel
-from reasoningbank.upkeep import SystemClock
+from reasoningbank.types.ports import Embedder, Prompt
+from reasoningbank.types.session import Step, Trajectory
 
 
 @pytest.mark.promise("haios:H16")

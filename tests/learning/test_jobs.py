@@ -15,13 +15,15 @@ import pytest
 from learning.conftest import OpenBank
 from learning.made import FROZEN, lessons, opinion, solved, strategies, undecided
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import Scope
+from reasoningbank.context import SystemClock
 from reasoningbank.errors import BankError, BudgetExhausted, ModelUnavailable, NotFound, StoreBusy, Undecided
-from reasoningbank.jobs import LEASE, LONGEST_PAUSE, MAX_ATTEMPTS, Handler, Worker
-from reasoningbank.ports import Job, Prompt, Store
+from reasoningbank.jobs.worker import LEASE, LONGEST_PAUSE, MAX_ATTEMPTS, Handler, Worker
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock, ScriptedModel
-from reasoningbank.upkeep import SystemClock
+from reasoningbank.types.ports import Prompt
+from reasoningbank.types.records import Job
+from reasoningbank.types.scope import Scope
 
 SCOPE = Scope(tenant="acme", project="shop")
 FAR = datetime(2099, 1, 1, tzinfo=UTC)

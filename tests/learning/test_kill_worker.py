@@ -17,8 +17,8 @@ import pytest
 from learning.killed_worker import open_bank, words
 from learning.made import ran
 from reasoningbank.bank import Bank
-from reasoningbank.domain.trajectory import Trajectory
-from reasoningbank.learning import DISTILL
+from reasoningbank.sessions.sessions import DISTILL
+from reasoningbank.types.session import Trajectory
 
 SESSIONS, TORTURE_SESSIONS = 40, 400
 AT_ONCE = 2

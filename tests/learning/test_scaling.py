@@ -11,13 +11,13 @@ import pytest
 
 from learning.conftest import OpenBank
 from learning.made import FROZEN, TASK, ran, solved, strategies
-from reasoningbank.domain.recall import Hit
-from reasoningbank.domain.scaling import Task
-from reasoningbank.domain.trajectory import Step, Trajectory
 from reasoningbank.errors import InvalidInput, ModelUnavailable
 from reasoningbank.llm.scripted import Line
-from reasoningbank.ports import Prompt
 from reasoningbank.testing import ScriptedModel
+from reasoningbank.types.matts import Task
+from reasoningbank.types.ports import Prompt
+from reasoningbank.types.recall import Hit
+from reasoningbank.types.session import Step, Trajectory
 
 BOTH = json.dumps(
     {

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.memory import Memory
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.memory import Memory
 
 DAY = timedelta(days=1)
 MONTH = timedelta(days=30)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from lifecycle.conftest import made
-from reasoningbank.engine import lifecycle
+from reasoningbank.curation import lifecycle
 from reasoningbank.testing import FrozenClock
 
 LATER = timedelta(days=100)

@@ -15,17 +15,11 @@ from hypothesis import strategies as st
 
 from lifecycle.conftest import DAY, EXACT, MONTH, OpenBank, exported, made, told
 from reasoningbank.bank import Bank
-from reasoningbank.domain.belief import PRIOR_STRENGTH, UNIT, Belief
-from reasoningbank.domain.lifecycle import (
-    DecayRules,
-    by_person,
-    disuse_weight,
-    floor_of,
-    months_between,
-)
 from reasoningbank.errors import ConfigurationError, InvalidInput
 from reasoningbank.settings import Settings, load_settings
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
+from reasoningbank.types.lifecycle import DecayRules, by_person, disuse_weight, floor_of, months_between
 
 REST = 2e-8
 """What is so close to the floor counts as being there."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import apsw
 import pytest
 
-from reasoningbank.storage.lifecycle_schema import lifecycle_schema
-from reasoningbank.storage.schema import MIGRATIONS
+from reasoningbank.storage.schema import MIGRATIONS, lifecycle_schema
 
 
 @pytest.mark.promise("storage:idle")

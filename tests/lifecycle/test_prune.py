@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from lifecycle.conftest import DAY, MONTH, OpenBank, told
-from reasoningbank.domain.lifecycle import PruneRules
 from reasoningbank.errors import InvalidInput
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.lifecycle import PruneRules
 
 
 @pytest.mark.promise("lifecycle:pruned")

@@ -9,14 +9,12 @@ import pytest
 
 from lifecycle.conftest import DAY, Git, OpenBank, told
 from reasoningbank.bank import Bank
-from reasoningbank.domain.learning import Origin
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.trajectory import Step, Trajectory
-from reasoningbank.engine.stability import ties
+from reasoningbank.curation.evaluator import ConfidenceEvaluator
+from reasoningbank.curation.stability import Repository, ties
 from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreUnavailable
-from reasoningbank.evaluating import ConfidenceEvaluator
-from reasoningbank.repository import Repository
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.session import Origin, Step, Trajectory
 
 EXPLICIT = 7 / 17
 

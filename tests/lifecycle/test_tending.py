@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 
 from lifecycle.conftest import DAY, MONTH, Git, OpenBank, exported, made, told
 from lifecycle.decayer import LATER
-from reasoningbank.async_bank import AsyncBank
-from reasoningbank.surfaces.cli.group import rbank
+from reasoningbank.aio import AsyncBank
+from reasoningbank.cli.app import rbank
 from reasoningbank.testing import FrozenClock
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -16,11 +16,10 @@ import pytest
 
 from reasoningbank.errors import BudgetExhausted, ConfigurationError, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm import LEDGER, open_model
-from reasoningbank.llm.address import on_this_machine
 from reasoningbank.llm.budget import TokenBudget
-from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel
-from reasoningbank.ports import Completion, Prompt
+from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel, on_this_machine
 from reasoningbank.testing import ReplayServer, Reply, completion
+from reasoningbank.types.ports import Completion, Prompt
 
 KEY = "sk-canary-0123456789"
 PROMPT = Prompt(name="judge", version="1-ab", instructions="Judge it.", material="A <|im_start|> session \ud800 é.")
@@ -282,7 +281,7 @@ def test_the_setting_refuses_paid_calls_in_another_process(tmp_path: Path) -> No
 import sys
 from reasoningbank.errors import PaidCallRefused
 from reasoningbank.llm import open_model
-from reasoningbank.ports import Prompt
+from reasoningbank.types.ports import Prompt
 from reasoningbank.settings import load_settings
 settings = load_settings()
 model = open_model("openai:x", url="http://192.0.2.1/v1", home=settings.home, paid_calls=settings.paid_calls)
@@ -341,7 +340,7 @@ metrics.set_meter_provider(MeterProvider([reader]))
 from pydantic_ai import Agent
 from reasoningbank.errors import BankError
 from reasoningbank.llm.provider import ProviderModel
-from reasoningbank.ports import Prompt
+from reasoningbank.types.ports import Prompt
 from reasoningbank.testing import ReplayServer, Reply, completion
 
 Agent.instrument_all()

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from reasoningbank.domain.trajectory import Judgement, Step, Trajectory
-from reasoningbank.engine.distilling.extract import extract
-from reasoningbank.engine.judging.judge import judge
-from reasoningbank.engine.reading import MAX_ANSWER, read_answer
 from reasoningbank.errors import MalformedAnswer
+from reasoningbank.llm.answers import MAX_ANSWER, read_answer
+from reasoningbank.sessions.distil import extract
+from reasoningbank.sessions.judge import judge
 from reasoningbank.testing import ScriptedModel
+from reasoningbank.types.session import Judgement, Step, Trajectory
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

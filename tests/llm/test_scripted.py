@@ -10,8 +10,8 @@ import urllib.request
 import pytest
 
 from reasoningbank.errors import BudgetExhausted, InvalidInput, ModelUnavailable
-from reasoningbank.ports import LanguageModel, Prompt
 from reasoningbank.testing import Asked, ReplayServer, Reply, ScriptedModel
+from reasoningbank.types.ports import LanguageModel, Prompt
 
 
 def prompt(name: str = "judge", material: str = "m") -> Prompt:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from reasoningbank.capture import prepare
-from reasoningbank.domain.learning import DistilReport
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Hit, Recall
-from reasoningbank.domain.scaling import Rollout, Task
-from reasoningbank.domain.trajectory import Judgement, Step, Trajectory
-from reasoningbank.engine.attempting import Parts
-from reasoningbank.engine.judging.verdict import by_evidence
+from reasoningbank.matts.attempts import Parts
+from reasoningbank.sessions.judge import by_evidence
+from reasoningbank.sessions.readers import prepare
+from reasoningbank.types.matts import Rollout, Task
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import Hit, Recall
+from reasoningbank.types.session import DistilReport, Judgement, Step, Trajectory
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 TASK = Task(text="Make the tests of the parser pass", id="parser-1")

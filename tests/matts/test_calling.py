@@ -11,12 +11,11 @@ from collections.abc import Awaitable, Sequence
 import pytest
 
 from matts.attempts import SOLVED, TASK, Ledger, a_run
-from reasoningbank.domain.recall import Hit
-from reasoningbank.domain.scaling import Task
-from reasoningbank.domain.trajectory import Trajectory
-from reasoningbank.engine.attempting import Agent
-from reasoningbank.engine.calling import call, run
-from reasoningbank.engine.matts import parallel
+from reasoningbank.matts.attempts import Agent, call, run
+from reasoningbank.matts.comparison import parallel
+from reasoningbank.types.matts import Task
+from reasoningbank.types.recall import Hit
+from reasoningbank.types.session import Trajectory
 
 WHO = contextvars.ContextVar("WHO", default="nobody")
 

@@ -9,15 +9,14 @@ from dataclasses import replace
 import pytest
 
 from matts.attempts import AT, SOLVED, TASK, UNSOLVED, Ledger, a_run, an_edit, ran_tests
-from reasoningbank.domain.recall import Hit
-from reasoningbank.domain.scaling import Rollout, Task
-from reasoningbank.domain.trajectory import Judgement, Step, Trajectory
-from reasoningbank.engine.calling import run
-from reasoningbank.engine.comparing import compare
-from reasoningbank.engine.judging.verdict import by_evidence
-from reasoningbank.engine.matts import sequential
 from reasoningbank.errors import InvalidInput, MalformedAnswer
 from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.matts.attempts import run
+from reasoningbank.matts.comparison import compare, sequential
+from reasoningbank.sessions.judge import by_evidence
+from reasoningbank.types.matts import Rollout, Task
+from reasoningbank.types.recall import Hit
+from reasoningbank.types.session import Judgement, Step, Trajectory
 
 STRATEGY = {"title": "Read the test", "description": "When a test fails.", "content": "Read it.", "steps": [1]}
 LESSON = {
@@ -30,7 +29,7 @@ LESSON = {
 
 
 def judged(*steps: Step, answer: str = "done") -> Rollout:
-    from reasoningbank.capture import prepare
+    from reasoningbank.sessions.readers import prepare
 
     trajectory = prepare(a_run(*steps, answer=answer))
     return Rollout(trajectory=trajectory, judgement=by_evidence(trajectory, at=AT))

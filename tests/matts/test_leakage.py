@@ -11,19 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matts.attempts import AT, SOLVED, Ledger, a_memory, a_run
-from reasoningbank.domain.learning import Origin
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Hit
-from reasoningbank.domain.scaling import Task
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.trajectory import Trajectory
-from reasoningbank.engine.calling import run
-from reasoningbank.engine.index import index
-from reasoningbank.engine.leakage import learned_from, same_text
-from reasoningbank.engine.matts import parallel
-from reasoningbank.ports import Store
+from reasoningbank.matts.attempts import run
+from reasoningbank.matts.comparison import parallel
+from reasoningbank.memories.vectors import index
+from reasoningbank.sessions.leakage import learned_from, same_text
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.store import Store
 from reasoningbank.testing.doubles import HashingEmbedder
+from reasoningbank.types.matts import Task
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import Hit
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import Origin, Trajectory
 
 TASK = Task(text="Cancel the booking of Mia Li.", id="airline-7")
 
@@ -137,7 +136,7 @@ def test_texts_without_a_letter_are_the_same_only_as_they_are(one: str, other: s
 @pytest.mark.promise("matts:leakage")
 @given(st.text(min_size=1, max_size=60))
 def test_any_visible_task_is_the_same_as_itself_in_capitals_and_with_spaces(text: str) -> None:
-    from reasoningbank.engine.hygiene import clean
+    from reasoningbank.safety.text import clean
 
     if clean(text):
         assert same_text(text, text)

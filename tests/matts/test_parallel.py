@@ -14,14 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matts.attempts import SOLVED, TASK, UNSOLVED, Ledger, a_memory, a_run, an_edit, ran_tests
-from reasoningbank.domain.learning import DistilReport
-from reasoningbank.domain.recall import Hit, Recall
-from reasoningbank.domain.scaling import MAX_ROLLOUTS, Rollout, Scaled, Selection, Task
-from reasoningbank.domain.trajectory import Judgement, Step, Trajectory
-from reasoningbank.engine.attempting import Agent, Parts
-from reasoningbank.engine.calling import run
-from reasoningbank.engine.matts import parallel, scale, sequential
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable, PaidCallRefused
+from reasoningbank.matts.attempts import Agent, Parts, run
+from reasoningbank.matts.comparison import parallel, scale, sequential
+from reasoningbank.types.matts import MAX_ROLLOUTS, Rollout, Scaled, Selection, Task
+from reasoningbank.types.recall import Hit, Recall
+from reasoningbank.types.session import DistilReport, Judgement, Step, Trajectory
 
 
 class Turns:

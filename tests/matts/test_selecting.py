@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matts.attempts import SOLVED, TASK, UNSOLVED, a_run, an_edit, ran_tests
-from reasoningbank.domain.scaling import Rollout, Task
-from reasoningbank.domain.trajectory import VERDICTS, Judgement, Step, Verdict
-from reasoningbank.engine.selecting import select, standing
-from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import BudgetExhausted, InvalidInput, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.matts.selection import select, standing
+from reasoningbank.types.matts import Rollout, Task
+from reasoningbank.types.session import VERDICTS, Judgement, Step, Verdict
 
 THOUGHT = Step(thought="I think that is right.")
 

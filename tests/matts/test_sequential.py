@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matts.attempts import SOLVED, TASK, UNSOLVED, Ledger, a_memory, a_run, an_edit, ran_tests
-from reasoningbank.capture import prepare
-from reasoningbank.domain.recall import Hit
-from reasoningbank.domain.scaling import Rollout, Scaled, Task
-from reasoningbank.domain.trajectory import Evidence, Step, Trajectory
-from reasoningbank.engine.attempting import Parts
-from reasoningbank.engine.calling import run
-from reasoningbank.engine.matts import sequential
+from reasoningbank.matts.attempts import Parts, run
+from reasoningbank.matts.comparison import sequential
+from reasoningbank.sessions.readers import prepare
+from reasoningbank.types.matts import Rollout, Scaled, Task
+from reasoningbank.types.recall import Hit
+from reasoningbank.types.session import Evidence, Step, Trajectory
 
 Round = Callable[[Task], Trajectory]
 

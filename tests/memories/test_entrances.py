@@ -13,14 +13,14 @@ from langgraph.store.base import PutOp
 
 from frameworks.memory_tool_calls import open_bank, run
 from reasoningbank import Bank
-from reasoningbank.domain.conversation import Conversation, LessonNote, Message
-from reasoningbank.domain.document import DocumentChange
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.walk import WalkParameters
+from reasoningbank.cli.app import rbank
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidMemory, InvalidNode
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.frameworks.langgraph import BankStore
-from reasoningbank.surfaces.frameworks.memory_tool import BankMemoryTool
+from reasoningbank.integrations.langgraph import BankStore
+from reasoningbank.integrations.memory_tool import BankMemoryTool
+from reasoningbank.types.conversation import Conversation, LessonNote, Message
+from reasoningbank.types.document import DocumentChange
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.walk import WalkParameters
 
 MARK = "zebrafish"
 ATTACKS = (

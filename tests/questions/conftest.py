@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.ports import LanguageModel
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.ports import LanguageModel
 
 OpenBank = Callable[..., Bank]
 

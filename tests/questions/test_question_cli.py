@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from reasoningbank.surfaces.cli import group
-from reasoningbank.surfaces.demo.shop import QUESTION, copy_shop_graph
+from reasoningbank.cli import app as group
+from reasoningbank.demo.shop import QUESTION, copy_shop_graph
 
 
 @pytest.fixture

@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.question import BankQuery, GraphQuery
-from reasoningbank.engine.questions.rule import Asked, plan_by_rule, split
-from reasoningbank.engine.questions.vocabulary import Vocabulary
-from reasoningbank.engine.tokens import count_tokens
+from reasoningbank.conversations.questions import Asked, Vocabulary, plan_by_rule, split
+from reasoningbank.demo.shop import QUESTION, copy_shop_graph
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelUnavailable
-from reasoningbank.surfaces.demo.shop import QUESTION, copy_shop_graph
+from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.testing import ScriptedModel
+from reasoningbank.types.conversation import BankQuery, GraphQuery
+from reasoningbank.types.graph import Edge, Node
 
 OpenBank = Callable[..., Bank]
 VAGUE = "What's the best product?"

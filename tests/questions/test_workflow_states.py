@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.workflow import Workflow
-from reasoningbank.engine.questions import workflow as states
+from reasoningbank.conversations import workflows as states
 from reasoningbank.errors import EmptyContent, InvalidInput, ModelUnavailable, WorkflowBusy, WorkflowNotFound
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder, ScriptedModel
+from reasoningbank.types.conversation import Workflow
 
 OpenBank = Callable[..., Bank]
 AT = datetime(2026, 9, 1, tzinfo=UTC)

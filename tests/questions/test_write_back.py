@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.conversation import Conversation, Message
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.engine.conversing.sentences import why_bare
+from reasoningbank.conversations.remember import why_bare
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable
-from reasoningbank.ports import Prompt
 from reasoningbank.testing import FrozenClock, ScriptedModel
+from reasoningbank.types.conversation import Conversation, Message
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.ports import Prompt
 
 Told = Mapping[str, object]
 OpenBank = Callable[..., Bank]

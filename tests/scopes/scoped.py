@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.memory import Memory, Outcome
-from reasoningbank.domain.scope import Level, Scope
-from reasoningbank.engine.index import index
-from reasoningbank.ports import Embedder
+from reasoningbank.memories.vectors import index
 from reasoningbank.storage import open_storage
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.memory import Memory, Outcome
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.scope import Level, Scope
 
 RETRY = (
     "Retry flaky network calls",

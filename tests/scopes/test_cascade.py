@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import SCOPE_WEIGHTS, Scope
-from reasoningbank.domain.sharing import PROMOTED_FROM, Reference
 from reasoningbank.errors import InvalidInput, StoreCorrupt
-from reasoningbank.ports import Embedder, Link, Store
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.records import Link
+from reasoningbank.types.scope import SCOPE_WEIGHTS, Scope
+from reasoningbank.types.sharing import PROMOTED_FROM, Reference
 from scopes.conftest import OpenBank
 from scopes.scoped import NEVER_RETRY, QUERY, RETRY, Counting, plant
 

@@ -13,13 +13,13 @@ from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.memory import STATES
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import BankError
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.memory import STATES
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import Scope
 
 PLACES = (
     ("red", "warm", "earth"),

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import LEVELS, Membership, Scope, directory_name, session_in
 from reasoningbank.errors import EmptyProjectId, InvalidInput
 from reasoningbank.settings import Settings, load_settings
 from reasoningbank.storage import open_storage
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.scope import LEVELS, Membership, Scope, directory_name, session_in
 
 
 @pytest.mark.promise("scopes:membership")

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.sharing import GeneralText
-from reasoningbank.engine.sharing.generalising import by_rules, problem_of, reviewed
-from reasoningbank.engine.sharing.private import Private
 from reasoningbank.errors import InvalidInput
+from reasoningbank.sharing.privacy import Private, by_rules, problem_of, reviewed
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.sharing import GeneralText
 
 PRIVATE = Private.of(["github.com/acme/shop-api", "/home/alice/code/till"], ["see /home/bob/notes"], people=["carol"])
 

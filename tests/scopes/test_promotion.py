@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.sharing import PROMOTED_FROM, PROMOTED_TO, GeneralText, Reference
-from reasoningbank.engine.sharing.promoting import link_back
-from reasoningbank.engine.sharing.trust import pooled_confidence
 from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreBusy
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.ports import Embedder, Prompt, Store
+from reasoningbank.sharing.promotion import link_back, pooled_confidence
 from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.storage.store import Store
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder, Prompt
+from reasoningbank.types.sharing import PROMOTED_FROM, PROMOTED_TO, GeneralText, Reference
 from scopes.conftest import OpenBank
 from scopes.scoped import QUERY, RETRY, plant
 
@@ -331,7 +331,7 @@ def test_a_promotion_that_was_stopped_half_way_is_finished_by_the_next_one(
         link_back(store, source, promoted)
 
     with monkeypatch.context() as patched:
-        patched.setattr("reasoningbank.engine.sharing.promoting.link_back", stopped)
+        patched.setattr("reasoningbank.sharing.promotion.link_back", stopped)
         with pytest.raises(KeyboardInterrupt):
             shop.promote(candidate, reviewer="dora")
     assert links(shop, first.id, PROMOTED_TO)

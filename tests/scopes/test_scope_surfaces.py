@@ -18,20 +18,19 @@ from starlette.responses import JSONResponse
 from starlette.testclient import TestClient
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import Membership
+from reasoningbank.cli.app import rbank
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.ports import Embedder
+from reasoningbank.integrations.hooks import Payload, Place
+from reasoningbank.integrations.hooks import open_bank as open_for_hook
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.http import Gate, _Callers, security_of
+from reasoningbank.mcp.tokens import TENANTS_FILE, TOKEN_FILE, load_grants
+from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.cli.group import rbank
-from reasoningbank.surfaces.hooks.answering import Place
-from reasoningbank.surfaces.hooks.opening import open_bank as open_for_hook
-from reasoningbank.surfaces.hooks.payloads import Payload
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.calls import Caller
-from reasoningbank.surfaces.mcp.http import Gate, _Callers, security_of
-from reasoningbank.surfaces.mcp.tokens import TENANTS_FILE, TOKEN_FILE, load_grants
-from reasoningbank.surfaces.mcp.tools import Tools
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.scope import Membership
 from scopes.scoped import QUERY, RETRY, plant
 
 SHOP = "When a network call of the shop fails now and then, retry it with exponential backoff and jitter, five times."

@@ -15,14 +15,13 @@ from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.signal import Signal
-from reasoningbank.engine.sharing.files import ATTRIBUTES
-from reasoningbank.engine.sharing.reading import Shared, united
 from reasoningbank.errors import InvalidInput, ScopeViolation, StoreUnavailable
-from reasoningbank.ports import Embedder
 from reasoningbank.settings import Settings
+from reasoningbank.sharing.files import ATTRIBUTES, Shared, united
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.signal import Signal
 from scopes.conftest import OpenBank
 from scopes.scoped import RETRY, plant
 

@@ -12,8 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reasoningbank import Bank
-from reasoningbank.domain.graph import Node
-from reasoningbank.domain.mention import Mention, Mentions
+from reasoningbank.cli.app import rbank
 from reasoningbank.errors import (
     BudgetExhausted,
     EmptyContent,
@@ -24,9 +23,10 @@ from reasoningbank.errors import (
 )
 from reasoningbank.llm.mentions import CHUNK, find_mentions
 from reasoningbank.llm.scripted import Line, ScriptedModel
-from reasoningbank.ports import Prompt
-from reasoningbank.surfaces.cli.group import rbank
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.graph import Node
+from reasoningbank.types.mention import Mention, Mentions
+from reasoningbank.types.ports import Prompt
 
 SOURCE = (
     "After two nights of timeouts we settled on a queue per supplier. Lena found that one queue hides which supplier "

@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphFilter, GraphKind, GraphSize
 from reasoningbank.errors import EdgeNotFound, NodeNotFound
-from reasoningbank.ports import GraphText, LexicalMatches, Pointer, Scored, Vector
+from reasoningbank.storage.store import GraphText, Pointer
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphFilter, GraphKind, GraphSize
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.records import LexicalMatches, Scored
 from storage.naive_state import NaiveState, check_text, product
 from storage.naive_words import best_matches
 

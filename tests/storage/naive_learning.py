@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from reasoningbank.domain.document import Document
-from reasoningbank.domain.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.trajectory import Judgement, Trajectory, Verdict
-from reasoningbank.domain.uplift import Exposure
 from reasoningbank.errors import InvalidInput, ModelMismatch, TrajectoryNotFound
-from reasoningbank.ports import Job, TrajectoryEntry, Vector
 from reasoningbank.storage.documents import owned_document
 from reasoningbank.storage.exposures import owned_exposure
 from reasoningbank.storage.learning_rows import error_text, owned
 from reasoningbank.storage.queue import check_kind, check_lease
-from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.types.document import Document
+from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.records import Job, TrajectoryEntry
+from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory, Verdict
+from reasoningbank.types.uplift import Exposure
 from storage.naive_state import NaiveState, check_text, product
 
 

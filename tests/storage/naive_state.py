@@ -7,20 +7,20 @@ from datetime import datetime
 
 import numpy
 
-from reasoningbank.domain.changes import Erasure, StateChange
-from reasoningbank.domain.document import Document
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphKind
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.scope import Membership, Scope
-from reasoningbank.domain.signal import Signal, SignalAggregate
-from reasoningbank.domain.trajectory import Judgement, Trajectory
-from reasoningbank.domain.uplift import Exposure
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
-from reasoningbank.ports import Job, Link, Pointer, RecallLog, Vector, WeightChange, WordsWorth
-from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.store import Pointer
+from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.types.document import Document
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphKind
+from reasoningbank.types.memory import Erasure, Memory, StateChange
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.records import Job, Link, RecallLog, WeightChange, WordsWorth
+from reasoningbank.types.scope import Membership, Scope
+from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
+from reasoningbank.types.signal import Signal, SignalAggregate
+from reasoningbank.types.uplift import Exposure
 
 Place = tuple[str, tuple[str, ...], str]
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy
 
-from reasoningbank.domain.changes import Cause, Erasure, StateChange, changed_state
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, VECTOR_LEGS, Filter, Recall
-from reasoningbank.domain.scope import Membership
-from reasoningbank.domain.signal import ProjectWeights, Signal, SignalAggregate, SignalType
 from reasoningbank.errors import InvalidInput, ScopeViolation, StoreUnavailable
-from reasoningbank.ports import (
+from reasoningbank.storage.learning_rows import owned
+from reasoningbank.storage.store import Transaction
+from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, VECTOR_LEGS, Filter, Recall
+from reasoningbank.types.records import (
     Candidates,
     ClosePairs,
     Idle,
@@ -31,12 +31,11 @@ from reasoningbank.ports import (
     RecallLog,
     Scored,
     StoreReport,
-    Transaction,
-    Vector,
     WeightChange,
     WordsWorth,
 )
-from reasoningbank.storage.learning_rows import owned
+from reasoningbank.types.scope import Membership
+from reasoningbank.types.signal import ProjectWeights, Signal, SignalAggregate, SignalType
 from storage.naive_graph import NaiveGraph
 from storage.naive_learning import NaiveLearning
 from storage.naive_state import check_text, product

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from reasoningbank.ports import LexicalMatches, LexicalTerm, Scored
+from reasoningbank.types.records import LexicalMatches, LexicalTerm, Scored
 
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75

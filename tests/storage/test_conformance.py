@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.ports import Storage
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.in_process import shared_storage
+from reasoningbank.storage.store import Storage
 from storage.contract import StoreConformance
 
 _numbers = itertools.count()

@@ -11,9 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
-from reasoningbank.domain.document import Document
 from reasoningbank.errors import BankError
-from reasoningbank.ports import Store, Transaction
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.document import Document
 from storage.contract.base import EVERYTHING, MODEL, START, indexed, lesson, vector
 from storage.two_stores import TwoStores
 

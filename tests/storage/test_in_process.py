@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.domain.recall import CONTENT_LEG
 from reasoningbank.errors import StoreBusy, StoreCorrupt, StoreUnavailable
-from reasoningbank.ports import Storage, Store
-from reasoningbank.storage import connection, dense, in_process
+from reasoningbank.storage import connection, in_process
+from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.sidecars import Register, Rows, SidecarArrays
-from reasoningbank.storage.snapshot import Header, Snapshot
+from reasoningbank.storage.store import Storage, Store
+from reasoningbank.storage.vector_file import Header, Snapshot
+from reasoningbank.types.recall import CONTENT_LEG
 from storage.contract.base import EAST, EVERYTHING, NORTH, SCOPE, fill, indexed, lesson, vector
 
 PROGRAM = """

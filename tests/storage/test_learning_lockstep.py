@@ -11,11 +11,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
-from reasoningbank.domain.learning import Origin, OriginKind, Refusal
-from reasoningbank.domain.recall import CONTENT_LEG, TASK_LEG, VECTOR_LEGS
-from reasoningbank.domain.trajectory import VERDICTS, Step, Verdict
-from reasoningbank.domain.uplift import Exposure, Shown
-from reasoningbank.ports import Indexed, Job, Store, Transaction
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.recall import CONTENT_LEG, TASK_LEG, VECTOR_LEGS
+from reasoningbank.types.records import Indexed, Job
+from reasoningbank.types.session import VERDICTS, Origin, OriginKind, Refusal, Step, Verdict
+from reasoningbank.types.uplift import Exposure, Shown
 from storage.contract.base import EVERYTHING, SCOPE, START, lesson, vector
 from storage.contract.learning import judgement, trajectory
 from storage.contract.traces import trace

@@ -9,27 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.trajectory import Step
 from reasoningbank.errors import StoreCorrupt, StoreError
-from reasoningbank.ports import Job, Store
 from reasoningbank.storage import schema, trace_index
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.location import SqliteStorage
-from storage.contract.base import (
-    EAST,
-    EVERYTHING,
-    MODEL,
-    NORTH,
-    SCOPE,
-    START,
-    UP,
-    fill,
-    indexed,
-    lesson,
-    vector,
-)
+from reasoningbank.storage.store import Store
+from reasoningbank.types.records import Job
+from reasoningbank.types.session import Origin, Refusal, Step
+from storage.contract.base import EAST, EVERYTHING, MODEL, NORTH, SCOPE, START, UP, fill, indexed, lesson, vector
 from storage.contract.learning import judgement, trajectory
 from storage.contract.traces import trace
 

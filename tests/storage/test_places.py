@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.domain.scope import Scope
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.storage import open_storage
+from reasoningbank.types.scope import Scope
 
 SCOPE = Scope(tenant="t", project="p")
 

@@ -9,9 +9,11 @@ import apsw
 import numpy
 import pytest
 
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from reasoningbank.ports import Indexed, Pool, Store
-from reasoningbank.storage import open_storage, searching
+from reasoningbank.storage import open_storage
+from reasoningbank.storage import search as searching
+from reasoningbank.storage.store import Store
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from reasoningbank.types.records import Indexed, Pool
 from storage.contract.base import EVERYTHING, SCOPE, lesson
 
 WORDS = [f"w{number}" for number in range(40)]

@@ -11,12 +11,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.memory import OUTCOMES, STATES, Memory
-from reasoningbank.domain.recall import DENSE_LEGS, Filter, Hit, Leg, Recall
-from reasoningbank.domain.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
 from reasoningbank.errors import BankError
-from reasoningbank.ports import Indexed, Job, LexicalMatches, Link, Pool, Store, Transaction, WeightChange
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.memory import OUTCOMES, STATES, Memory
+from reasoningbank.types.recall import DENSE_LEGS, Filter, Hit, Leg, Recall
+from reasoningbank.types.records import Indexed, Job, LexicalMatches, Link, Pool, WeightChange
+from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
 from storage.contract.base import EVERYTHING, SCOPE, START, vector
 from storage.contract.search import composed
 from storage.two_stores import TwoStores

@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis.stateful import RuleBasedStateMachine
 
 from reasoningbank.errors import BankError
-from reasoningbank.ports import Store, Transaction
 from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.store import Store, Transaction
 from storage.contract.base import SCOPE
 from storage.naive_store import NaiveStore
 

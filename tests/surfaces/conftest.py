@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mcp_processes import SERVER, RawServer, StartServer, clean_environment
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.tools import Tools
 from reasoningbank.testing import HashingEmbedder
 
 

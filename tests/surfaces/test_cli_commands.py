@@ -13,10 +13,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from reasoningbank.cli import answers as own_answers
+from reasoningbank.cli.app import COMMANDS, EXIT_CODES, rbank
 from reasoningbank.errors import BankError
-from reasoningbank.surfaces import answers
-from reasoningbank.surfaces.cli import answers as own_answers
-from reasoningbank.surfaces.cli.group import COMMANDS, EXIT_CODES, rbank
+from reasoningbank.operations import fields as answers
 
 Run = Callable[..., Result]
 RECORD = ("record", "--title", "Retry flaky calls", "--content", "Back off, then retry.", "--outcome", "success")
@@ -260,7 +260,6 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "scale": ("t", "true"),
         "undo": ("i",),
         "demote": ("i",),
-        "eval": ("attack",),
         "share": ("export", "f"),
         "graph": ("search", "q"),
         "lesson": ("list",),
@@ -421,7 +420,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     ]
     wider = ["promote", "demote", "share"]
     files = ["export", "import", "backup", "restore"]
-    assert list(COMMANDS) == [*life, *learning, *showing, *wider, *files, "doctor", "serve", "eval", "demo"]
+    assert list(COMMANDS) == [*life, *learning, *showing, *wider, *files, "doctor", "serve", "demo"]
 
 
 @pytest.mark.promise("cli:search-filters")

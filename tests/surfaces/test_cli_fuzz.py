@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capture.recorded import claude_code
-from reasoningbank.surfaces.cli.group import COMMANDS, rbank
+from reasoningbank.cli.app import COMMANDS, rbank
 
 STATUSES = {0, 1, 2, 3, 4, 5, 6}
-STARTS_SERVERS = {"serve", "demo", "eval"}
+STARTS_SERVERS = {"serve", "demo"}
 LEAVES_ITS_DIRECTORY = {"hook", "install", "uninstall"}
 WORDS = st.text(
     st.characters(exclude_characters="\0/", exclude_categories=["Cs"]) | st.sampled_from("\udc80\udcff\u202e\u200b"),

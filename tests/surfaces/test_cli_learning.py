@@ -287,7 +287,7 @@ def test_a_program_is_scaled_and_the_best_attempt_is_chosen_by_its_evidence(tmp_
 @pytest.mark.promise("cli:light")
 def test_help_of_the_learning_commands_imports_nothing_heavy() -> None:
     program = (
-        "import sys; from reasoningbank.surfaces.cli.group import rbank\n"
+        "import sys; from reasoningbank.cli.app import rbank\n"
         "for name in sys.argv[1:]:\n"
         "    try: rbank([name, '--help'])\n"
         "    except SystemExit: pass\n"

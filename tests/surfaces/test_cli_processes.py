@@ -14,7 +14,7 @@ from typing import cast
 
 import pytest
 
-from reasoningbank.surfaces.cli.group import COMMANDS
+from reasoningbank.cli.app import COMMANDS
 
 RBANK = Path(sys.executable).parent / "rbank"
 SCOPE = ("--tenant", "acme", "--project", "shop")
@@ -108,10 +108,10 @@ def test_serve_answers_initialize_on_stdout_and_ends_with_its_input(home: Path) 
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from reasoningbank.surfaces.cli import main\n"
+        "from reasoningbank.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
-        "print([name for name in sys.modules if name.startswith('reasoningbank.surfaces.cli.commands.')], "
+        "print([name for name in sys.modules if name.startswith('reasoningbank.cli.commands.')], "
         "file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
@@ -121,7 +121,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 @pytest.mark.promise("cli:entry-points")
 def test_both_names_and_the_module_are_the_same_command(home: Path) -> None:
-    module = [sys.executable, "-m", "reasoningbank.surfaces.cli"]
+    module = [sys.executable, "-m", "reasoningbank.cli"]
     for start in ([str(RBANK)], [str(RBANK.with_name("reasoningbank"))], module):
         done = subprocess.run([*start, "--version"], capture_output=True, text=True, check=False, env=environment(home))
         assert (done.returncode, done.stdout) == (0, "reasoningbank 0.1.0\n")

@@ -11,13 +11,13 @@ import pytest
 
 from capture.recorded import ANSWER, TASK, claude_code
 from learned_sessions import bank_of
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Hit
-from reasoningbank.domain.scaling import Task
-from reasoningbank.domain.trajectory import Trajectory
 from reasoningbank.errors import InvalidInput
-from reasoningbank.surfaces.agents.command import MAX_OUTPUT, MEMORIES, TRANSCRIPT, CommandAgent
-from reasoningbank.surfaces.agents.command import TASK as TASK_VARIABLE
+from reasoningbank.integrations.agent_command import MAX_OUTPUT, MEMORIES, TRANSCRIPT, CommandAgent
+from reasoningbank.integrations.agent_command import TASK as TASK_VARIABLE
+from reasoningbank.types.matts import Task
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import Hit
+from reasoningbank.types.session import Trajectory
 
 SECRET = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
 HIT = Hit(

@@ -23,14 +23,14 @@ from mcp.client.stdio import StdioServerParameters
 
 from learned_sessions import RBANK, environment, eventually
 from reasoningbank import Bank, Settings
-from reasoningbank.domain.echo import memories_in
-from reasoningbank.domain.scope import Membership, Scope
-from reasoningbank.surfaces.hooks import asking
-from reasoningbank.surfaces.hooks.asking import FOLDER, SOCKET, Request, ask, decoded, encoded, fingerprint, place_of
-from reasoningbank.surfaces.hooks.desk import Desk
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.calls import Caller
+from reasoningbank.integrations import hook_client as asking
+from reasoningbank.integrations.hook_client import FOLDER, SOCKET, Request, ask, decoded, encoded, fingerprint, place_of
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.hook_server import Desk
+from reasoningbank.safety.quotation import memories_in
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.scope import Membership, Scope
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="the system has no sockets in directories")
 
@@ -95,7 +95,7 @@ def test_a_hook_asks_the_running_server_and_loads_nothing_itself(home: Path) -> 
         assert (home / FOLDER).stat().st_mode & 0o777 == 0o700
         assert (home / FOLDER / SOCKET).stat().st_mode & 0o777 == 0o600
         code = (
-            "import sys\nfrom reasoningbank.surfaces.cli import main\n"
+            "import sys\nfrom reasoningbank.cli import main\n"
             f"try:\n    main({HOOK[1:]!r})\nexcept SystemExit:\n    pass\n"
             f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
         )
@@ -160,7 +160,7 @@ def test_a_killed_server_leaves_a_socket_that_hooks_pass_by_and_the_next_server_
 
 @pytest.mark.promise("hook:desk-fallback")
 def test_of_two_servers_one_answers_and_the_other_takes_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reasoningbank.surfaces.hooks.desk.TAKE_OVER_SECONDS", 0.1)
+    monkeypatch.setattr("reasoningbank.mcp.hook_server.TAKE_OVER_SECONDS", 0.1)
     filled(home)
     first, second = desk_of(home), desk_of(home)
     first.start()
@@ -252,7 +252,7 @@ def test_whatever_a_server_answers_the_hook_goes_on(
 def test_a_hook_that_says_nothing_or_nonsense_does_not_stop_the_others(
     home: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reasoningbank.surfaces.hooks.desk.READ_SECONDS", 0.2)
+    monkeypatch.setattr("reasoningbank.mcp.hook_server.READ_SECONDS", 0.2)
     path = os.fspath(home / FOLDER / SOCKET)
     silent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     silent.connect(path)

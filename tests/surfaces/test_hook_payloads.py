@@ -14,7 +14,7 @@ import pytest
 
 from learned_sessions import REPAIRED
 from reasoningbank import Bank, Settings
-from reasoningbank.surfaces.hooks.answering import Place, run
+from reasoningbank.integrations.hooks import Place, run
 
 PROMPT = "A network call fails now and then, make it reliable."
 TITLE = "Retry a network call that fails now and then"

@@ -17,14 +17,23 @@ import pytest
 
 from learned_sessions import REPAIRED, environment, eventually
 from reasoningbank.bank import Bank
-from reasoningbank.domain.echo import BLOCK_START, memories_in
-from reasoningbank.ports import Job
+from reasoningbank.integrations.hooks import (
+    LOG_FILE,
+    MAX_LOG,
+    QUIET,
+    SUMMARY_SOURCE,
+    Event,
+    Payload,
+    Place,
+    event_of,
+    payload_of,
+    reply,
+    run,
+    write,
+)
+from reasoningbank.safety.quotation import BLOCK_START, memories_in
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.hooks.answering import Place, run
-from reasoningbank.surfaces.hooks.keeping import QUIET, SUMMARY_SOURCE
-from reasoningbank.surfaces.hooks.log import LOG_FILE, MAX_LOG, write
-from reasoningbank.surfaces.hooks.payloads import Event, Payload, event_of, payload_of
-from reasoningbank.surfaces.hooks.replies import reply
+from reasoningbank.types.records import Job
 
 RBANK = Path(sys.executable).parent / "rbank"
 HEAVY = ("numpy", "apsw", "mcp", "onnxruntime", "opentelemetry", "tokenizers", "tiktoken", "platformdirs", "click")
@@ -409,7 +418,7 @@ def test_the_end_of_a_turn_is_answered_without_anything_heavy_and_for_less_than_
     payload = json.dumps(claude("Stop", "s", stop_hook_active=True)).encode()
     code = (
         "import sys\n"
-        "from reasoningbank.surfaces.cli import main\n"
+        "from reasoningbank.cli import main\n"
         "try:\n    main(['hook', 'stop'])\nexcept SystemExit:\n    pass\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
     )

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from learned_sessions import environment
 from reasoningbank.errors import InvalidInput, StoreUnavailable
-from reasoningbank.surfaces.clients.agents_md import BLOCK, END, START, with_block
-from reasoningbank.surfaces.clients.installing import KEPT_COPIES, install, uninstall
-from reasoningbank.surfaces.clients.json_text import parse
-from reasoningbank.surfaces.clients.places import CLIENTS, Target, Where, targets_of
+from reasoningbank.integrations.agents_md import BLOCK, END, START, with_block
+from reasoningbank.integrations.clients import CLIENTS, KEPT_COPIES, Target, Where, install, targets_of, uninstall
+from reasoningbank.integrations.json_entry import parse
 
 RBANK = Path(sys.executable).parent / "rbank"
 LEVELS = [

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Hit, Leg, Recall
-from reasoningbank.engine.rendering import age
-from reasoningbank.engine.tokens import count_tokens
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Answer, Caller
+from reasoningbank.mcp.schemas import TOOLS
+from reasoningbank.mcp.server import listed
+from reasoningbank.mcp.text import SHORTENED, memory_text, search_text
+from reasoningbank.mcp.tools import Tools
+from reasoningbank.safety.quotation import age
 from reasoningbank.settings import Settings
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.calls import Answer, Caller
-from reasoningbank.surfaces.mcp.rendering import SHORTENED, memory_text, search_text
-from reasoningbank.surfaces.mcp.schemas import TOOLS
-from reasoningbank.surfaces.mcp.server import listed
-from reasoningbank.surfaces.mcp.tools import Tools
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import Hit, Leg, Recall
 
 CALLER = Caller(tenant="acme", session="s-1")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from mcp_processes import SERVER, clean_environment
-from reasoningbank.surfaces.mcp.schemas import TOOLS
+from reasoningbank.mcp.schemas import TOOLS
 
 LESSON = {"title": "Retry flaky network calls", "content": "Back off exponentially, then retry.", "outcome": "success"}
 NOBODY = "01a1fe77-2374-71a9-bc1e-9f0d02bda8fe"

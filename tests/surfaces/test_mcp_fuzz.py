@@ -21,13 +21,13 @@ from learned_sessions import REPAIRED, UNDECIDED, written
 from mcp_processes import RawServer, StartServer
 from reasoningbank import Bank, Settings
 from reasoningbank.errors import InvalidInput
-from reasoningbank.surfaces.mcp.arguments import Arguments
-from reasoningbank.surfaces.mcp.banks import Banks
-from reasoningbank.surfaces.mcp.calls import Caller
-from reasoningbank.surfaces.mcp.learning_schemas import PROFILES
-from reasoningbank.surfaces.mcp.schemas import TOOLS, ToolSpec
-from reasoningbank.surfaces.mcp.server import build_server
-from reasoningbank.surfaces.mcp.tools import Tools
+from reasoningbank.mcp.arguments import Arguments
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.mcp.schemas import TOOLS, ToolSpec
+from reasoningbank.mcp.server import build_server
+from reasoningbank.mcp.tools import Tools
 from reasoningbank.testing import HashingEmbedder
 
 EXAMPLES = 300

@@ -14,11 +14,11 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from learned_sessions import PROJECT, RBANK, TENANT, bank_of, environment
-from reasoningbank.domain.echo import is_own_tool, shows_memories
-from reasoningbank.engine.tokens import count_tokens
-from reasoningbank.surfaces.demo.shop import QUESTION, copy_shop_graph
-from reasoningbank.surfaces.mcp.graph_schemas import GRAPH_TOOLS, INSTRUCTIONS
-from reasoningbank.surfaces.mcp.rendering import TOKEN_BUDGET
+from reasoningbank.demo.shop import QUESTION, copy_shop_graph
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, GRAPH_TOOLS
+from reasoningbank.mcp.text import TOKEN_BUDGET
+from reasoningbank.safety.quotation import is_own_tool, shows_memories
 
 MOST_TOKENS = 1_950
 """What the seven tools may cost an agent's context, as JSON."""
@@ -185,7 +185,7 @@ def test_the_tools_cost_little_context_and_long_texts_are_shortened(tmp_path: Pa
         async with connected(home) as client:
             tools = (await client.list_tools()).tools
             listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
-            assert count_tokens(json.dumps(listed)) + count_tokens(INSTRUCTIONS) <= MOST_TOKENS
+            assert count_tokens(json.dumps(listed)) + count_tokens(GRAPH_INSTRUCTIONS) <= MOST_TOKENS
             assert len(tools) <= 7
             found = await called(client, "graph_search", query=QUESTION, limit=20, budget=6000)
             assert found["paths"]

@@ -22,11 +22,11 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp_processes import INITIALIZE, INITIALIZED, clean_environment
-from reasoningbank.surfaces.mcp.http import MAX_BODY, security_of
+from reasoningbank.mcp.http import MAX_BODY, security_of
 
 GLOBEX = "the-token-of-globex-0123456789"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-START = "from reasoningbank.surfaces.mcp import serve_http; serve_http(tenant='Acme', project='Shop', port=0)"
+START = "from reasoningbank.mcp import serve_http; serve_http(tenant='Acme', project='Shop', port=0)"
 LESSON = {"title": "Retry flaky network calls", "content": "Back off exponentially, then retry.", "outcome": "success"}
 
 

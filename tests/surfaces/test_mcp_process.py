@@ -38,13 +38,13 @@ def noise():
         time.sleep(0.02)
 
 threading.Thread(target=noise, daemon=True).start()
-from reasoningbank.surfaces.mcp import serve_stdio
+from reasoningbank.mcp import serve_stdio
 serve_stdio()
 """
 PARENT = """
 import subprocess, sys, time
 
-server = subprocess.Popen([sys.executable, "-m", "reasoningbank.surfaces.mcp"])
+server = subprocess.Popen([sys.executable, "-m", "reasoningbank.mcp"])
 time.sleep(600)
 """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.surfaces.mcp.tokens import TENANTS_FILE, TOKEN_FILE, load_grants
+from reasoningbank.mcp.tokens import TENANTS_FILE, TOKEN_FILE, load_grants
 
 SECRET = "a-token-of-another-tenant"
 

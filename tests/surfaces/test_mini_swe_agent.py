@@ -14,21 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.capture import prepare
-from reasoningbank.domain.echo import BLOCK_END, BLOCK_START, memories_in, without_blocks
-from reasoningbank.domain.learning import DistilReport
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Hit, Recall
-from reasoningbank.domain.scaling import Rollout, Task
-from reasoningbank.domain.trajectory import Trajectory
-from reasoningbank.engine.attempting import Parts
-from reasoningbank.engine.calling import run
-from reasoningbank.engine.judging.verdict import by_evidence
-from reasoningbank.engine.matts import parallel, sequential
 from reasoningbank.errors import ConfigurationError, InvalidInput
+from reasoningbank.integrations.agent_command import block
+from reasoningbank.integrations.mini_swe_agent import SUBMIT, WORKSPACE, MiniSweAgent
+from reasoningbank.matts.attempts import Parts, run
+from reasoningbank.matts.comparison import parallel, sequential
+from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START, memories_in, without_blocks
+from reasoningbank.sessions.judge import by_evidence
+from reasoningbank.sessions.readers import prepare
 from reasoningbank.settings import secret_variables
-from reasoningbank.surfaces.agents.injection import block
-from reasoningbank.surfaces.agents.mini_swe_agent import SUBMIT, WORKSPACE, MiniSweAgent
+from reasoningbank.types.matts import Rollout, Task
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import Hit, Recall
+from reasoningbank.types.session import DistilReport, Trajectory
 
 INSTALLED = importlib.util.find_spec("minisweagent") is not None
 needs_package = pytest.mark.skipif(
@@ -88,10 +86,7 @@ def scripted(*commands: str) -> Model:
     """The package's own deterministic model, which issues one command after the other."""
 
     def model() -> object:
-        from minisweagent.models.test_models import (  # type: ignore[import-not-found,unused-ignore]
-            DeterministicModel,
-            make_output,
-        )
+        from minisweagent.models.test_models import DeterministicModel, make_output
 
         outputs = [
             make_output(f"I run command {number}.", [{"command": one}], cost=0.0) for number, one in enumerate(commands)
@@ -330,7 +325,7 @@ def test_a_memory_cannot_close_its_own_block(breakout: str) -> None:
 
 @pytest.mark.promise("agents:injection")
 def test_a_block_keeps_to_its_tokens_and_leaves_the_last_out() -> None:
-    from reasoningbank.engine.tokens import count_tokens
+    from reasoningbank.llm.tokens import count_tokens
 
     hits = [a_hit(f"01900000-0000-7000-8000-{number:012}", content="word " * 500) for number in range(30)]
     text = block(hits, tokens=2_000)

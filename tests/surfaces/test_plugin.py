@@ -20,11 +20,11 @@ from mcp.client.stdio import StdioServerParameters
 import reasoningbank
 from learned_sessions import RBANK, REPAIRED, environment, eventually
 from reasoningbank import Bank, Settings
-from reasoningbank.domain.echo import BLOCK_START
-from reasoningbank.surfaces.cli.group import COMMANDS
-from reasoningbank.surfaces.clients.places import Where, targets_of
-from reasoningbank.surfaces.hooks.payloads import event_of
-from reasoningbank.surfaces.mcp.schemas import TOOLS
+from reasoningbank.cli.app import COMMANDS
+from reasoningbank.integrations.clients import Where, targets_of
+from reasoningbank.integrations.hooks import event_of
+from reasoningbank.mcp.schemas import TOOLS
+from reasoningbank.safety.quotation import BLOCK_START
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "plugins" / "claude-code"

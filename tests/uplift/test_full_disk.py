@@ -10,10 +10,10 @@ import pytest
 
 from durability.failing import NAME, Disk, FailingSystem
 from reasoningbank.bank import Bank
-from reasoningbank.domain.uplift import Exposure, Shown
 from reasoningbank.settings import Settings
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.uplift import Exposure, Shown
 from uplift.test_holdout import SHOP, held, lesson
 
 

@@ -9,12 +9,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.domain.memory import Memory, Outcome
-from reasoningbank.domain.uplift import Exposure, How, Shown
-from reasoningbank.engine.uplift.facts import Ended
-from reasoningbank.engine.uplift.harm import harmful
-from reasoningbank.proving import HARM
+from reasoningbank.curation.uplift import Ended, harmful
+from reasoningbank.curation.worth import HARM
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.memory import Memory, Outcome
+from reasoningbank.types.uplift import Exposure, How, Shown
 from uplift.conftest import OpenBank
 from uplift.test_holdout import lesson
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from mcp_processes import clean_environment
 from reasoningbank.bank import Bank
-from reasoningbank.domain.scope import Scope
-from reasoningbank.engine.uplift.holding import draw
 from reasoningbank.errors import ConfigurationError
+from reasoningbank.integrations.hooks import Place, run
+from reasoningbank.memories.exposure import draw
 from reasoningbank.settings import Settings, load_settings
-from reasoningbank.surfaces.hooks.answering import Place, run
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.scope import Scope
 from uplift.conftest import OpenBank
 
 SHOP = Scope(tenant="acme", project="shop")
@@ -43,7 +43,7 @@ def lesson(bank: Bank, title: str = "Retry a network call", outcome: str = "succ
 @pytest.mark.promise("uplift:draw")
 def test_a_session_is_drawn_the_same_in_every_process(tmp_path: Path) -> None:
     code = (
-        "from reasoningbank.domain.scope import Scope; from reasoningbank.engine.uplift.holding import draw; "
+        "from reasoningbank.types.scope import Scope; from reasoningbank.memories.exposure import draw; "
         "print(draw(Scope(tenant='acme', project='shop'), 'session-ä'))"
     )
     said = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.engine.uplift.intervals import (
+from reasoningbank.curation.uplift import (
     Stratum,
     difference,
     log_evidence_below,

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reasoningbank.async_bank import AsyncBank
+from reasoningbank.aio import AsyncBank
 from reasoningbank.bank import Bank
-from reasoningbank.domain.trajectory import Step, Trajectory
-from reasoningbank.domain.uplift import Arm, Exposure, Shown
-from reasoningbank.engine.uplift.facts import ended
-from reasoningbank.engine.uplift.holding import draw
-from reasoningbank.surfaces.cli.group import rbank
+from reasoningbank.cli.app import rbank
+from reasoningbank.curation.uplift import ended
+from reasoningbank.memories.exposure import draw
 from reasoningbank.testing import FrozenClock, HashingEmbedder
+from reasoningbank.types.session import Step, Trajectory
+from reasoningbank.types.uplift import Arm, Exposure, Shown
 from uplift.conftest import OpenBank
 from uplift.test_holdout import SHOP, lesson
 

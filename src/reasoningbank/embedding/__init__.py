@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from reasoningbank.ports import Embedder
+    from reasoningbank.types.ports import Embedder
 
 __all__ = ["EMBEDDERS", "open_embedder"]
 
@@ -45,16 +45,16 @@ def open_embedder(
 
         return RemoteEmbedder(model=model, url=url, dimension=dimension, key=key, timeout=timeout)
     if kind == "onnx" and model:
-        from reasoningbank.embedding.folder import folder_embedder
+        from reasoningbank.embedding.models import folder_embedder
 
         return folder_embedder(Path(model), dimension=dimension)
     if kind == "fastembed" and model:
-        from reasoningbank.embedding.fast import FastEmbedder
+        from reasoningbank.embedding.models import FastEmbedder
 
         return FastEmbedder(model=model, cache=cache, dimension=dimension)
     if colon or name not in {"local", "granite", "minilm"}:
         raise ConfigurationError(f"No embedder is named {name!r}.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
-    from reasoningbank.embedding import local
+    from reasoningbank.embedding import models as local
 
     packaged = local.minilm(cache=cache) if name == "minilm" else local.granite(cache=cache)
     if dimension is not None and dimension != packaged.dimension:

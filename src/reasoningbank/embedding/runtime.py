@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from fastembed import TextEmbedding  # noqa: TID251 - the type alone; this is the door
-    from onnxruntime import InferenceSession  # noqa: TID251 - the type alone; this is the door
+    from fastembed import TextEmbedding
+    from onnxruntime import InferenceSession
 
 __all__ = ["InferenceSession", "TextEmbedding", "fastembed_model", "onnx_runtime"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from reasoningbank.ports import LanguageModel
+    from reasoningbank.types.ports import LanguageModel
 
 __all__ = ["LEDGER", "MODELS", "open_model"]
 
@@ -65,9 +65,8 @@ def open_model(
         raise ConfigurationError(f"Answers of {output_tokens} tokens are not usable.", hint="Use at least 1,500.")
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError("The key of the language model has characters that no header can carry.")
-    from reasoningbank.llm.address import checked
     from reasoningbank.llm.budget import TokenBudget
-    from reasoningbank.llm.provider import ProviderModel
+    from reasoningbank.llm.provider import ProviderModel, checked
 
     budget = TokenBudget(home / LEDGER, daily_tokens) if daily_tokens else None
     return ProviderModel(

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from reasoningbank.domain.mention import MENTION_KINDS, Mention, Mentions
 from reasoningbank.errors import ConfigurationError, MalformedAnswer
-from reasoningbank.ports import LanguageModel, Prompt
+from reasoningbank.types.mention import MENTION_KINDS, Mention, Mentions
+from reasoningbank.types.ports import LanguageModel, Prompt
 
 if TYPE_CHECKING:
     from langextract.core.types import ScoredOutput

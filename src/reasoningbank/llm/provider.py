@@ -1,21 +1,377 @@
-"""Language models of providers, through pydantic-ai."""
+"""Language models of providers, through pydantic-ai: addresses, requests, failures, the switch for paid calls."""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import ipaddress
 import json
 import random
+import re
+import threading
 import time
-from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit, urlunsplit
 
-from reasoningbank.errors import PaidCallRefused
-from reasoningbank.llm.address import on_this_machine
-from reasoningbank.llm.asking import Answer, Question, ask
+from reasoningbank.errors import ConfigurationError, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
-from reasoningbank.llm.failures import Failure, failure
-from reasoningbank.llm.paid import paid_calls_refused
-from reasoningbank.ports import Completion, Prompt
 from reasoningbank.telemetry import chatted
+from reasoningbank.types.ports import Completion, Prompt
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from pydantic_ai.models import Model
+    from pydantic_ai.settings import ModelSettings
+
+_HINT = "Give the base of the API without user, password or query, for example http://127.0.0.1:8080/v1."
+
+
+def checked(url: str) -> str:
+    """The URL without a trailing slash.
+
+    Raises:
+        ConfigurationError: It is no http or https address, or it holds more than an address; it is not quoted.
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname if parts.port != 0 else None
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in {"http", "https"}:
+        raise ConfigurationError("The language model's URL is not an http or https address.", hint=_HINT)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigurationError("The language model's URL holds more than an address.", hint=_HINT)
+    return urlunsplit(parts).rstrip("/")
+
+
+def on_this_machine(url: str) -> bool:
+    """Whether the URL names the loopback interface: nobody bills for that."""
+    host = (urlsplit(url).hostname or "") if url else ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+_lock = threading.Lock()
+_refusals = 0
+
+
+@contextmanager
+def no_paid_calls() -> Iterator[None]:
+    """Within it every call of a language model that is not on this machine raises PaidCallRefused.
+
+    It holds for all threads of this process; ``REASONINGBANK_PAID_CALLS=false`` does the same for other processes.
+    """
+    _count(1)
+    try:
+        yield
+    finally:
+        _count(-1)
+
+
+def paid_calls_refused() -> bool:
+    """Whether a ``no_paid_calls`` is in force."""
+    return _refusals > 0
+
+
+def _count(change: int) -> None:
+    global _refusals
+    with _lock:
+        _refusals += change
+
+
+_CODE = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_INSTALL = "Install it with `pip install 'reasoningbank[llm]'`."
+_UNSENT = ("ConnectError", "ConnectTimeout")
+_UNBILLED_STATUS = range(400, 500)
+_REJECTED_STATUS = (400, 422)
+_REQUEST_TIMEOUT = 408
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One attempt that brought no answer.
+
+    Attributes:
+        error: What the caller is told.
+        transient: Whether a further attempt may succeed.
+        unbilled: Whether it is certain that it cost nothing: it was never sent, or refused before any work.
+        rejected: Whether the request itself was refused, as a server does that knows no JSON schemas.
+        wait: Seconds that the provider asked to wait; None when it did not say.
+    """
+
+    error: ModelUnavailable
+    transient: bool = False
+    unbilled: bool = False
+    rejected: bool = False
+    wait: float | None = None
+
+
+def failure(error: Exception, name: str, timeout: float) -> Failure:
+    """What an exception of a provider's library means.
+
+    Args:
+        error: The exception; no text of it is repeated.
+        name: The model's name as the user gave it.
+        timeout: Seconds the attempt was allowed.
+    """
+    if isinstance(error, ImportError):
+        return Failure(
+            error=ModelUnavailable(f"{name} needs a package that is not installed.", hint=_INSTALL), unbilled=True
+        )
+    from pydantic_ai import exceptions
+
+    status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
+    what, hint, transient = _told(error, timeout)
+    return Failure(
+        error=ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint),
+        transient=transient or status == _REQUEST_TIMEOUT,
+        unbilled=status in _UNBILLED_STATUS or _never_sent(error) or isinstance(error, exceptions.UserError),
+        rejected=status in _REJECTED_STATUS and not isinstance(error, exceptions.ModelContextWindowExceededError),
+        wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
+    )
+
+
+def _told(error: Exception, timeout: float) -> tuple[str, str, bool]:
+    """What happened, what to do, and whether to try again by ourselves; the most special kinds first."""
+    from pydantic_ai import exceptions as kinds
+
+    table: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str, str, bool], ...] = (
+        (kinds.ModelAuthenticationError, "refused the key", "Check llm_key (REASONINGBANK_LLM_KEY).", False),
+        (
+            kinds.ModelNotFoundError,
+            "is not known there",
+            "Check the model's name in llm, and that llm_url is the base of the API, usually ending in /v1.",
+            False,
+        ),
+        (
+            kinds.ModelContextWindowExceededError,
+            "cannot read that much at once",
+            "Choose a model with a longer context.",
+            False,
+        ),
+        (
+            kinds.ModelQuotaExceededError,
+            "has no credit or quota left",
+            "Top up the provider's account, or choose another model.",
+            False,
+        ),
+        (
+            kinds.ModelRateLimitError,
+            "is at its rate limit",
+            "Try again later; what was to be learned waits.",
+            True,
+        ),
+        (
+            (kinds.ModelRequestTimeout, kinds.ModelTimeoutError),
+            f"did not answer within {timeout:g} s",
+            "Raise llm_timeout, or choose a faster model.",
+            False,
+        ),
+        (
+            kinds.ModelConnectionError,
+            "cannot be reached",
+            "Check the network and llm_url, and that a local server is running.",
+            True,
+        ),
+        (
+            (kinds.ModelServerError, kinds.ModelUnavailableError),
+            "is out of order at the moment",
+            "Try again later; what was to be learned waits.",
+            True,
+        ),
+        (
+            kinds.ModelRequestRejectedError,
+            "refused the request",
+            "Check the key and the model's name; a model that cannot answer with JSON is refused too.",
+            False,
+        ),
+        (kinds.ContentFilterError, "refused to speak about this text", "Choose another model.", False),
+        (kinds.ModelHTTPError, "did not answer", "Check llm_url and what stands between here and there.", False),
+        (
+            (kinds.UnexpectedModelBehavior, kinds.ModelAPIError),
+            "answered with something that is no completion",
+            "Check that llm_url is the base of an OpenAI-compatible API, usually ending in /v1.",
+            False,
+        ),
+        (kinds.UserError, "is not usable", "Check llm, and give its key as llm_key (REASONINGBANK_LLM_KEY).", False),
+    )
+    for kind, what, hint, transient in table:
+        if isinstance(error, kind):
+            return what, hint, transient
+    return f"did not answer ({type(error).__name__})", "Check llm and llm_url with `rbank doctor`.", False
+
+
+def _details(error: Exception, status: int | None) -> str:
+    """HTTP status and the provider's own code, when that is plain words: a key is not."""
+    code = getattr(error, "provider_error_code", None) or getattr(error, "provider_error_type", None)
+    known = [f"HTTP {status}"] if status else []
+    if isinstance(code, str) and len(code) <= 60 and _CODE.fullmatch(code):
+        known.append(code)
+    return f" ({', '.join(known)})" if known else ""
+
+
+def _never_sent(error: BaseException | None) -> bool:
+    while error is not None:
+        if type(error).__name__ in _UNSENT:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+Way = Literal["native", "prompted"]
+"""How JSON is asked for: by the provider's schema parameter, or in the instructions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """All that one attempt sends, and where."""
+
+    provider: str
+    model: str
+    url: str
+    key: str
+    prompt: Prompt
+    schema: Mapping[str, object]
+    temperature: float
+    max_tokens: int
+    timeout: float
+    prompted: bool = False
+
+    def __repr__(self) -> str:
+        return f"Question({self.provider}:{self.model}, {self.prompt.label})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one attempt brought.
+
+    Attributes:
+        way: How JSON was asked for.
+        input_tokens: As the provider counted them; 0 when it did not.
+        finish: Why the model stopped; empty when it did not say.
+    """
+
+    text: str
+    model: str
+    way: Way
+    input_tokens: int
+    output_tokens: int
+    finish: str
+
+
+def ask(question: Question) -> Answer:
+    """Sends one request and waits for its answer, with no attempt after it; raises whatever the libraries raise."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_ask(question))
+    with ThreadPoolExecutor(1) as elsewhere:
+        return elsewhere.submit(contextvars.copy_context().run, lambda: asyncio.run(_ask(question))).result()
+
+
+async def _ask(question: Question) -> Answer:
+    from httpx2 import AsyncClient
+    from pydantic_ai import ModelRequest
+    from pydantic_ai.direct import model_request
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+
+    direct = on_this_machine(question.url)
+    async with AsyncClient(timeout=question.timeout, trust_env=not direct) as client:
+        model = _model(question, client)
+        native = not question.prompted and bool(model.profile.get("supports_json_schema_output", False))
+        way: Way = "native" if native else "prompted"
+        response = await model_request(
+            model,
+            [
+                ModelRequest.user_text_prompt(
+                    _sendable(question.prompt.material), instructions=_sendable(question.prompt.instructions)
+                )
+            ],
+            model_settings=_settings(question, model),
+            model_request_parameters=ModelRequestParameters(
+                output_mode=way,
+                output_object=OutputObjectDefinition(
+                    json_schema=dict(question.schema), name=re.sub(r"\W+", "_", question.prompt.name)[:64] or "answer"
+                ),
+            ),
+            instrument=False,
+        )
+    return Answer(
+        text=response.text or "",
+        model=response.model_name or question.model,
+        way=way,
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        finish=response.finish_reason or "",
+    )
+
+
+def _settings(question: Question, model: Model) -> ModelSettings:
+    settings: ModelSettings = {
+        "max_tokens": question.max_tokens,
+        "timeout": question.timeout,
+        "request_timeout": question.timeout,
+        "max_retries": 0,
+    }
+    profile: Mapping[str, object] = dict(model.profile)
+    always_reasons = profile.get("thinking_always_enabled") or profile.get("thinking_enabled_by_default")
+    fixed = profile.get("anthropic_disallows_sampling_settings") or (
+        profile.get("openai_supports_reasoning") and always_reasons
+    )
+    if not fixed:
+        settings["temperature"] = question.temperature
+    return settings
+
+
+def _model(question: Question, client: AsyncClient) -> Model:
+    """The provider's model; only its own library is imported."""
+    key = question.key or None
+    if question.provider == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel(
+            question.model,
+            provider=AnthropicProvider(api_key=key, base_url=question.url or None, http_client=client),
+        )
+    if question.provider == "google":
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleModel(
+            question.model,
+            provider=GoogleProvider(api_key=key, base_url=question.url or None, http_client=client),
+        )
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    if not question.url:
+        return OpenAIChatModel(question.model, provider=OpenAIProvider(api_key=key, http_client=client))
+    return OpenAIChatModel(
+        question.model,
+        provider=OpenAICompatibleProvider(
+            "openai-compatible",
+            base_url=question.url,
+            api_key=key,
+            http_client=client,
+            profile=OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False),
+        ),
+    )
+
+
+def _sendable(text: str) -> str:
+    """The text without halves of characters, which no request can carry."""
+    return text.encode("utf-8", "replace").decode()
+
 
 MAX_OUTPUT_TOKENS = 8_192
 """Most tokens of one answer, thinking included: five lessons need 1,500, a reasoning model thinks before it writes."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 
 from reasoningbank.errors import ModelUnavailable
-from reasoningbank.ports import Completion, Prompt
+from reasoningbank.types.ports import Completion, Prompt
 
 Line = str | Exception | Callable[[Prompt], str]
 """One answer: its text, an error to raise, or what makes the text from the prompt."""

@@ -1,1 +1,1 @@
-"""Memories: how text comes into a bank."""
+"""Memories: admission, evidence, versions, transfer."""

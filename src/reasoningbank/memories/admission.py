@@ -26,26 +26,79 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeVar
 
-from reasoningbank.domain.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
-from reasoningbank.domain.changes import Cause
-from reasoningbank.domain.document import Document
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import LeftOut
-from reasoningbank.domain.memory import Memory, Outcome, State
-from reasoningbank.engine.gate import (
-    document_danger,
-    graph_danger,
-    held,
-    memory_danger,
-    set_held,
-    texts_of,
-)
-from reasoningbank.engine.graphing.admission import safe_items
-from reasoningbank.engine.hygiene import admit as safe_texts
-from reasoningbank.engine.index import index
-from reasoningbank.engine.tokens import count_tokens
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidMemory, InvalidNode
-from reasoningbank.ports import Embedder, Indexed, Link, Transaction, Vector
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.memories.states import set_aside
+from reasoningbank.memories.vectors import index
+from reasoningbank.safety.graph_text import safe_items
+from reasoningbank.safety.injection import document_danger, find_address, graph_danger, memory_danger, texts_of
+from reasoningbank.safety.text import safe_texts
+from reasoningbank.storage.store import Transaction
+from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
+from reasoningbank.types.document import Document
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.memory import Cause, LeftOut, Memory, Outcome, State
+from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.records import Indexed, Link
+
+HELD = "held"
+"""The entry of a memory's provenance that says why it was kept aside when it came."""
+DOUBTED = "doubted"
+"""The entry of a memory's provenance that says why it began unproven though it was recorded."""
+AGENT_SOURCES = frozenset({"mcp"})
+"""Sources through which an agent records by itself, on the word of whatever it has read."""
+ADVICE = (
+    "Write down what was seen and what follows from it, not an order. A person who wants these words lets it go with "
+    "`rbank release ID`."
+)
+
+
+def held(memory: Memory) -> Memory:
+    """The memory as it may be stored.
+
+    One whose text looks like a prompt injection is marked with the reason in its provenance; ``set_held`` puts it into
+    quarantine, an archived one too: it can become active again without another look at its text. One that an agent has
+    recorded and that names an address outside is a candidate that has to prove itself. Both begin at most at the
+    confidence of what is distilled and keep their evidence; any other memory stays as it is.
+    """
+    if memory.state == "quarantined":
+        return memory
+    if reason := memory_danger(memory):
+        return replace(_lowered(memory), provenance={**memory.provenance, HELD: reason})
+    if HELD in memory.provenance:
+        kept = {key: value for key, value in memory.provenance.items() if key != HELD}
+        memory = replace(memory, provenance=kept)
+    if memory.state == "archived":
+        return memory
+    if memory.provenance.get("source") in AGENT_SOURCES and (address := find_address(*texts_of(memory))):
+        return replace(_lowered(memory), state="candidate", provenance={**memory.provenance, DOUBTED: address})
+    return memory
+
+
+def _lowered(memory: Memory) -> Memory:
+    prior = min(memory.belief.prior, Belief.starting_at(DISTILLED_CONFIDENCE).prior)
+    return replace(memory, belief=replace(memory.belief, prior=prior))
+
+
+def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memory:
+    """Puts a stored memory that ``held`` has marked into a quarantine of its own; returns it as it is then."""
+    if memory.state == "quarantined" or HELD not in memory.provenance:
+        return memory
+    set_aside(transaction, [memory.id], reason=f"Its text {memory.provenance[HELD]}", at=at)
+    return transaction.get(memory.id)
+
+
+def why_held(memory: Memory) -> str:
+    """What is told to whoever recorded a memory that was kept aside or doubted; empty for any other."""
+    if memory.state == "quarantined" and (reason := memory.provenance.get(HELD, "")):
+        return f"Kept aside, no search finds it: its text {reason}. {ADVICE}"
+    if memory.state == "candidate" and (address := memory.provenance.get(DOUBTED, "")):
+        return (
+            f"Recorded as unproven with confidence {memory.confidence:.2f}, because it names {address!r}: it is proven "
+            "once other sessions or a person confirm it."
+        )
+    return ""
+
 
 Origin = Literal["person", "agent", "model", "import", "consolidation", "promotion", "file"]
 """Where a memory comes from."""

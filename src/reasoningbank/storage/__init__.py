@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.ports import Storage
+from reasoningbank.storage.store import Storage
 
 SQLITE = "sqlite:///"
 

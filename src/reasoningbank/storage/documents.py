@@ -10,16 +10,16 @@ from typing import cast
 
 import numpy
 
-from reasoningbank.domain.document import Document
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
-from reasoningbank.ports import Vector
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.learning_rows import proven
 from reasoningbank.storage.reads import Reads
 from reasoningbank.storage.records import from_json, to_json
 from reasoningbank.storage.rows import Row, Value, checksum
-from reasoningbank.storage.vectors import unit_vector
-from reasoningbank.storage.writing import WritePart
+from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.storage.write_part import WritePart
+from reasoningbank.types.document import Document
+from reasoningbank.types.ports import Vector
 
 _COLUMNS = "number, collection, path, key, body"
 _BATCH = 200

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from reasoningbank.domain.uplift import HOWS, Exposure, Shown
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.learning_reads import LearningReads
 from reasoningbank.storage.learning_rows import owned, proven, read_record
 from reasoningbank.storage.rows import Row, checksum
-from reasoningbank.storage.writing import WritePart
+from reasoningbank.storage.write_part import WritePart
+from reasoningbank.types.uplift import HOWS, Exposure, Shown
 
 _NAME = "an exposure"
 _HEADS = "SELECT number, session, body, checksum FROM exposures"

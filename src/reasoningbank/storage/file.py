@@ -9,10 +9,10 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.errors import StoreUnavailable
+from reasoningbank.storage.backup import copy
 from reasoningbank.storage.connection import identity_of, open_connection, page_checksums
-from reasoningbank.storage.copies import copy
 from reasoningbank.storage.failures import translated
-from reasoningbank.storage.locking import BankLock
+from reasoningbank.storage.locks import BankLock
 from reasoningbank.storage.sidecars import SidecarFiles
 
 

@@ -11,12 +11,12 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
-from reasoningbank.domain.graph import Edge, Node
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.graph_reads import TOUCHING_KEYS, GraphReads, by_node
 from reasoningbank.storage.graph_rows import edge_from
 from reasoningbank.storage.rows import Value
+from reasoningbank.types.graph import Edge, Node
 
 MAX_EDGES = 100_000
 MAX_NODES = 20_000

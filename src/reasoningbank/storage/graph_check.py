@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from reasoningbank.domain.graph_search import GRAPH_KINDS, GraphFilter
 from reasoningbank.errors import BankError
 from reasoningbank.storage.graph_reads import GraphReads
 from reasoningbank.storage.graph_rows import TABLE, TEXT_INDEX, items, window_row
 from reasoningbank.storage.reads import Reads, Source
 from reasoningbank.storage.rows import checksum
+from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter
 
 _BATCH = 500
 _DANGLING = (

@@ -6,9 +6,6 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast
 
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphFilter, GraphKind, GraphSize
-from reasoningbank.ports import GraphText, Pointer
 from reasoningbank.storage.graph_rows import (
     EDGE_COLUMNS,
     EDGE_COUNT,
@@ -24,6 +21,9 @@ from reasoningbank.storage.graph_rows import (
 from reasoningbank.storage.learning_rows import proven
 from reasoningbank.storage.reads import Reads
 from reasoningbank.storage.rows import Row, Value
+from reasoningbank.storage.store import GraphText, Pointer
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphFilter, GraphKind, GraphSize
 
 _NODES = f"SELECT {NODE_COLUMNS}, checksum, key FROM graph_nodes AS g"  # noqa: S608 - constant columns
 _EDGES = f"SELECT {EDGE_COLUMNS}, e.checksum FROM {EDGES_FROM}"  # noqa: S608 - constant columns

@@ -9,11 +9,11 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import cast
 
-from reasoningbank.domain.graph import LIST_FIELDS, Edge, FieldValue, Label, Node
-from reasoningbank.domain.graph_search import GraphFilter, GraphKind
 from reasoningbank.errors import StoreCorrupt
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, Value, checksum, from_microseconds, to_microseconds
+from reasoningbank.types.graph import LIST_FIELDS, Edge, FieldValue, Label, Node
+from reasoningbank.types.graph_search import GraphFilter, GraphKind
 
 NODE_COLUMNS = "id, label, conv_id, ingestion_time, update_time, tags, fields, text"
 NODE_COUNT = NODE_COLUMNS.count(",") + 1

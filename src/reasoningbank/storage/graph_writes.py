@@ -6,23 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphKind
 from reasoningbank.errors import EdgeNotFound, InvalidInput, ModelMismatch, NodeNotFound
-from reasoningbank.ports import Pointer, Vector
 from reasoningbank.storage.graph_reads import GraphReads
-from reasoningbank.storage.graph_rows import (
-    NODE_COLUMNS,
-    TABLE,
-    TEXT_INDEX,
-    edge_row,
-    item,
-    node_row,
-    window_row,
-)
+from reasoningbank.storage.graph_rows import NODE_COLUMNS, TABLE, TEXT_INDEX, edge_row, item, node_row, window_row
 from reasoningbank.storage.rows import Row, Value, checksum
-from reasoningbank.storage.vectors import unit_vector
-from reasoningbank.storage.writing import WritePart
+from reasoningbank.storage.store import Pointer
+from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.storage.write_part import WritePart
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphKind
+from reasoningbank.types.ports import Vector
 
 _NODE_WRITTEN = f"{NODE_COLUMNS}, checksum, starts, ends, change, words"
 _NODE_PLACES = ", ".join("?" * (_NODE_WRITTEN.count(",") + 1))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.signal import RECENT_DAYS
-from reasoningbank.ports import Idle
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, Value, from_microseconds, to_microseconds
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.records import Idle
+from reasoningbank.types.signal import RECENT_DAYS
 
 _RECENT = timedelta(days=RECENT_DAYS) // timedelta(microseconds=1)
 _ROLLED = f"coalesce(a.last_activity, iif(a.last_disuse IS NULL, a.last_rollup - {_RECENT}, NULL), 0)"

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import apsw
 
-from reasoningbank.domain.scope import LEVELS, Scope
-from reasoningbank.storage import copies
+from reasoningbank.storage import backup as copies
+from reasoningbank.storage.bank_file import Opening
 from reasoningbank.storage.connection import RESERVED_BYTES, checksum_vfs, configure
 from reasoningbank.storage.failures import translated
-from reasoningbank.storage.locking import ProcessLock
-from reasoningbank.storage.opening import Opening
+from reasoningbank.storage.locks import ProcessLock
 from reasoningbank.storage.pages import PRAGMAS, Pages
 from reasoningbank.storage.sidecars import SidecarArrays
 from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.types.scope import LEVELS, Scope
 
 
 class BankPages:

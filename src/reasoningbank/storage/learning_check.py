@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import cast
 
-from reasoningbank.domain.experience import COMPARED_TRACES
 from reasoningbank.storage.documents import document_problems
 from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.reads import Source
 from reasoningbank.storage.rows import checksum
+from reasoningbank.types.experience import COMPARED_TRACES
 
 _BATCH = 200
 _LAST_DAY = datetime(9999, 12, 30, tzinfo=UTC)

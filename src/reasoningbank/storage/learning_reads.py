@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.trajectory import Judgement, Trajectory, Verdict
-from reasoningbank.ports import TrajectoryEntry
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.learning_rows import missing, proven, read_record, unpacked
 from reasoningbank.storage.rows import Row, Value, from_microseconds
 from reasoningbank.storage.state_changes import ChangeReads
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.records import TrajectoryEntry
+from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory, Verdict
 
 HEAD_COLUMNS = "number, id, key, digest, session, source, steps, at, distilled, task"
 HEAD_COUNT = HEAD_COLUMNS.count(",") + 1

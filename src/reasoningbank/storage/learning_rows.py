@@ -10,15 +10,14 @@ import zlib
 from datetime import datetime
 from typing import TypeVar, cast
 
-from reasoningbank.domain.changes import StateChange
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.trajectory import Judgement, Trajectory
-from reasoningbank.domain.uplift import Exposure
 from reasoningbank.errors import BankError, InvalidInput, StoreCorrupt, TrajectoryNotFound
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.records import from_json, to_json
 from reasoningbank.storage.rows import Row, Value, checksum, to_microseconds
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.memory import StateChange
+from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
+from reasoningbank.types.uplift import Exposure
 
 MAX_ERROR = 2_000
 """Characters of a job's error that are kept."""

@@ -6,14 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.trajectory import Judgement, Trajectory
-from reasoningbank.ports import Vector
 from reasoningbank.storage.learning_reads import HEAD_COLUMNS, HEAD_COUNT, LearningReads
 from reasoningbank.storage.learning_rows import missing, owned, packed, proven
 from reasoningbank.storage.rows import Row, checksum, to_microseconds
-from reasoningbank.storage.writing import WritePart
+from reasoningbank.storage.write_part import WritePart
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
 
 _HEAD_PLACES = ", ".join("?" * (HEAD_COUNT + 1))
 _DISTILLED = HEAD_COLUMNS.split(", ").index("distilled")

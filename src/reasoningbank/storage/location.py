@@ -7,15 +7,15 @@ from contextlib import closing
 from glob import escape
 from pathlib import Path
 
-from reasoningbank.domain.scope import LEVELS, Scope, directory_name
 from reasoningbank.errors import BankError, ScopeViolation, StoreUnavailable
-from reasoningbank.storage import copies
+from reasoningbank.storage import backup as copies
+from reasoningbank.storage.bank_file import scope_of
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.failures import translated, unavailable
 from reasoningbank.storage.file import BankFile
-from reasoningbank.storage.locking import BankLock
-from reasoningbank.storage.opening import scope_of
+from reasoningbank.storage.locks import BankLock
 from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.types.scope import LEVELS, Scope, directory_name
 
 SUFFIX = ".db"
 FILE_SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3"})

@@ -9,14 +9,14 @@ from datetime import datetime
 from typing import cast
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.ports import Job
 from reasoningbank.storage.documents import DocumentReads
 from reasoningbank.storage.exposures import ExposureReads
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.learning_rows import error_text, proven
-from reasoningbank.storage.learning_schema import JOB_COLUMNS
 from reasoningbank.storage.rows import Row, checksum, from_microseconds, to_microseconds
-from reasoningbank.storage.writing import WritePart
+from reasoningbank.storage.schema import JOB_COLUMNS
+from reasoningbank.storage.write_part import WritePart
+from reasoningbank.types.records import Job
 
 _COUNT = JOB_COLUMNS.count(",") + 1
 _SELECT = f"SELECT {JOB_COLUMNS}, checksum FROM jobs"  # noqa: S608 - constant columns

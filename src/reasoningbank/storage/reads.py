@@ -8,11 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol, cast
 
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.signal import COUNTERS, ProjectWeights, Signal, SignalAggregate, SignalType
 from reasoningbank.errors import MemoryNotFound
-from reasoningbank.ports import Idle, Link, RecallEntry, RecallLog, WeightChange
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.idleness import idle
 from reasoningbank.storage.rows import (
@@ -28,6 +24,10 @@ from reasoningbank.storage.rows import (
     to_microseconds,
     weights_from,
 )
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.records import Idle, Link, RecallEntry, RecallLog, WeightChange
+from reasoningbank.types.signal import COUNTERS, ProjectWeights, Signal, SignalAggregate, SignalType
 
 WEIGHT_COLUMNS = "explicit_alpha, explicit_beta, usage_alpha, usage_beta, outcome_alpha, outcome_beta"
 COUNT_COLUMNS = ", ".join(COUNTERS)

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import cast
 
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.consolidation import CONSOLIDATION
-from reasoningbank.domain.memory import Memory, Outcome, State
-from reasoningbank.domain.recall import VECTOR_LEGS, Filter, Leg
-from reasoningbank.domain.signal import ProjectWeights, Rater, Signal, SignalType
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.failures import decoding
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.consolidation import CONSOLIDATION
+from reasoningbank.types.memory import Memory, Outcome, State
+from reasoningbank.types.recall import VECTOR_LEGS, Filter, Leg
+from reasoningbank.types.signal import ProjectWeights, Rater, Signal, SignalType
 
 Value = str | int | float | bytes | None
 Row = tuple[Value, ...]

@@ -1,5 +1,30 @@
 """The schema as an ordered list of small migrations; ``user_version`` counts how many a file has had.
 
+A path is one text of labels, each followed by a NUL: then a document lies below a path exactly when its text begins
+with that of the path, and one index serves both. A document is a JSON text beside the columns that it is looked up by.
+
+A node's or an edge's key is never given out twice. An *item* is either: a node's key, or an edge's key above 2**40.
+What follows from a row is stored where a query needs it: an event's window in microseconds, the tags once more as an
+index, the analysed words for the text indexes. ``change`` is the number of the last transaction that changed the words;
+a vector has one of its own, for it may come later. Items that were deleted (``gone``), or whose text was replaced,
+leave their number behind, so that other processes forget their vectors.
+
+Where in a memory's words those of its description stand is told by two columns of the memory.
+
+The log begins when a bank gets this schema. A bank that has memories by then did things that nobody wrote down, so it
+notes since when its log says everything. Of an erased memory two times are kept and nothing else.
+
+A trajectory is two rows, so that a list of trajectories does not read what happened in them: its head, which can be
+marked as distilled, and its body, compressed and never changed. Origins, refusals and judgements are JSON texts beside
+the columns that they are looked up by; every row carries a checksum of all of it. An origin names its trajectory as a
+text, for it outlives the trajectory.
+
+The times of rolled-up signals are gone. When the newest of them was given decides how many months a memory has not been
+used, so an aggregate keeps that; one that an earlier version made says nothing, and then ``SignalAggregate.active_at``
+takes the latest time that is possible.
+
+What a session met are rows of their own, so that an erased memory takes them along.
+
 A migration is never edited once released: a change is a new function at the end.
 
 ``counters`` gives the number of the last transaction that changed memories and the last key given out; neither is ever
@@ -19,16 +44,290 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from typing import cast
 
 import apsw
 
 from reasoningbank.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
-from reasoningbank.storage.document_schema import document_schema
-from reasoningbank.storage.graph_schema import graph_schema
-from reasoningbank.storage.guarding_schema import guarding_schema
-from reasoningbank.storage.learning_schema import learning_schema
-from reasoningbank.storage.lifecycle_schema import lifecycle_schema
-from reasoningbank.storage.uplift_schema import uplift_schema
+from reasoningbank.storage.rows import Row, checksum
+
+DOCUMENT_TABLES = """
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY,
+    collection TEXT NOT NULL,
+    path TEXT NOT NULL,
+    key TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    UNIQUE (collection, path, key)
+) STRICT;
+
+CREATE TABLE document_vectors (
+    document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (document, position)
+) STRICT;
+"""
+
+
+def document_schema(connection: apsw.Connection) -> None:
+    """Documents and their vectors."""
+    connection.execute(DOCUMENT_TABLES)
+
+
+GRAPH_TABLES = """
+CREATE TABLE graph_nodes (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    label TEXT NOT NULL,
+    conv_id TEXT NOT NULL,
+    ingestion_time INTEGER NOT NULL,
+    update_time INTEGER NOT NULL,
+    tags TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    text TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    starts INTEGER,
+    ends INTEGER,
+    change INTEGER NOT NULL,
+    words TEXT NOT NULL
+) STRICT;
+CREATE INDEX graph_nodes_by_conversation ON graph_nodes (conv_id, ingestion_time) WHERE conv_id <> '';
+CREATE INDEX graph_nodes_by_change ON graph_nodes (change);
+CREATE INDEX graph_nodes_by_start ON graph_nodes (starts, ends) WHERE starts IS NOT NULL;
+
+CREATE TABLE graph_edges (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    source INTEGER NOT NULL REFERENCES graph_nodes ON DELETE CASCADE,
+    target INTEGER NOT NULL REFERENCES graph_nodes ON DELETE CASCADE,
+    weight REAL NOT NULL,
+    created_time INTEGER NOT NULL,
+    tags TEXT NOT NULL,
+    text TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    change INTEGER NOT NULL,
+    words TEXT NOT NULL
+) STRICT;
+CREATE INDEX graph_edges_by_source ON graph_edges (source);
+CREATE INDEX graph_edges_by_target ON graph_edges (target);
+CREATE INDEX graph_edges_by_change ON graph_edges (change);
+
+CREATE TABLE graph_tags (tag TEXT NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (tag, item)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE graph_pointers (
+    node INTEGER NOT NULL REFERENCES graph_nodes ON DELETE CASCADE,
+    memory INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (node, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX graph_pointers_by_memory ON graph_pointers (memory);
+
+CREATE TABLE graph_vectors (
+    item INTEGER PRIMARY KEY,
+    vector BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    change INTEGER NOT NULL
+) STRICT;
+CREATE INDEX graph_vectors_by_change ON graph_vectors (change);
+
+CREATE TABLE graph_deletions (item INTEGER PRIMARY KEY, change INTEGER NOT NULL, gone INTEGER NOT NULL) STRICT;
+CREATE INDEX graph_deletions_by_change ON graph_deletions (change);
+
+CREATE VIRTUAL TABLE graph_node_text USING fts5 (
+    words, content = 'graph_nodes', content_rowid = 'key', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE graph_edge_text USING fts5 (
+    words, content = 'graph_edges', content_rowid = 'key', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO graph_node_text (graph_node_text, rank) VALUES ('secure-delete', 1), ('pgsz', 1950);
+INSERT INTO graph_edge_text (graph_edge_text, rank) VALUES ('secure-delete', 1), ('pgsz', 1950);
+
+ALTER TABLE memories ADD COLUMN context_start INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN context_words INTEGER NOT NULL DEFAULT 0;
+"""
+
+
+def graph_schema(connection: apsw.Connection) -> None:
+    """Nodes, edges, their links to memories; the words of a memory's description can be told from its other words.
+
+    A memory that was stored before is found by the words of its description when it is indexed anew.
+    """
+    connection.execute(GRAPH_TABLES)
+
+
+CHANGES_SINCE = "changes since"
+"""The entry of ``meta`` with the microseconds since when the log is complete; none when it always was."""
+QUARANTINE_TABLES = """
+CREATE TABLE state_changes (
+    number INTEGER PRIMARY KEY,
+    memory INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    at INTEGER NOT NULL,
+    reference TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE INDEX state_changes_by_memory ON state_changes (memory);
+CREATE INDEX state_changes_by_reference ON state_changes (reference) WHERE reference <> '';
+
+CREATE TABLE erasures (
+    number INTEGER PRIMARY KEY,
+    created_at INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+"""
+
+
+def guarding_schema(connection: apsw.Connection) -> None:
+    """State changes and erasures with their times."""
+    connection.execute(QUARANTINE_TABLES)
+    if connection.execute("SELECT 1 FROM memories UNION ALL SELECT 1 FROM deletions LIMIT 1").get is not None:
+        connection.execute(
+            "INSERT INTO meta VALUES (?, CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER))",
+            (CHANGES_SINCE,),
+        )
+
+
+SESSION_TABLES = """
+CREATE TABLE trajectories (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    key TEXT UNIQUE,
+    digest TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL,
+    source TEXT NOT NULL,
+    steps INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    distilled INTEGER,
+    task TEXT NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE trajectory_bodies (
+    number INTEGER PRIMARY KEY REFERENCES trajectories ON DELETE CASCADE,
+    body BLOB NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE judgements (
+    number INTEGER PRIMARY KEY,
+    trajectory INTEGER NOT NULL REFERENCES trajectories ON DELETE CASCADE,
+    verdict TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE INDEX judgements_by_trajectory ON judgements (trajectory);
+
+CREATE TABLE origins (
+    number INTEGER PRIMARY KEY,
+    memory INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    trajectory TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    UNIQUE (memory, trajectory)
+) STRICT;
+CREATE INDEX origins_by_trajectory ON origins (trajectory);
+
+CREATE TABLE refusals (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    trajectory TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE INDEX refusals_by_trajectory ON refusals (trajectory);
+
+CREATE TABLE traces (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE trace_vectors (
+    number INTEGER PRIMARY KEY REFERENCES traces ON DELETE CASCADE,
+    vector BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    replaced INTEGER
+) STRICT;
+CREATE INDEX trace_vectors_by_replacement ON trace_vectors (replaced) WHERE replaced IS NOT NULL;
+
+ALTER TABLE jobs RENAME TO jobs_without_leases;
+CREATE TABLE jobs (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    due INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    lease TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    error TEXT NOT NULL,
+    died INTEGER,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+"""
+JOB_COLUMNS = "kind, key, due, payload, attempts, lease, until, error, died"
+
+
+def learning_schema(connection: apsw.Connection) -> None:
+    """Trajectories, judgements, origins, refusals and traces; jobs get leases and can die, and none is lost."""
+    connection.execute(SESSION_TABLES)
+    rows = connection.execute("SELECT kind, key, due, payload, attempts FROM jobs_without_leases").fetchall()
+    for row in rows:
+        job: Row = (*cast(Row, row), "", 0, "", None)
+        connection.execute(
+            f"INSERT INTO jobs ({JOB_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constant
+            (*job, checksum(job)),
+        )
+    connection.execute("DROP TABLE jobs_without_leases")
+    connection.execute("CREATE INDEX jobs_by_due ON jobs (due) WHERE died IS NULL")
+
+
+_COLUMNS = (
+    "stability_positive INTEGER NOT NULL DEFAULT 0",
+    "stability_negative INTEGER NOT NULL DEFAULT 0",
+    "disuse_negative INTEGER NOT NULL DEFAULT 0",
+    "last_activity INTEGER",
+    "last_disuse INTEGER",
+)
+
+
+def lifecycle_schema(connection: apsw.Connection) -> None:
+    """Counts of stability and disuse, and the times of the newest rolled-up evidence."""
+    for column in _COLUMNS:
+        connection.execute(f"ALTER TABLE aggregates ADD COLUMN {column}")
+
+
+UPLIFT_TABLES = """
+CREATE TABLE exposures (
+    number INTEGER PRIMARY KEY,
+    session TEXT NOT NULL UNIQUE,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE exposure_items (
+    exposure INTEGER NOT NULL REFERENCES exposures ON DELETE CASCADE,
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    how TEXT NOT NULL,
+    succeeded INTEGER,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (exposure, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX exposure_items_by_memory ON exposure_items (key);
+"""
+
+
+def uplift_schema(connection: apsw.Connection) -> None:
+    """Exposures and what they met."""
+    connection.execute(UPLIFT_TABLES)
+
 
 APPLICATION_ID = 0x52424E4B
 """Marks the file as a bank ("RBNK")."""

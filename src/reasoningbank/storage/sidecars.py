@@ -14,8 +14,8 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import StoreError
-from reasoningbank.storage.locking import BankLock
-from reasoningbank.storage.snapshot import (
+from reasoningbank.storage.locks import BankLock
+from reasoningbank.storage.vector_file import (
     SUFFIX,
     Header,
     Snapshot,

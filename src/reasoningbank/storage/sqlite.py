@@ -13,42 +13,33 @@ from typing import cast
 import apsw
 import numpy
 
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphFilter, GraphKind
-from reasoningbank.domain.recall import Filter
-from reasoningbank.domain.scope import Membership, Scope
 from reasoningbank.errors import StoreClosed, StoreError, StoreTooNew
-from reasoningbank.ports import (
-    Candidates,
-    ClosePairs,
-    LexicalMatches,
-    Pool,
-    Scored,
-    StoreReport,
-    Transaction,
-    Vector,
-    WordsWorth,
-)
-from reasoningbank.storage import upkeep
+from reasoningbank.storage import check as upkeep
+from reasoningbank.storage.bank_file import Medium, Opening
 from reasoningbank.storage.connection import ConnectionSource
-from reasoningbank.storage.dense import DenseIndex
 from reasoningbank.storage.failures import decoding, translated
 from reasoningbank.storage.graph_cache import GraphCache
-from reasoningbank.storage.graph_index import GraphIndex
 from reasoningbank.storage.graph_reads import GraphReads
-from reasoningbank.storage.graph_searching import FoundInGraph
-from reasoningbank.storage.locking import LOCK_TIMEOUT
-from reasoningbank.storage.opening import Medium, Opening
+from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
+from reasoningbank.storage.locks import LOCK_TIMEOUT
 from reasoningbank.storage.pairs import close_pairs
 from reasoningbank.storage.queue import QueueReads
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.schema import MIGRATIONS
-from reasoningbank.storage.searching import Search, checked
+from reasoningbank.storage.search import Search, checked
 from reasoningbank.storage.standing import Standings
+from reasoningbank.storage.store import Transaction
 from reasoningbank.storage.trace_index import TraceIndex
-from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.vector_index import DenseIndex
+from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.storage.writes import ERASURE, MEMBERSHIP, WORDS_WORTH, Writes
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphFilter, GraphKind
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.records import Candidates, ClosePairs, LexicalMatches, Pool, Scored, StoreReport, WordsWorth
+from reasoningbank.types.scope import Membership, Scope
 
 
 class _Generation:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import cast
 
-from reasoningbank.domain.changes import Erasure, StateChange
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.guarding_schema import CHANGES_SINCE
 from reasoningbank.storage.learning_rows import owned, proven, read_record
 from reasoningbank.storage.reads import Reads
 from reasoningbank.storage.rows import Row, Value, checksum, from_microseconds, to_microseconds
-from reasoningbank.storage.writing import WritePart
+from reasoningbank.storage.schema import CHANGES_SINCE
+from reasoningbank.storage.write_part import WritePart
+from reasoningbank.types.memory import Erasure, StateChange
 
 
 class ChangeReads(Reads):

@@ -9,12 +9,12 @@ from typing import Protocol, cast
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.domain.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
-from reasoningbank.ports import Vector
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.learning_reads import read_trace
 from reasoningbank.storage.rows import Row, Value, checksum
+from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
+from reasoningbank.types.ports import Vector
 
 _STATE_SQL = (
     "SELECT name, value FROM meta WHERE name IN ('bank', 'space', 'dimension') UNION ALL "

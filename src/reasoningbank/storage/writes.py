@@ -11,11 +11,6 @@ from typing import cast
 
 import numpy
 
-from reasoningbank.domain.changes import Cause, changed_state, check_same_texts
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import VECTOR_LEGS, Recall
-from reasoningbank.domain.scope import Membership
-from reasoningbank.domain.signal import COUNTERS, Signal, SignalAggregate
 from reasoningbank.errors import (
     BankError,
     InvalidInput,
@@ -25,7 +20,6 @@ from reasoningbank.errors import (
     StoreClosed,
     StoreError,
 )
-from reasoningbank.ports import Indexed, Link, WeightChange, WordsWorth
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.documents import DocumentWrites
 from reasoningbank.storage.exposures import ExposureWrites
@@ -46,7 +40,12 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.standing import Standing, Standings
 from reasoningbank.storage.state_changes import ChangeWrites
-from reasoningbank.storage.vectors import unit_vector
+from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.types.memory import Cause, Memory, changed_state, check_same_texts
+from reasoningbank.types.recall import VECTOR_LEGS, Recall
+from reasoningbank.types.records import Indexed, Link, WeightChange, WordsWorth
+from reasoningbank.types.scope import Membership
+from reasoningbank.types.signal import COUNTERS, Signal, SignalAggregate
 
 ERASURE = "erasure"
 """Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""

@@ -13,12 +13,14 @@ from typing import ClassVar, TypeVar
 
 import numpy
 
-from reasoningbank.domain.memory import STATES, Memory
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from reasoningbank.domain.scope import Scope
-from reasoningbank.domain.signal import Rater, Signal, SignalType
 from reasoningbank.errors import BankError
-from reasoningbank.ports import Indexed, Storage, Store, Vector
+from reasoningbank.storage.store import Storage, Store
+from reasoningbank.types.memory import STATES, Memory
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from reasoningbank.types.records import Indexed
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.signal import Rater, Signal, SignalType
 
 SCOPE = Scope(tenant="acme", project="shop")
 START = datetime(2026, 1, 1, 12, 0, 0, 123_456, tzinfo=UTC)

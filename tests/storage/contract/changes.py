@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from reasoningbank.domain.changes import Cause, Erasure, StateChange, change_of
-from reasoningbank.domain.memory import State
 from reasoningbank.errors import InvalidInput, MemoryNotFound
+from reasoningbank.types.memory import Cause, Erasure, State, StateChange, change_of
 from storage.contract.base import SCOPE, START, Conformance, fill, indexed, lesson, promise, refuses
 
 LATER = START + timedelta(days=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from reasoningbank.domain.document import Document
 from reasoningbank.errors import InvalidInput, ModelMismatch
+from reasoningbank.types.document import Document
 from storage.contract.base import (
     EAST,
     EVERYTHING,

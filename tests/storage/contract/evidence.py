@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from reasoningbank.domain.recall import Hit, Leg, Recall
-from reasoningbank.domain.signal import SIGNAL_TYPES, ProjectWeights, SignalAggregate, replay
 from reasoningbank.errors import InvalidInput
-from reasoningbank.ports import Job, Link, WeightChange
+from reasoningbank.types.recall import Hit, Leg, Recall
+from reasoningbank.types.records import Job, Link, WeightChange
+from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, SignalAggregate, replay
 from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
 
 CUTOFF = START - timedelta(days=30)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
-from reasoningbank.domain.uplift import Exposure, How, Shown
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.uplift import Exposure, How, Shown
 from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses
 
 

@@ -6,21 +6,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import product
 
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.consolidation import CONSOLIDATION
-from reasoningbank.domain.memory import OUTCOMES, STATES, Memory
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from storage.contract.base import (
-    EAST,
-    NORTH,
-    START,
-    Conformance,
-    fill,
-    indexed,
-    lesson,
-    promise,
-    vector,
-)
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.consolidation import CONSOLIDATION
+from reasoningbank.types.memory import OUTCOMES, STATES, Memory
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from storage.contract.base import EAST, NORTH, START, Conformance, fill, indexed, lesson, promise, vector
 
 Condition = tuple[Filter, Callable[[Memory], bool]]
 

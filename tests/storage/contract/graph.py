@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from reasoningbank.domain.graph import Edge, Node
-from reasoningbank.domain.graph_search import GraphFilter, GraphKind
-from reasoningbank.domain.recall import Filter
 from reasoningbank.errors import EdgeNotFound, MemoryNotFound, ModelMismatch, NodeNotFound
-from reasoningbank.ports import Pointer, Store
+from reasoningbank.storage.store import Pointer, Store
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphFilter, GraphKind
+from reasoningbank.types.recall import Filter
 from storage.contract.base import (
     EAST,
     EVERYTHING,

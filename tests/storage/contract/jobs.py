@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from reasoningbank.errors import InvalidInput, StoreClosed
-from reasoningbank.ports import Job, Store
+from reasoningbank.storage.store import Store
+from reasoningbank.types.records import Job
 from storage.contract.base import SCOPE, START, Conformance, promise, refuses
 
 HOUR = timedelta(hours=1)

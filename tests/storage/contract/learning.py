@@ -6,17 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
-from reasoningbank.domain.learning import Origin, Refusal
-from reasoningbank.domain.trajectory import Evidence, Judgement, Step, Trajectory
-from reasoningbank.errors import (
-    BankError,
-    InvalidInput,
-    MemoryNotFound,
-    ModelMismatch,
-    StoreClosed,
-    TrajectoryNotFound,
-)
-from reasoningbank.ports import Store, Transaction
+from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, TrajectoryNotFound
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.session import Evidence, Judgement, Origin, Refusal, Step, Trajectory
 from storage.contract.base import (
     EAST,
     EVERYTHING,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from reasoningbank.domain.changes import PRUNED, Cause
-from reasoningbank.domain.signal import COUNTERS, SignalAggregate, replay
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.memory import PRUNED, Cause
+from reasoningbank.types.signal import COUNTERS, SignalAggregate, replay
 from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
 
 CUTOFF = START - timedelta(days=30)

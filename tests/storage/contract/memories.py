@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
-from reasoningbank.domain.belief import Belief
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import CONTENT_LEG, Filter, Hit, Leg, Recall
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
-from reasoningbank.ports import Indexed, Link
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Leg, Recall
+from reasoningbank.types.records import Indexed, Link
 from storage.contract.base import (
     EAST,
     EVERYTHING,

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import math
 
-from reasoningbank.domain.memory import Outcome, State
-from reasoningbank.domain.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from reasoningbank.ports import Indexed, Store, Vector
-from storage.contract.base import (
-    EVERYTHING,
-    Conformance,
-    fill,
-    indexed,
-    lesson,
-    promise,
-    vector,
-)
+from reasoningbank.storage.store import Store
+from reasoningbank.types.memory import Outcome, State
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from reasoningbank.types.records import Indexed
+from storage.contract.base import EVERYTHING, Conformance, fill, indexed, lesson, promise, vector
 
 _CLOSE = 1e-6
 _FAR = 0.5

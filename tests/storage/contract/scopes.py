@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 
-from reasoningbank.domain.memory import Memory
-from reasoningbank.domain.recall import CONTENT_LEG
-from reasoningbank.domain.scope import LEVELS, Membership, Scope
-from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreUnavailable
-from reasoningbank.ports import Storage, Store, WeightChange, WordsWorth
+from reasoningbank.storage.store import Storage, Store
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import CONTENT_LEG
+from reasoningbank.types.records import WeightChange, WordsWorth
+from reasoningbank.types.scope import LEVELS, Membership, Scope
+from reasoningbank.types.signal import ProjectWeights
 from storage.contract.base import (
     EAST,
     EVERYTHING,

@@ -7,10 +7,12 @@ import threading
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.domain.memory import Outcome
-from reasoningbank.domain.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, Filter
 from reasoningbank.errors import InvalidInput, ModelMismatch
-from reasoningbank.ports import Candidates, Indexed, Pool, Store, Vector, WordsWorth
+from reasoningbank.storage.store import Store
+from reasoningbank.types.memory import Outcome
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, Filter
+from reasoningbank.types.records import Candidates, Indexed, Pool, WordsWorth
 from storage.contract.base import (
     EAST,
     EVERYTHING,

@@ -7,10 +7,12 @@ from datetime import UTC, timedelta
 
 import numpy
 
-from reasoningbank.domain.experience import Trace
-from reasoningbank.domain.recall import CONTENT_LEG, TASK_LEG, Filter
 from reasoningbank.errors import InvalidInput, ModelMismatch
-from reasoningbank.ports import Indexed, Store, Vector
+from reasoningbank.storage.store import Store
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import CONTENT_LEG, TASK_LEG, Filter
+from reasoningbank.types.records import Indexed
 from storage.contract.base import (
     EAST,
     EVERYTHING,

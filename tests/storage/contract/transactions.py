@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from reasoningbank.domain.recall import CONTENT_LEG, Recall
-from reasoningbank.domain.signal import ProjectWeights
 from reasoningbank.errors import StoreClosed
-from reasoningbank.ports import Job, Link, Store, Transaction, WeightChange
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.recall import CONTENT_LEG, Recall
+from reasoningbank.types.records import Job, Link, WeightChange
+from reasoningbank.types.signal import ProjectWeights
 from storage.contract.base import (
     EAST,
     EVERYTHING,

@@ -1,0 +1,1 @@
+"""Conversations, questions and workflows (seed 003)."""

@@ -1,0 +1,1 @@
+"""Curation: consolidation, lifecycle, stability, quarantine, hold-out."""

@@ -1,0 +1,456 @@
+"""Consolidation and ageing of memories as operations of a bank."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from reasoningbank.context import session_name, usable_path
+from reasoningbank.errors import (
+    BankError,
+    BudgetExhausted,
+    InvalidInput,
+    MalformedAnswer,
+    MemoryNotFound,
+    ModelUnavailable,
+    PaidCallRefused,
+    StoreBusy,
+)
+from reasoningbank.jobs.jobs import LOOK_EVERY
+from reasoningbank.jobs.worker import Handler
+from reasoningbank.matts.matts import Scaling
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.telemetry import observed
+from reasoningbank.types.consolidation import (
+    CONTRADICTS,
+    SIMILARITY_THRESHOLD,
+    ConsolidatedMemory,
+    ConsolidationOptions,
+    ConsolidationResult,
+    Contradiction,
+    SimilarityCluster,
+    UndoReport,
+    check_threshold,
+)
+from reasoningbank.types.lifecycle import (
+    DecayReport,
+    DecayRules,
+    PruneReport,
+    PruneRules,
+    StabilityCheck,
+    StabilityReport,
+)
+from reasoningbank.types.memory import check_memory_id
+from reasoningbank.types.records import Job, Link
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.signal import Rater
+
+if TYPE_CHECKING:
+    from reasoningbank.curation.clusters import Similar
+
+CONSOLIDATED = "consolidated"
+"""The kind of the note that says when the last run that went well was; it is no work to be done."""
+UNDONE = "undone"
+"""The kind of the notes that say which memories a person wants apart."""
+_NEVER_DUE = timedelta(days=36_500)
+_ALL_TIME = timedelta(days=73_000)
+
+
+class Curating(Scaling):
+    """Consolidates memories that say nearly the same, shows those that contradict each other, and undoes it."""
+
+    def find_similar_clusters(self, threshold: float = SIMILARITY_THRESHOLD) -> tuple[SimilarityCluster, ...]:
+        """Memories of one outcome, recallable ones alone, whose every pair is more similar than the threshold.
+
+        Args:
+            threshold: A cosine from 0 to 1 in the leg over title and content, on the scale of all-MiniLM; pairs
+                exactly at it are apart.
+
+        Returns:
+            The closest first; no memory is in two of them.
+
+        Raises:
+            InvalidInput: When the threshold is not in [0, 1].
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.curation.clusters import with_centroids
+
+        clusters = self._similar(check_threshold(threshold)).clusters
+        return with_centroids(self._open_store(), clusters)
+
+    def merge_cluster(self, cluster: SimilarityCluster) -> ConsolidatedMemory:
+        """Makes one memory of a cluster: its sources are archived and linked, its evidence is the union of theirs.
+
+        The language model writes the text, and each of its claims is checked against the sources it names. Without a
+        model the best source is kept word for word.
+
+        Raises:
+            InvalidInput: When the cluster has fewer than two different members, or members of two outcomes.
+            ModelUnavailable, BudgetExhausted, MalformedAnswer: When there is no text, or it says what its sources do
+                not; nothing was changed.
+            StoreBusy: When a member was changed meanwhile; nothing was changed.
+        """
+        from reasoningbank.curation.consolidation import merge, put_together
+
+        if len(set(cluster.ids)) < 2 or len(set(cluster.ids)) < len(cluster.members):
+            raise InvalidInput("a cluster has at least two members, each once")
+        if len({memory.outcome for memory in cluster.members}) > 1:
+            raise InvalidInput("memories of opposite outcome are never merged", hint="They are linked and shown.")
+        if any(memory.project != self._scope.project for memory in cluster.members):
+            raise InvalidInput("a cluster's members belong to the bank's own project")
+        text = merge(cluster, self._model)
+        return put_together(self._open_store(), self._embedder, cluster, text, at=self._clock.now())
+
+    def consolidate(self, options: ConsolidationOptions | None = None) -> ConsolidationResult:
+        """Finds clusters and makes one memory of each; a second run finds nothing more to do.
+
+        A run that went well keeps the next one away for a window of 24 hours, also after a restart; one with a refused
+        merge does not. Contradictions are linked and reported. A cluster that fails leaves its members as they were,
+        and the others are merged.
+
+        Args:
+            options: How the run goes; None for a threshold of 0.8 and all clusters.
+
+        Raises:
+            ModelMismatch: When the bank was built with another embedder.
+            StoreError: When the bank cannot be read or written.
+        """
+        options = options or ConsolidationOptions()
+        began = time.perf_counter()
+        with observed("consolidate_memories", store=self._place()):
+            result = self._consolidated(options)
+        spent = timedelta(seconds=time.perf_counter() - began)
+        return ConsolidationResult(duration=spent) + result
+
+    def consolidate_all(
+        self, projects: Iterable[str] | None = None, options: ConsolidationOptions | None = None
+    ) -> ConsolidationResult:
+        """Consolidates several projects of this tenant and adds up what was done; a project that fails is reported.
+
+        Args:
+            projects: Their names; None for all that the tenant has here.
+            options: As for ``consolidate``.
+
+        Raises:
+            BankError: The last error, when every project failed.
+        """
+        known = {scope.project: scope for scope in self._storage.scopes(self._scope.tenant) if scope.level == "project"}
+        named = sorted(known) if projects is None else list(dict.fromkeys(projects))
+        result, failed, last = ConsolidationResult(), 0, None
+        for name in named:
+            try:
+                result += self._in_project(known, name, options)
+            except BankError as error:
+                failed, last = failed + 1, error
+                result += ConsolidationResult(messages=(f"{name}: {error.advice}",))
+        if last is not None and failed == len(named):
+            raise last
+        return result
+
+    def undo(self, consolidation_id: str) -> UndoReport:
+        """Takes a consolidated memory apart again: its sources are what they were before, whatever came since included.
+
+        What came since goes to the source whose text the memory had word for word, or is divided among all sources of
+        a model's text; see ``reasoningbank.curation.consolidation``. The same memories are not consolidated
+        again unless a run is forced.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+            InvalidInput: When it is no consolidation, was undone before, went into a further one, or is in quarantine.
+        """
+        from reasoningbank.curation.consolidation import take_apart
+
+        store = self._owner(check_memory_id(consolidation_id))
+        now = self._clock.now()
+        with observed("undo_consolidation", store=self._place()), store.transaction() as transaction:
+            report = take_apart(transaction, consolidation_id, at=now)
+            note = Job(
+                kind=UNDONE,
+                key=consolidation_id,
+                due=now + _NEVER_DUE,
+                payload={"apart": json.dumps(list(report.restored))},
+            )
+            transaction.enqueue(note)
+        return report
+
+    def contradictions(self, memory_id: str | None = None) -> tuple[Contradiction, ...]:
+        """Recallable memories of nearly the same text and opposite outcome, the closest first.
+
+        Args:
+            memory_id: Only those that contradict this memory.
+
+        Raises:
+            MemoryNotFound: When this project has no such memory.
+        """
+        if memory_id is not None:
+            self._open_store().get(check_memory_id(memory_id))
+        found = self._similar(SIMILARITY_THRESHOLD).contradictions
+        return tuple(each for each in found if memory_id in {None, each.success, each.failure})
+
+    def _similar(self, threshold: float) -> Similar:
+        from reasoningbank.curation.clusters import find_similar
+        from reasoningbank.memories.vectors import check_space
+
+        store = self._open_store()
+        check_space(store, self._embedder)
+        return find_similar(store, threshold)
+
+    def _consolidated(self, options: ConsolidationOptions) -> ConsolidationResult:
+        store, now = self._open_store(), self._clock.now()
+        until = None if options.force_all else _last_run(store, now, options.window)
+        if until is not None:
+            return ConsolidationResult(
+                messages=(f"Nothing was done: the last run was less than a window ago. Next run at {until:%F %R} UTC.",)
+            )
+        similar = self._similar(options.similarity_threshold)
+        apart = [] if options.force_all else _apart(store, now)
+        clusters = [cluster for cluster in similar.clusters if not _wanted_apart(cluster, apart)]
+        undone = len(similar.clusters) - len(clusters)
+        notes = (f"{undone} clusters stay apart because they were undone before; a forced run merges them.",)
+        if options.max_clusters_per_run:
+            clusters = clusters[: options.max_clusters_per_run]
+        if options.dry_run:
+            return ConsolidationResult(
+                created_memories=tuple(f"dry-run-cluster-{number}" for number in range(1, len(clusters) + 1)),
+                archived_memories=tuple(name for cluster in clusters for name in cluster.ids),
+                total_processed=sum(len(cluster.members) for cluster in clusters),
+                contradictions=similar.contradictions,
+                messages=notes if undone else (),
+            )
+        result = ConsolidationResult(messages=notes if undone else ())
+        for cluster in clusters:
+            result += self._merged(cluster)
+        if result.created_memories:
+            similar = self._similar(options.similarity_threshold)
+        with store.transaction() as transaction:
+            for each in similar.contradictions:
+                transaction.link(Link(source=each.success, target=each.failure, kind=CONTRADICTS))
+            if not result.skipped_count:
+                note = Job(kind=CONSOLIDATED, key="last", due=now + _NEVER_DUE, payload={"at": now.isoformat()})
+                transaction.finish(note)
+                transaction.enqueue(note)
+        return result + ConsolidationResult(contradictions=similar.contradictions)
+
+    def _merged(self, cluster: SimilarityCluster) -> ConsolidationResult:
+        """One cluster, merged or left as it was with the reason."""
+        size = len(cluster.members)
+        try:
+            made = self.merge_cluster(cluster)
+        except (
+            ModelUnavailable,
+            BudgetExhausted,
+            PaidCallRefused,
+            MalformedAnswer,
+            StoreBusy,
+            MemoryNotFound,
+            InvalidInput,
+        ) as error:
+            reason = f"{', '.join(cluster.ids)}: {error.advice}"
+            return ConsolidationResult(skipped_count=size, total_processed=size, messages=(reason,))
+        return ConsolidationResult(created_memories=(made.id,), archived_memories=made.source_ids, total_processed=size)
+
+    def _in_project(
+        self, known: dict[str, Scope], name: str, options: ConsolidationOptions | None
+    ) -> ConsolidationResult:
+        if name == self._scope.project and self._scope.level == "project":
+            return self.consolidate(options)
+        if name not in known:
+            raise InvalidInput(f"there is no project {name[:80]!r}", hint="Name a project that has memories.")
+        with self._beside(known[name]) as bank:
+            return bank.consolidate(options)
+
+    def _beside(self, scope: Scope) -> Self:
+        """A bank of another project of the tenant, with the same parts."""
+        return type(self)(
+            self._storage,
+            scope,
+            self._embedder,
+            settings=self._settings,
+            clock=self._clock,
+            chance=self._chance,
+            session=self._session,
+            model=self._model,
+        )
+
+
+def _last_run(store: Store, now: datetime, window: timedelta) -> datetime | None:
+    """When the next run may be, when the last one that went well was less than a window ago."""
+    for job in _notes(store, now, lambda job: job.kind == CONSOLIDATED):
+        until = datetime.fromisoformat(job.payload["at"]) + window
+        if now < until:
+            return until
+    return None
+
+
+def _apart(store: Store, now: datetime) -> list[frozenset[str]]:
+    return [frozenset(json.loads(job.payload["apart"])) for job in _notes(store, now, lambda job: job.kind == UNDONE)]
+
+
+def _notes(store: Store, now: datetime, wanted: Callable[[Job], bool]) -> list[Job]:
+    return [job for job in store.jobs(due=now + _ALL_TIME) if wanted(job)]
+
+
+def _wanted_apart(cluster: SimilarityCluster, apart: Sequence[frozenset[str]]) -> bool:
+    """Whether two of the members were taken apart by a person."""
+    members = set(cluster.ids)
+    return any(len(members & each) > 1 for each in apart)
+
+
+TEND = "tend"
+"""The kind of job that decays, prunes and looks at the repository, once a day."""
+TEND_EVERY = timedelta(hours=24)
+
+
+class Tending(Scaling):
+    """Decays, prunes, and takes the fate of commits as evidence."""
+
+    _tend_after: datetime | None = None
+
+    def decay(self, rules: DecayRules | None = None, *, dry_run: bool = False) -> DecayReport:
+        """Lowers the confidence of every memory for each full month without activity; a second run changes nothing.
+
+        The fall is stored as evidence against the memory, so that it can be seen in its history and any use, rating or
+        outcome ends it. It never goes below half of the initial confidence.
+
+        Args:
+            rules: How; None takes the settings.
+            dry_run: Says what would be done and writes nothing.
+
+        Raises:
+            InvalidInput: When a setting is out of its range.
+        """
+        from reasoningbank.curation.lifecycle import decay
+
+        with observed("decay_memories", store=self._place()):
+            return decay(self._open_store(), rules or self._decay_rules(), at=self._clock.now(), dry_run=dry_run)
+
+    def prune(self, rules: PruneRules | None = None, *, dry_run: bool = False) -> PruneReport:
+        """Archives memories that are neither believed nor used, with the reason; none is deleted.
+
+        ``update(memory_id, state="active")`` brings one back.
+
+        Args:
+            rules: Which; None takes the settings.
+            dry_run: Says what would be archived and writes nothing.
+
+        Raises:
+            InvalidInput: When a setting is out of its range.
+        """
+        from reasoningbank.curation.lifecycle import prune
+
+        with observed("prune_memories", store=self._place()):
+            return prune(self._open_store(), rules or self._prune_rules(), at=self._clock.now(), dry_run=dry_run)
+
+    def on_code_stability(
+        self, memory_id: str, *, reverted: bool, commit: str = "", session: str | None = None, rater: Rater = "human"
+    ) -> StabilityReport:
+        """Reports that the code a memory led to has stood for seven days, or was reverted.
+
+        Args:
+            memory_id: The memory.
+            reverted: Whether it was reverted.
+            commit: Its commit: then either counts once per memory and commit, else once per memory and session.
+            session: Who says so; None for the bank's own session.
+            rater: Whether a person or an agent does.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.curation.stability import report_stability
+
+        at, name = self._clock.now(), session_name(commit)
+
+        def write(transaction: Transaction, place: str) -> StabilityReport:
+            return report_stability(
+                transaction, memory_id, reverted=reverted, commit=name, session=place, rater=rater, at=at
+            )
+
+        with observed("stability_memory", store=self._place()):
+            return self._written(memory_id, session_name(session) or self._session, write)
+
+    def check_stability(self, repository: str | Path | None = None, *, dry_run: bool = False) -> StabilityCheck:
+        """Looks up in a git repository what became of the commits that this project's strategies are tied to.
+
+        Args:
+            repository: A directory inside it; None takes the setting, else the working directory.
+            dry_run: Says what would be counted and writes nothing.
+
+        Raises:
+            InvalidInput: When that is no git repository.
+            StoreUnavailable: When git is not installed or takes too long.
+        """
+        from reasoningbank.curation.stability import Repository, foreseen, report_stability, ties
+
+        where = usable_path(repository or self._settings.repository or Path.cwd())
+        store, now = self._open_store(), self._clock.now()
+        with observed("check_stability", store=self._place()):
+            tied = ties(store)
+            names = list(dict.fromkeys(name for each in tied.values() for name in each))
+            fates = Repository(where).fates(names, now=now)
+            reports: list[StabilityReport] = []
+            known = store.many(list(tied))
+            for memory_id, commits in tied.items():
+                for commit in commits:
+                    if memory_id not in known or fates[commit] not in {"stood", "reverted"}:
+                        continue
+                    reverted = fates[commit] == "reverted"
+                    if dry_run:
+                        reports.append(foreseen(store, known[memory_id], reverted=reverted, commit=commit))
+                        continue
+                    with store.transaction() as transaction:
+                        report = report_stability(
+                            transaction,
+                            memory_id,
+                            reverted=reverted,
+                            commit=commit,
+                            session=self._session,
+                            rater="agent",
+                            at=now,
+                        )
+                    reports.append(report)
+        count = list(fates.values()).count
+        return StabilityCheck(
+            reports=tuple(report for report in reports if report.counted),
+            commits=len(names),
+            waiting=count("waiting"),
+            unknown=count("unknown"),
+            dry_run=dry_run,
+        )
+
+    def _decay_rules(self) -> DecayRules:
+        settings = self._settings
+        return DecayRules(step=settings.decay_step, floor=settings.decay_floor, recorded=settings.decay_recorded)
+
+    def _prune_rules(self) -> PruneRules:
+        return PruneRules(below=self._settings.prune_below, after_days=self._settings.prune_after_days)
+
+    def _handlers(self) -> dict[str, Handler]:
+        return {**super()._handlers(), TEND: self._tend_job}
+
+    def _queue_daily(self) -> None:
+        """Makes sure that the bank is tended within a day; what is queued already stays as it is."""
+        super()._queue_daily()
+        now = self._clock.now()
+        if self._tend_after is not None and now < self._tend_after:
+            return
+        self._tend_after = now + LOOK_EVERY
+        store = self._open_store()
+        if not any(job.kind == TEND for job in store.jobs(due=now + _ALL_TIME)):
+            self._queue_next(now)
+
+    def _queue_next(self, now: datetime) -> None:
+        due = now + TEND_EVERY
+        with self._open_store().transaction() as transaction:
+            transaction.enqueue(Job(kind=TEND, key=f"{due:%Y-%m-%d}", due=due))
+
+    def _tend_job(self, job: Job) -> None:  # noqa: ARG002 - there is one a day
+        """The day's work; the next day's is queued first, so that it comes even when this one fails."""
+        self._queue_next(self._clock.now())
+        self.decay()
+        self.prune()
+        if self._settings.repository:
+            self.check_stability()

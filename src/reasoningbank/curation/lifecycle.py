@@ -1,0 +1,170 @@
+"""Decay of what is not used, and archiving of what is neither used nor believed.
+
+Both read the bank in pages that hold only what decides, and write a page in one transaction. What a page is told to do
+is decided inside its transaction, so that two processes at once, or a process that is killed and begins again, do the
+same as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from reasoningbank.memories.evidence import from_text
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
+from reasoningbank.types.consolidation import CONSOLIDATION
+from reasoningbank.types.lifecycle import (
+    MONTH,
+    Decayed,
+    DecayReport,
+    DecayRules,
+    Pruned,
+    PruneReport,
+    PruneRules,
+    by_person,
+    disuse_weight,
+    floor_of,
+    months_between,
+)
+from reasoningbank.types.memory import PRUNED, Cause
+from reasoningbank.types.records import Idle
+from reasoningbank.types.signal import Signal
+
+PAGE = 500
+"""Memories that one transaction looks at: it holds the bank's lock for a fraction of a second."""
+
+
+@dataclass(slots=True)
+class _Decay:
+    decayed: list[Decayed]
+    examined: int = 0
+    recorded: int = 0
+
+
+def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = False) -> DecayReport:
+    """Gives every memory a disuse signal for each full month without activity that it has none for.
+
+    A signal bears the time at which its month was full, not the time of the run, and its weight follows from the belief
+    at that time: a run after a year gives what twelve monthly runs would have given, and a second run gives nothing.
+
+    Args:
+        store: The bank.
+        rules: The step, the floor, and whether memories that a person recorded take part.
+        at: The present.
+        dry_run: Only says what would be done.
+    """
+    if rules.step == 0.0:
+        return DecayReport(dry_run=dry_run)
+    done = _Decay([])
+
+    def one(transaction: Transaction | None, page: Sequence[Idle]) -> None:
+        due: dict[str, tuple[Idle, list[Signal]]] = {}
+        for each in page:
+            done.examined += 1
+            if by_person(each.provenance) and not rules.recorded:
+                done.recorded += 1
+                continue
+            signals, belief = _disuse(store.scope.project, each, rules, at)
+            if signals:
+                due[each.id] = each, signals
+                done.decayed.append(
+                    Decayed(
+                        memory_id=each.id,
+                        months=len(signals),
+                        unused_since=each.active,
+                        previous_confidence=each.belief.score,
+                        new_confidence=belief.score,
+                    )
+                )
+        if transaction is not None:
+            _write(transaction, due)
+
+    _paged(store, one, before=at - MONTH, below=None, dry_run=dry_run)
+    return DecayReport(decayed=tuple(done.decayed), examined=done.examined, recorded=done.recorded, dry_run=dry_run)
+
+
+def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = False) -> PruneReport:
+    """Archives memories below a confidence that were not active for so many days; none is deleted.
+
+    The log of the bank keeps the reason. What a person makes active again counts as active from then on.
+    """
+    pruned: list[Pruned] = []
+
+    def one(transaction: Transaction | None, page: Sequence[Idle]) -> None:
+        for each in page:
+            reason = (
+                f"Confidence {each.belief.score:.3f} is below {rules.below:g}, and it has not been used, rated or "
+                f"changed since {each.active:%Y-%m-%d} ({(at - each.active).days} days)."
+            )
+            pruned.append(
+                Pruned(memory_id=each.id, confidence=each.belief.score, unused_since=each.active, reason=reason)
+            )
+            if transaction is not None:
+                archived = replace(transaction.get(each.id), state="archived")
+                transaction.update_state(archived, cause=Cause(at=at, kind=PRUNED, reason=reason))
+
+    _paged(store, one, before=at - timedelta(days=rules.after_days), below=rules.below, dry_run=dry_run)
+    return PruneReport(pruned=tuple(pruned), dry_run=dry_run)
+
+
+def started_at(belief: Belief, provenance: dict[str, str], memory_id: str) -> Fraction:
+    """The confidence that a memory began with; a consolidated one began with the union of its sources' evidence."""
+    positive = negative = 0
+    if CONSOLIDATION in provenance:
+        union = from_text(provenance.get("evidence", "[]"), memory_id, "-")
+        positive, negative = union.positive or 0, union.negative or 0
+    return Fraction(belief.prior + positive, PRIOR_STRENGTH * UNIT + positive + negative)
+
+
+def _disuse(project: str, each: Idle, rules: DecayRules, at: datetime) -> tuple[list[Signal], Belief]:
+    """The signals of the months that are due, and the belief after them."""
+    rested = each.active if each.disused is None else max(each.active, each.disused)
+    if at - rested < MONTH:
+        return [], each.belief
+    floor = floor_of(started_at(each.belief, dict(each.provenance), each.id), rules.floor)
+    belief, signals = each.belief, list[Signal]()
+    for moment in months_between(rested, at):
+        weight = disuse_weight(belief, rules.step, floor)
+        if weight == 0:
+            break
+        belief = belief.with_evidence(positive=False, weight=weight)
+        signals.append(
+            Signal(memory_id=each.id, project=project, type="disuse", positive=False, at=moment, weight=weight)
+        )
+    return signals, belief
+
+
+def _write(transaction: Transaction, due: dict[str, tuple[Idle, list[Signal]]]) -> None:
+    for memory_id, (_, signals) in due.items():
+        memory = transaction.get(memory_id)
+        belief = memory.belief
+        for signal in signals:
+            transaction.add_signal(signal)
+            belief = belief.with_evidence(positive=False, weight=signal.weight or 0)
+        transaction.update_state(replace(memory, belief=belief))
+
+
+def _paged(
+    store: Store,
+    work: Callable[[Transaction | None, Sequence[Idle]], None],
+    *,
+    before: datetime,
+    below: float | None,
+    dry_run: bool,
+) -> None:
+    """Calls the work with page after page of idle memories; each page has its own transaction, a dry run has none."""
+    after = ""
+    while True:
+        if dry_run:
+            page = store.idle(before, below=below, after=after, limit=PAGE)
+            work(None, page)
+        else:
+            with store.transaction() as transaction:
+                page = transaction.idle(before, below=below, after=after, limit=PAGE)
+                work(transaction, page)
+        if len(page) < PAGE:
+            return
+        after = page[-1].id

@@ -1,0 +1,369 @@
+"""Quarantine memories with everything derived from them, and release them again.
+
+A lesson was made of a memory when that memory was shown to the session that taught it (``in_context`` in its
+provenance), or when a search that showed it taught a strategy (``trace``). Both name the memory; likeness of text alone
+makes nothing a descendant.
+
+A memory's state follows from two things: what the log says of it without any quarantine (module ``standing``), and what
+holds it now. So a release computes the state again instead of copying an old one back: whatever happened meanwhile,
+evidence, edits, an undo, has its place in it, and when nothing happened the memory is what it was.
+
+A source that was archived because it went into a consolidation is visible again while that consolidation is in a
+quarantine that reaches further than single memories; it is then in no consolidation, so that everything may be done
+with it. When the consolidation is released it takes its sources back. One whose sources went elsewhere meanwhile stays
+archived, because its evidence would count twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from reasoningbank.errors import InvalidInput, TrajectoryNotFound
+from reasoningbank.memories.states import Standing, existing, hold, holding, sources_of, standing_of, without_quarantine
+from reasoningbank.safety.text import reveal
+from reasoningbank.storage.store import Store, StoreReader, Transaction
+from reasoningbank.types.consolidation import CONSOLIDATED_INTO, is_consolidated
+from reasoningbank.types.memory import PARTED, RELEASED, STATES, SURFACED, Cause, Memory, State, StateChange, change_of
+from reasoningbank.types.quarantine import SPREADING, Isolated, Quarantine, Selection
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.sharing import PROMOTED_FROM, PROMOTED_TO, Reference
+
+_EVERYTHING = Filter(states=STATES)
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One memory of one scope."""
+
+    scope: Scope
+    id: str
+
+
+def everything(store: Store) -> Iterator[Memory]:
+    """All memories of a bank, batch by batch."""
+    offset = 0
+    while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
+        yield from batch
+        offset += len(batch)
+
+
+def selected(store: Store, selection: Selection) -> list[Place]:
+    """The memories of a bank that a quarantine names; a consolidation follows from its sources and is not one of them.
+
+    A consolidation has the origins of all its sources, of which perhaps one is meant; it is selected only by what it is
+    itself: its id, its time, or the model that wrote it.
+    """
+    if selection.memory_id is not None:
+        memories: Iterable[Memory] = store.many([selection.memory_id]).values()
+    else:
+        memories = everything(store)
+    return [
+        Place(store.scope, memory.id)
+        for memory in memories
+        if selection.covers(memory, () if is_consolidated(memory) else store.origins(memory_id=memory.id))
+    ]
+
+
+def descendants(stores: Mapping[Scope, Store], selected: Sequence[Place]) -> dict[Place, frozenset[str]]:
+    """Everything that was made of the selected memories, in any of the banks, each with what it was made of.
+
+    Args:
+        stores: The banks of one tenant.
+        selected: Where it begins; none of these is in the answer.
+    """
+    mentions = _mentions(stores)
+    found: dict[Place, set[str]] = {}
+    begun = set(selected)
+    waiting = list(dict.fromkeys(selected))
+    while waiting:
+        place = waiting.pop()
+        for made in (*_linked(stores, place), *mentions.get(place.id, ())):
+            if made == place or made in begun:
+                continue
+            if made not in found:
+                waiting.append(made)
+            found.setdefault(made, set()).add(place.id)
+    return {place: frozenset(because) for place, because in found.items()}
+
+
+def _linked(stores: Mapping[Scope, Store], place: Place) -> Iterator[Place]:
+    """What links lead to from the memory: consolidations in its own bank, promoted copies in wider ones.
+
+    A promoted copy is linked from its own bank first, so it is found also when its source was not linked to it in time.
+    """
+    store = stores[place.scope]
+    named = str(Reference.to(place.scope, place.id))
+    for scope, wider in stores.items():
+        if scope.level != "project":
+            for link in wider.links(named):
+                if link.kind == PROMOTED_FROM and link.source in wider.many([link.source]):
+                    yield Place(scope, link.source)
+    for link in store.links(place.id):
+        if link.source != place.id:
+            continue
+        if link.kind == CONSOLIDATED_INTO:
+            made = Place(place.scope, link.target)
+        elif link.kind == PROMOTED_TO and (reference := _reference(link.target)) is not None:
+            made = Place(reference.scope(place.scope.tenant), reference.id)
+        else:
+            continue
+        if made.scope in stores and made.id in stores[made.scope].many([made.id]):
+            yield made
+
+
+def _reference(text: str) -> Reference | None:
+    try:
+        return Reference.parse(text)
+    except InvalidInput:
+        return None
+
+
+def _mentions(stores: Mapping[Scope, Store]) -> dict[str, list[Place]]:
+    """The lessons of all banks by the memories that they name as shown when they were learned."""
+    found: dict[str, list[Place]] = {}
+    for scope, store in stores.items():
+        for memory in everything(store):
+            for name in _named(store, memory):
+                found.setdefault(name, []).append(Place(scope, memory.id))
+    return found
+
+
+def _named(store: Store, memory: Memory) -> set[str]:
+    names = {name for name in memory.provenance.get("in_context", "").split(",") if name}
+    if trace := memory.provenance.get("trace"):
+        try:
+            names.update(store.trace(trace).results)
+        except TrajectoryNotFound:
+            return names
+    return names
+
+
+_QUARANTINED = Filter(states=("quarantined",))
+
+
+@dataclass(slots=True)
+class Held:
+    """What one quarantine holds: each memory with the entry of the log that says why."""
+
+    memories: dict[Place, Memory] = field(default_factory=dict)
+    entries: dict[Place, StateChange] = field(default_factory=dict)
+    before: dict[Place, State] = field(default_factory=dict)
+
+
+def held_by(stores: Mapping[Scope, Store]) -> dict[str, Held]:
+    """Every quarantine that holds memories in these banks now, by its id."""
+    found: dict[str, Held] = {}
+    for scope, store in stores.items():
+        for memory in store.page(_QUARANTINED, limit=0, offset=0):
+            changes = store.changes(memory_id=memory.id)
+            for reference, entry in holding(changes).items():
+                held, place = found.setdefault(reference, Held()), Place(scope, memory.id)
+                held.memories[place], held.entries[place] = memory, entry
+                held.before[place] = without_quarantine(memory, changes).state
+    return found
+
+
+def listed(stores: Mapping[Scope, Store]) -> tuple[Quarantine, ...]:
+    """The quarantines that hold memories now, oldest first; states that were set by hand are of none."""
+    found = []
+    for reference, held in held_by(stores).items():
+        if reference:
+            newest = max(held.entries.values(), key=lambda entry: entry.at)
+            members = tuple(
+                isolated(place, memory, held.before[place], held.entries[place].because)
+                for place, memory in held.memories.items()
+            )
+            found.append(Quarantine(id=reference, reason=newest.reason, by=newest.by, at=newest.at, members=members))
+    return tuple(sorted(found, key=lambda one: (one.at, one.id)))
+
+
+def isolated(place: Place, memory: Memory, before: State, because: tuple[str, ...]) -> Isolated:
+    """A member of a quarantine, as it is shown: without secrets."""
+    return Isolated(
+        id=place.id,
+        level=place.scope.level,
+        name=place.scope.project,
+        before=before,
+        because=because,
+        title=reveal(memory).title,
+    )
+
+
+def freed(held: Held, memory_id: str) -> list[Place]:
+    """The memory, and those that the quarantine holds for its sake alone."""
+    roots = {place.id for place, entry in held.entries.items() if not entry.because and place.id != memory_id}
+    reached, waiting = set(roots), list(roots)
+    while waiting:
+        current = waiting.pop()
+        for place, entry in held.entries.items():
+            if current in entry.because and place.id not in reached and place.id != memory_id:
+                reached.add(place.id)
+                waiting.append(place.id)
+    return [place for place in held.entries if place.id not in reached]
+
+
+ARCHIVED = "archived"
+"""The kind of change by which a consolidation stays archived that cannot come back."""
+_VISIBLE = Filter().states
+
+
+@dataclass(slots=True)
+class Settled:
+    """What a change of a quarantine did to a bank."""
+
+    changed: list[str] = field(default_factory=list)
+    surfaced: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    kept: list[tuple[str, str]] = field(default_factory=list)
+
+
+def isolate(transaction: Transaction, members: Mapping[str, Sequence[str]], cause: Cause) -> Settled:
+    """Holds memories in the quarantine that the cause names; a second time changes nothing.
+
+    Args:
+        transaction: Where it is written.
+        members: Ids of the bank's memories, each with the memories it was made of that are in quarantine.
+        cause: Who, when and why; its reference is the quarantine's id.
+
+    Members that are gone are passed over.
+    """
+    done = Settled()
+    for memory_id, because in members.items():
+        memory = existing(transaction, memory_id)
+        if memory is not None and hold(transaction, memory, replace(cause, because=tuple(sorted(because)))):
+            done.changed.append(memory_id)
+    if cause.reference.startswith(SPREADING):
+        for source in _sources(transaction, members):
+            if source.id not in members:
+                _settle(transaction, source, replace(cause, kind=SURFACED), done)
+    return done
+
+
+def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) -> Settled:
+    """Ends the hold of the quarantine that the cause names on these memories, and gives each the state it is due.
+
+    Args:
+        transaction: Where it is written.
+        memory_ids: Memories of the bank; those that the quarantine does not hold are passed over.
+        cause: Who, when and why; its reference is the quarantine's id, empty for a state that was set by hand.
+    """
+    done = Settled()
+    let: list[Memory] = []
+    for memory_id in dict.fromkeys(memory_ids):
+        memory = existing(transaction, memory_id)
+        if memory is not None and cause.reference in holding(transaction.changes(memory_id=memory_id)):
+            transaction.note(change_of(memory, memory, cause))
+            let.append(memory)
+    affected = {memory.id: memory for memory in (*let, *_sources(transaction, [memory.id for memory in let]))}
+    for memory in sorted(affected.values(), key=lambda each: _depth(transaction, each)):
+        _settle(transaction, transaction.get(memory.id), replace(cause, kind=RELEASED), done)
+    return done
+
+
+def due(reader: StoreReader, memory: Memory) -> Standing:
+    """What the memory's state is to be now, with every quarantine and consolidation as it is."""
+    changes = reader.changes(memory_id=memory.id)
+    if holding(changes):
+        return Standing("quarantined", memory.consolidation_id)
+    natural = without_quarantine(memory, changes)
+    if natural.merged is None:
+        return natural
+    into = existing(reader, natural.merged)
+    if into is None:
+        return _left_alone(natural, changes)
+    if natural.state == "archived" and _is_out(reader, into):
+        return Standing(sources_of(into).get(memory.id, "candidate"), None)
+    return natural
+
+
+def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settled) -> None:
+    """Gives a memory the state it is due, and notes what that was."""
+    wanted = due(transaction, memory)
+    if wanted == standing_of(memory):
+        if wanted.state == "quarantined" and cause.kind == RELEASED:
+            done.kept.append((memory.id, "another quarantine holds it"))
+        return
+    if memory.state == "quarantined" and wanted.state in _VISIBLE and (gone := _taken(transaction, memory)):
+        _retire(transaction, memory, gone, cause, done)
+        return
+    shown = memory.state == "archived" and wanted.state in _VISIBLE
+    kind = SURFACED if shown else RELEASED
+    transaction.update_state(
+        replace(memory, state=wanted.state, consolidation_id=wanted.merged), cause=replace(cause, kind=kind)
+    )
+    if shown:
+        done.surfaced.append(memory.id)
+    elif memory.state == "quarantined":
+        done.changed.append(memory.id)
+    else:
+        done.hidden.append(memory.id)
+
+
+def _retire(transaction: Transaction, memory: Memory, gone: Memory, cause: Cause, done: Settled) -> None:
+    """Archives a consolidation that cannot come back, and lets its sources be what they are without it."""
+    reason = f"its source {gone.id} went into {gone.consolidation_id} meanwhile"
+    transaction.update_state(replace(memory, state="archived"), cause=replace(cause, kind=ARCHIVED, reason=reason))
+    done.kept.append((memory.id, reason))
+    for name in sources_of(memory):
+        source = existing(transaction, name)
+        if source is not None:
+            transaction.note(change_of(source, source, replace(cause, kind=PARTED, reference=memory.id)))
+
+
+def _taken(reader: StoreReader, memory: Memory) -> Memory | None:
+    """A source of a consolidation that went into another one meanwhile."""
+    for name in sources_of(memory):
+        source = existing(reader, name)
+        if source is not None and source.consolidation_id not in {None, memory.id}:
+            return source
+    return None
+
+
+def _is_out(reader: StoreReader, into: Memory) -> bool:
+    """Whether a consolidation would be visible, were it or what it went into not in a quarantine that spreads."""
+    if into.state != "quarantined":
+        return False
+    changes = reader.changes(memory_id=into.id)
+    if not any(name.startswith(SPREADING) for name in holding(changes)):
+        return False
+    natural = without_quarantine(into, changes)
+    if natural.state in _VISIBLE:
+        return True
+    further = None if natural.merged is None else existing(reader, natural.merged)
+    return further is not None and _is_out(reader, further)
+
+
+def _left_alone(natural: Standing, changes: Sequence[StateChange]) -> Standing:
+    """The state of a source whose consolidation was erased: as visible as it was when that happened."""
+    for change in reversed(changes):
+        if change.kind == SURFACED and change.merged_before == natural.merged:
+            return Standing(change.after, None)
+    return natural
+
+
+def _sources(reader: StoreReader, memory_ids: Iterable[str]) -> list[Memory]:
+    """The sources of those of these memories that are consolidations, the outermost consolidation's first."""
+    found: dict[str, Memory] = {}
+    for memory_id in memory_ids:
+        memory = existing(reader, memory_id)
+        for name in sources_of(memory) if memory is not None else ():
+            source = existing(reader, name)
+            if source is not None:
+                found[name] = source
+    return sorted(found.values(), key=lambda each: _depth(reader, each))
+
+
+def _depth(reader: StoreReader, memory: Memory) -> int:
+    """How many consolidations the memory lies in."""
+    depth, passed = 0, {memory.id}
+    current: Memory | None = memory
+    while current is not None:
+        into = without_quarantine(current, reader.changes(memory_id=current.id)).merged
+        if into is None or into in passed:
+            return depth
+        passed.add(into)
+        depth, current = depth + 1, existing(reader, into)
+    return depth

@@ -1,0 +1,287 @@
+"""A bank as it stood at a moment, put together from what it keeps: versions, the log of states, signals with times.
+
+* **There** is what had been made by then and was not imported later. What was erased since is gone; only how many
+  memories that were is known.
+* **Text** is the latest version that was written by then.
+* **State** is what the first later change says it was before. A bank that is older than its log says since when it is
+  sure.
+* **Belief** is the prior and the signals given by then. Rolled-up counts have lost their times, but not all of them:
+  each of these signals was older than thirty days when it was rolled up, and the newest one's time is kept. At a later
+  moment all of them count. Before it, none does, and the answer says how many were left out.
+* **Use** is kept as one number, so it is known when the last delivery was before the moment, and else it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from reasoningbank.curation.quarantine import everything
+from reasoningbank.errors import MemoryNotFound
+from reasoningbank.memories.evidence import from_text, is_copy, is_nothing, less
+from reasoningbank.memories.similarity import cosine_similarity
+from reasoningbank.memories.vectors import index
+from reasoningbank.storage.store import Store
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.consolidation import is_consolidated
+from reasoningbank.types.memory import UNDONE, Memory, StateChange
+from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.quarantine import PastMemory
+from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter
+from reasoningbank.types.records import Candidates, LexicalMatches, Pool, WordsWorth
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, SignalAggregate
+
+_ALL = Filter(states=("candidate", "active", "archived", "quarantined"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A memory with the text and state of then and the belief of now.
+
+    Attributes:
+        later: What its state has been changed to since.
+        replaced: Whether its text was replaced since.
+    """
+
+    memory: Memory
+    later: Sequence[StateChange]
+    replaced: bool
+
+
+class Then:
+    """One bank as it stood at a moment, and what a search asks of it (``engine.recall.Searched``).
+
+    A memory is put together when it is asked for, from the bank as it is: what is erased in between is gone here too.
+
+    Args:
+        store: The bank.
+        embedder: Of the bank; texts that were replaced since are embedded anew.
+        moment: The moment, not in the future.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder, moment: datetime) -> None:
+        self._store = store
+        self._embedder = embedder
+        self.moment = moment
+
+    @property
+    def scope(self) -> Scope:
+        """Whose bank it is."""
+        return self._store.scope
+
+    @property
+    def model_id(self) -> str | None:
+        """The vector space of the bank as it is."""
+        return self._store.model_id
+
+    @property
+    def words_worth(self) -> WordsWorth:
+        """What words are worth in the bank as it is."""
+        return self._store.words_worth
+
+    def notes(self) -> tuple[str, ...]:
+        """What cannot be known any more of the bank as a whole, one sentence each."""
+        notes = []
+        erased = sum(each.created_at <= self.moment for each in self._store.erasures(since=self.moment))
+        if erased:
+            many = "1 memory that existed then was" if erased == 1 else f"{erased} memories that existed then were"
+            notes.append(f"{many} erased since and cannot be shown.")
+        since = self._store.changes_since()
+        if since is not None and self.moment < since:
+            notes.append(
+                f"Changes of states are logged since {since:%Y-%m-%d %H:%M} UTC; earlier states are not known."
+            )
+        return tuple(notes)
+
+    def get(self, memory_id: str) -> PastMemory:
+        """The memory as it was.
+
+        Raises:
+            MemoryNotFound: When it is not there, or was not there then.
+        """
+        changes = self._store.changes(memory_id=memory_id, since=self.moment)
+        standing = self._standing(self._store.get(memory_id), changes)
+        if standing is None:
+            raise MemoryNotFound(f"memory {memory_id[:80]!r} was not in the bank at {self.moment.isoformat()}")
+        return self._whole(standing)
+
+    def page(self, condition: Filter) -> list[PastMemory]:
+        """The memories that met the condition then, oldest first."""
+        found = (self._whole(each) for each in self._standings() if _accepts(condition, each.memory))
+        return [each for each in found if condition.accepts(each.memory)]
+
+    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        """Those of these memories that were there."""
+        found = {}
+        for memory in self._store.many(memory_ids).values():
+            standing = self._standing(memory, self._store.changes(memory_id=memory.id, since=self.moment))
+            if standing is not None:
+                found[memory.id] = self._whole(standing).memory
+        return found
+
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        """What the legs bring for each pool; a text that was replaced since is compared by meaning alone."""
+        then = {each.memory.id: each for each in self._standings()}
+        size = self._store.count(_ALL)
+        replaced = [each.memory for each in then.values() if each.replaced]
+        indexed = index(replaced, self._embedder) if replaced else []
+        changed = {memory.id: each.vectors for memory, each in zip(replaced, indexed, strict=True)}
+        scores = {
+            leg: {
+                one.id: one.score
+                for one in self._store.nearest(leg, vector, _ALL, size)
+                if one.id in then and one.id not in changed
+            }
+            | {
+                memory_id: cosine_similarity(vectors[leg], vector)
+                for memory_id, vectors in changed.items()
+                if leg in vectors
+            }
+            for leg in DENSE_LEGS
+        }
+        words = self._store.matching(text, _ALL, size)
+        hits = [hit for hit in words.hits if hit.id in then and hit.id not in changed]
+        return [self._candidates(pool, then, scores, replace(words, hits=tuple(hits)), changed) for pool in pools]
+
+    def _candidates(
+        self,
+        pool: Pool,
+        then: Mapping[str, _Standing],
+        scores: Mapping[str, Mapping[str, float]],
+        words: LexicalMatches,
+        changed: Mapping[str, Mapping[str, Vector]],
+    ) -> Candidates:
+        accepted: dict[str, bool] = {}
+
+        def accepts(memory_id: str) -> bool:
+            if memory_id not in accepted:
+                accepted[memory_id] = _accepts(pool.condition, then[memory_id].memory) and pool.condition.accepts(
+                    self._whole(then[memory_id]).memory
+                )
+            return accepted[memory_id]
+
+        def best(ordered: Sequence[str], limit: int) -> list[str]:
+            kept: list[str] = []
+            for memory_id in ordered:
+                if len(kept) >= limit:
+                    break
+                if accepts(memory_id):
+                    kept.append(memory_id)
+            return kept
+
+        matched = set(best([hit.id for hit in words.hits], pool.lexical))
+        found = set(matched)
+        for leg in DENSE_LEGS:
+            ordered = sorted((-score, memory_id) for memory_id, score in scores[leg].items())
+            found.update(best([memory_id for _, memory_id in ordered], pool.dense))
+        vectors = dict(self._store.vectors(CONTENT_LEG, [each for each in found if each not in changed]))
+        return Candidates(
+            dense={leg: {each: scores[leg][each] for each in found if each in scores[leg]} for leg in DENSE_LEGS},
+            lexical=replace(words, hits=tuple(hit for hit in words.hits if hit.id in matched)),
+            vectors=vectors | {each: changed[each][CONTENT_LEG] for each in found if each in changed},
+        )
+
+    def _standings(self) -> list[_Standing]:
+        """Every memory that was there."""
+        changes: dict[str, list[StateChange]] = {}
+        for change in self._store.changes(since=self.moment):
+            changes.setdefault(change.memory_id, []).append(change)
+        found = (self._standing(memory, changes.get(memory.id, ())) for memory in everything(self._store))
+        return [standing for standing in found if standing is not None]
+
+    def _standing(self, memory: Memory, later: Sequence[StateChange]) -> _Standing | None:
+        """The memory with the text and state of then; None when it was not there."""
+        if memory.created_at > self.moment:
+            return None
+        state, merged = memory.state, memory.consolidation_id
+        if later:
+            if later[0].before is None:
+                return None
+            state, merged = later[0].before, later[0].merged_before
+        text = memory
+        if memory.version > 1 and memory.updated_at > self.moment:
+            kept = self._store.revisions(memory.id)
+            text = next((old for old in reversed(kept) if old.updated_at <= self.moment), kept[0] if kept else memory)
+        standing = replace(
+            text,
+            state=state,
+            consolidation_id=merged,
+            belief=memory.belief,
+            usage_count=memory.usage_count,
+            last_used=memory.last_used,
+        )
+        return _Standing(standing, later, text is not memory)
+
+    def _whole(self, standing: _Standing) -> PastMemory:
+        """The memory with the belief of then, and what of it is not known."""
+        memory, unknown = standing.memory, list[str]()
+        belief = self._belief(memory, unknown)
+        used, last = memory.usage_count, memory.last_used
+        if last is not None and last > self.moment:
+            unknown.append("How often it had been delivered by then is not kept.")
+            used, last = 0, None
+        if self._is_before_log():
+            unknown.append("Its state then was not logged.")
+        unknown += [
+            f"What was said of {change.reference} until that was undone at {change.at:%Y-%m-%d %H:%M} UTC is counted "
+            "here, at the time it was said."
+            for change in standing.later
+            if change.kind == UNDONE and change.reference != memory.id
+        ]
+        return PastMemory(
+            memory=replace(memory, belief=belief, usage_count=used, last_used=last), unknown=tuple(unknown)
+        )
+
+    def _is_before_log(self) -> bool:
+        since = self._store.changes_since()
+        return since is not None and self.moment < since
+
+    def _belief(self, memory: Memory, unknown: list[str]) -> Belief:
+        signals = self._store.signals(memory.id)
+        belief = Belief(prior=memory.belief.prior, positive=0, negative=0)
+        for signal in signals:
+            if signal.at <= self.moment:
+                belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
+        counts = self._store.aggregate(memory.id)
+        if counts.last_rollup is None:
+            return belief
+        if self.moment >= _newest(counts):
+            return _with(belief, counts)
+        if is_consolidated(memory) and "evidence" in memory.provenance:
+            nothing = SignalAggregate(memory_id=memory.id, project=memory.project, positive=0, negative=0)
+            began = from_text(memory.provenance["evidence"], memory.id, memory.project)
+            for signal in signals:
+                if is_copy(signal):
+                    began = less(began, nothing.add(signal))
+            belief = _with(belief, began)
+            counts = less(counts, began)
+        if not is_nothing(counts):
+            number = sum(max(0, int(getattr(counts, name))) for name in COUNTERS)
+            unknown.append(
+                f"{number} signals were rolled up into counts since; which of them had been given by then is not "
+                "known, and none is counted."
+            )
+        return belief
+
+
+def _accepts(condition: Filter, standing: Memory) -> bool:
+    """Whether a memory meets all of a condition that does not depend on its belief."""
+    return replace(condition, min_confidence=None, below_confidence=None).accepts(standing)
+
+
+def _newest(counts: SignalAggregate) -> datetime:
+    """The latest time that any of the rolled-up signals can have."""
+    assert counts.last_rollup is not None
+    cutoff = counts.last_rollup - timedelta(days=RECENT_DAYS)
+    known = [moment for moment in (counts.last_activity, counts.last_disuse) if moment is not None]
+    return min(cutoff, max(known)) if known else cutoff
+
+
+def _with(belief: Belief, counts: SignalAggregate) -> Belief:
+    return Belief(
+        prior=belief.prior,
+        positive=belief.positive + (counts.positive or 0),
+        negative=belief.negative + (counts.negative or 0),
+    )

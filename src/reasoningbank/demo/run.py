@@ -1,0 +1,208 @@
+"""The demonstration itself: record, search, rate, report outcomes, and show where each confidence comes from."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict, cast
+
+from reasoningbank.cli.answers import HistoryAnswer, history_answer
+from reasoningbank.cli.text import history_text
+from reasoningbank.demo.client import Tools
+from reasoningbank.demo.server import PROJECT, TENANT, served
+from reasoningbank.demo.story import Lesson, Session, load_lessons, load_session
+from reasoningbank.operations.fields import FeedbackAnswer, OutcomeAnswer, RecordAnswer, SearchAnswer
+
+TASK = "Bookings made late in the evening appear on the wrong day; tests pass locally and fail on the build server"
+UNRELATED = "Choose a sofa for the waiting room"
+
+
+class Recorded(TypedDict):
+    """One lesson that was recorded, and the steps of the session it comes from."""
+
+    steps: list[int]
+    memory: RecordAnswer
+
+
+class Check(TypedDict):
+    """One thing that should have happened, and whether it did."""
+
+    what: str
+    ok: bool
+
+
+class DemoAnswer(TypedDict):
+    """Everything the demonstration did."""
+
+    home: str
+    server: str
+    tools: list[str]
+    task: str
+    session_steps: int
+    recorded: list[Recorded]
+    search: SearchAnswer
+    unrelated: SearchAnswer
+    feedback: FeedbackAnswer
+    outcomes: list[OutcomeAnswer]
+    histories: list[HistoryAnswer]
+    checks: list[Check]
+    seconds: float
+    ok: bool
+
+
+def run(say: Callable[[str], None]) -> DemoAnswer:
+    """Runs the demonstration in a fresh data directory.
+
+    Args:
+        say: Takes what happens, as it happens.
+
+    Raises:
+        BankError: When a tool fails; a step that answers wrongly is a check that is not ok.
+    """
+    home = Path(tempfile.mkdtemp(prefix="reasoningbank-demo-"))
+    session = load_session()
+    say(f"Data directory: {home} (fresh; remove it when you like)\n")
+    return asyncio.run(_perform(home, session, load_lessons(), say))
+
+
+async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], say: Callable[[str], None]) -> DemoAnswer:
+    started = time.monotonic()
+    _tell_session(session, say)
+    async with served(home) as tools:
+        server, names = tools.server, await tools.names()
+        say(f"\nStarted the MCP server as a child process: {server}, {len(names)} tools.")
+        recorded = await _record(tools, lessons, say)
+        say(f"\n2. A new task, in other words: {TASK!r}")
+        search = cast(SearchAnswer, await tools.call("memory_search", {"query": TASK, "session_id": "monday"}))
+        _tell_hits(search, say)
+        unrelated = cast(SearchAnswer, await tools.call("memory_search", {"query": UNRELATED}))
+        say(f"\n3. An unrelated query: {UNRELATED!r}\n   {unrelated['message']}")
+        checks = _search_checks(recorded, search, unrelated)
+        first, last = _used(recorded, search)
+        say("\n4. The agent rates what it was given and says how its tasks ended.")
+        feedback = cast(
+            FeedbackAnswer,
+            await tools.call("memory_feedback", {"memory_id": first, "helpful": True, "session_id": "monday"}),
+        )
+        outcomes = [
+            await _outcome(tools, first, succeeded=True, session="monday"),
+            await _outcome(tools, first, succeeded=True, session="monday"),
+            await _outcome(tools, last, succeeded=False, session="tuesday"),
+        ]
+        for message in (feedback["message"], *(outcome["message"] for outcome in outcomes)):
+            say(f"   {message}")
+        say("\n5. Why: the evidence, read from the same file by this process while the server runs.")
+        histories = [_history(home, memory_id) for memory_id in dict.fromkeys((first, last))]
+        for history in histories:
+            say("   " + history_text(history).replace("\n", "\n   "))
+    checks += _evidence_checks(feedback, outcomes, histories)
+    return DemoAnswer(
+        home=str(home),
+        server=server,
+        tools=names,
+        task=session.task,
+        session_steps=len(session.steps),
+        recorded=recorded,
+        search=search,
+        unrelated=unrelated,
+        feedback=feedback,
+        outcomes=outcomes,
+        histories=histories,
+        checks=checks,
+        seconds=round(time.monotonic() - started, 2),
+        ok=all(check["ok"] for check in checks),
+    )
+
+
+async def _record(tools: Tools, lessons: tuple[Lesson, ...], say: Callable[[str], None]) -> list[Recorded]:
+    say("\n1. The lessons, distilled by hand from the steps named, recorded through memory_record:")
+    recorded = []
+    for lesson in lessons:
+        arguments = {
+            "title": lesson.title,
+            "description": lesson.description,
+            "content": lesson.content,
+            "outcome": lesson.outcome,
+            "tags": list(lesson.tags),
+            "session_id": "the-recorded-one",
+        }
+        answer = cast(RecordAnswer, await tools.call("memory_record", arguments))
+        recorded.append(Recorded(steps=list(lesson.steps), memory=answer))
+        steps = ", ".join(map(str, lesson.steps))
+        say(f"   {answer['outcome']:<7}  confidence {answer['confidence']:.3f}  {answer['title']} (steps {steps})")
+    return recorded
+
+
+async def _outcome(tools: Tools, memory_id: str, *, succeeded: bool, session: str) -> OutcomeAnswer:
+    arguments = {"memory_id": memory_id, "succeeded": succeeded, "session_id": session}
+    return cast(OutcomeAnswer, await tools.call("memory_outcome", arguments))
+
+
+def _history(home: Path, memory_id: str) -> HistoryAnswer:
+    from reasoningbank.bank import Bank
+    from reasoningbank.settings import Settings
+
+    with Bank.open(tenant=TENANT, project=PROJECT, settings=Settings(home=home)) as bank:
+        return history_answer(bank.get(memory_id), bank.history(memory_id))
+
+
+def _tell_session(session: Session, say: Callable[[str], None]) -> None:
+    say(f"A session recorded on {session.recorded}: {session.task}")
+    for step in session.steps:
+        summary = step["output"].strip().splitlines()[-1:] if "pytest" in step["command"] else []
+        result = f"exit {step['exit_code']}" + "".join(f", {line}" for line in summary)
+        say(f"   {step['step']:>2}  {step['thought']}  [{result}]")
+
+
+def _tell_hits(search: SearchAnswer, say: Callable[[str], None]) -> None:
+    for hit in search["memories"]:
+        legs = ", ".join(f"{name} rank {leg['rank']}" for name, leg in hit["legs"].items())
+        say(f"   {hit['relevance']:.2f}  {hit['title']} ({hit['outcome']}, confidence {hit['confidence']:.3f}; {legs})")
+    say(f"   {search['message']} {search['tokens']} tokens, embedder {search['embedder']}.")
+
+
+def _search_checks(recorded: list[Recorded], search: SearchAnswer, unrelated: SearchAnswer) -> list[Check]:
+    ids = [lesson["memory"]["id"] for lesson in recorded]
+    found = [hit["id"] for hit in search["memories"]]
+    return [
+        Check(what="every lesson was recorded at confidence 0.8", ok=_confidences(recorded) == {0.8}),
+        Check(what="the new task finds lessons of the session", ok=bool(found) and set(found) <= set(ids)),
+        Check(what="a strategy is among them", ok=any(hit["outcome"] == "success" for hit in search["memories"])),
+        Check(what="the unrelated query finds nothing", ok=not unrelated["count"] and not unrelated["unproven"]),
+    ]
+
+
+def _used(recorded: list[Recorded], search: SearchAnswer) -> tuple[str, str]:
+    """The best strategy found, and the last of the other hits when there is another."""
+    strategies = [hit["id"] for hit in search["memories"] if hit["outcome"] == "success"]
+    first = strategies[0] if strategies else recorded[0]["memory"]["id"]
+    others = [hit["id"] for hit in search["memories"] if hit["id"] != first]
+    return first, others[-1] if others else first
+
+
+def _confidences(recorded: list[Recorded]) -> set[float]:
+    return {lesson["memory"]["confidence"] for lesson in recorded}
+
+
+def _evidence_checks(
+    feedback: FeedbackAnswer, outcomes: list[OutcomeAnswer], histories: list[HistoryAnswer]
+) -> list[Check]:
+    succeeded, repeated, failed = outcomes
+    before_failure = [event["confidence"] for event in histories[-1]["events"]][-2]
+    return [
+        Check(what="a helpful rating raised the confidence", ok=feedback["new_confidence"] > 0.8),
+        Check(what="a success raised it further", ok=succeeded["new_confidence"] > feedback["new_confidence"]),
+        Check(what="the same success is not counted twice", ok=not repeated["recorded"]),
+        Check(what="a failure lowered the confidence", ok=failed["new_confidence"] < before_failure),
+        Check(
+            what="each confidence is alpha / (alpha + beta) of its evidence",
+            ok=all(
+                abs(history["alpha"] / (history["alpha"] + history["beta"]) - history["confidence"]) < 1e-5
+                and abs(history["events"][-1]["confidence"] - history["confidence"]) < 1e-5
+                for history in histories
+            ),
+        ),
+    ]

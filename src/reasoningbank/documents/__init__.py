@@ -1,0 +1,1 @@
+"""Documents and files that frameworks keep in a bank."""

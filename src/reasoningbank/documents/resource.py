@@ -1,0 +1,185 @@
+"""The part of a bank that keeps what agents' frameworks file in it: documents, and memories seen as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from reasoningbank.context import checked_limit, checked_offset
+from reasoningbank.errors import StoreBusy
+from reasoningbank.matts.matts import Scaling
+from reasoningbank.telemetry import observed
+from reasoningbank.types.document import Document, DocumentChange, FileChange, check_place
+
+_ATTEMPTS = 8
+
+
+class Filing(Scaling):
+    """Keeps documents by collection, path and key, and shows memories and documents as one tree of files.
+
+    Documents are no lessons: no search for memories, briefing, merge or decay ever touches them.
+    """
+
+    def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
+        """The document at a place, secrets removed once more; None when there is none.
+
+        Raises:
+            InvalidInput: When there can be no such place.
+        """
+        from reasoningbank.documents.documents import reveal_document
+
+        check_place(collection, tuple(path), key)
+        found = self._open_store().document(collection, tuple(path), key)
+        return None if found is None else reveal_document(found)
+
+    def documents(self, collection: str, path: Sequence[str] = ()) -> tuple[Document, ...]:
+        """Every document of a collection below a path, in the order in which they were first kept.
+
+        Raises:
+            InvalidInput: When there can be no such path.
+        """
+        from reasoningbank.documents.documents import reveal_document
+
+        check_place(collection, tuple(path), "")
+        return tuple(reveal_document(each) for each in self._open_store().documents(collection, tuple(path)))
+
+    def document_paths(self, collection: str) -> frozenset[tuple[str, ...]]:
+        """Every path of a collection that holds a document.
+
+        Raises:
+            InvalidInput: When there can be no such collection.
+        """
+        check_place(collection, (), "")
+        return frozenset(document.path for document in self._open_store().documents(collection))
+
+    def find_documents(
+        self,
+        collection: str,
+        path: Sequence[str] = (),
+        query: str = "",
+        *,
+        accept: Callable[[Document], bool] | None = None,
+        limit: int = 0,
+        offset: int = 0,
+    ) -> tuple[tuple[Document, float | None], ...]:
+        """Documents below a path, the closest to a query first: each with the largest cosine of its texts.
+
+        Nothing is left out for being far; documents without texts come last and have None. Without a query all do, in
+        the order in which they were first kept.
+
+        Args:
+            collection: The collection.
+            path: Where to look.
+            query: What to look for, in words.
+            accept: Told a document as it is stored, says whether it is to be found; secrets are removed afterwards.
+            limit: At most so many; 0 means all.
+            offset: So many are passed over.
+
+        Raises:
+            InvalidInput: When there can be no such path.
+            NegativeLimit, NegativeOffset: When they are below zero.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.documents.documents import reveal_document, safe_text
+        from reasoningbank.memories.vectors import check_space
+
+        check_place(collection, tuple(path), "")
+        first, most = checked_offset(offset), checked_limit(limit)
+        store = self._open_store()
+        found: Sequence[tuple[Document, float | None]]
+        if query.strip() and check_space(store, self._embedder):
+            vector = self._embedder.embed_queries([safe_text(query)])[0]
+            found = sorted(store.compared_documents(collection, tuple(path), vector), key=_closest_first)
+        else:
+            found = [(document, None) for document in store.documents(collection, tuple(path))]
+        met = [pair for pair in found if accept is None or accept(pair[0])]
+        shown = met[first : first + most] if most else met[first:]
+        return tuple((reveal_document(document), cosine) for document, cosine in shown)
+
+    def keep_documents(self, collection: str, changes: Iterable[DocumentChange]) -> None:
+        """Keeps and erases documents: all of these changes or, when one is refused, none. The last of a place counts.
+
+        Secrets are replaced in every text of a value, as in a memory; what was replaced is overwritten, not versioned.
+
+        Raises:
+            InvalidInput: When a place or a value is not usable, or one looks like a prompt injection.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.documents.documents import admitted, put, vectors_of
+
+        with observed("update_memory", store=self._place()):
+            last = {(tuple(change.path), change.key): change for change in changes}
+            for change in last.values():
+                check_place(collection, tuple(change.path), change.key)
+            store, now = self._open_store(), self._clock.now()
+            kept = [admitted(change, collection, now) for change in last.values() if change.value is not None]
+            vectors = vectors_of(kept, self._embedder)
+            if not last:
+                return
+            with store.transaction() as transaction:
+                for change in last.values():
+                    if change.value is None:
+                        transaction.delete_document(collection, tuple(change.path), change.key)
+                for document in kept:
+                    old = transaction.document(*document.place)
+                    made = document.created_at if old is None else old.created_at
+                    put(transaction, replace(document, created_at=made), vectors, self._embedder.model_id)
+            self._keep_up()
+
+    def files(self) -> Mapping[str, str]:
+        """The text of every file by its path below the root, ``strategies/slug.md`` and ``failures/slug.md`` included.
+
+        A memory that can be recalled is a file; whatever else was filed is a file where it was filed.
+        """
+        from reasoningbank.documents.files import read_files
+
+        return {path: file.text for path, file in read_files(self._open_store()).items()}
+
+    def change_files(self, change: Callable[[Mapping[str, str]], FileChange]) -> FileChange:
+        """Changes files: all of it or, when something is refused, nothing.
+
+        A file ``strategies/NAME.md`` or ``failures/NAME.md`` is a memory: written, it is recorded or gets a new
+        version; removed, it is archived; moved, it keeps its evidence. Any other file is a document, kept as written.
+        A memory whose text looks like a prompt injection goes into quarantine: then there is no such file to be read.
+
+        Args:
+            change: Told the files as they are, answers what is to become of them; asked again when others were faster.
+
+        Returns:
+            What was changed; the texts as they are stored, secrets replaced, and which went into quarantine and why.
+
+        Raises:
+            InvalidInput: When a file cannot be stored, or a document looks like a prompt injection.
+            StoreBusy: When others change the files all the time.
+        """
+        from reasoningbank.documents.files import apply, prepare, read_files
+
+        store = self._open_store()
+        with observed("update_memory", store=self._place()):
+            for _ in range(_ATTEMPTS):
+                before = read_files(store)
+                wanted = change({path: file.text for path, file in before.items()})
+                if not wanted.touched:
+                    return wanted
+                prepared = prepare(
+                    before,
+                    wanted,
+                    self._embedder,
+                    project=self._scope.project,
+                    session=self._session,
+                    at=self._clock.now(),
+                )
+                with store.transaction() as transaction:
+                    now = read_files(transaction)
+                    same = all(now.get(path) == before.get(path) for path in wanted.touched)
+                    if same and now.keys() == before.keys():
+                        stored = apply(transaction, prepared, at=self._clock.now())
+                        break
+            else:
+                raise StoreBusy("the files are being changed by others", hint="Try again.")
+            self._keep_up()
+            return stored
+
+
+def _closest_first(pair: tuple[Document, float | None]) -> tuple[bool, float]:
+    return pair[1] is None, -(pair[1] or 0.0)

@@ -1,1 +1,0 @@
-"""The ideas: recall, belief from evidence, hygiene. Sees ports, never an adapter."""

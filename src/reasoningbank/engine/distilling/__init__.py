@@ -1,1 +1,0 @@
-"""What a session teaches: digest, extraction, validation, admission."""

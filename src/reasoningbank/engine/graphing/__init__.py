@@ -1,1 +1,0 @@
-"""Filling and searching the contextual graph: admission, indexing, files, import, seeds of a walk."""

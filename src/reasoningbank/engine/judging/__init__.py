@@ -1,1 +1,0 @@
-"""How a session ended: facts first, a language model only after them."""

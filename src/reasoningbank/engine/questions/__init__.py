@@ -1,1 +1,0 @@
-"""Questions: planning them into sub-queries, with a language model or by rule, and answering them."""

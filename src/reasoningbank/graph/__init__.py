@@ -1,0 +1,1 @@
+"""The contextual graph: nodes, edges, walk, search, import, render."""

@@ -1,0 +1,503 @@
+"""Import files of nodes, edges and lessons: what is new, what is there, and what contradicts the bank.
+
+A second import of the same file adds nothing. An id that already stands for something else keeps what it stands for:
+
+* An edge whose id has other ends is stored under an id made of its own and its ends, and reported as a duplicate.
+* A node that the file gives twice counts once; the first one does.
+* A node that the bank holds with other contents is replaced when the file says that it was changed later than the
+  bank's; an edge, a lesson, and every other node keep what the bank has, and are reported as conflicts.
+
+What names something that exists neither in the file nor in the bank is not stored, and reported as dangling.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, TypeVar, cast
+
+from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.graph.cypher import read_cypher
+from reasoningbank.graph.nodes import EMBED, EMBED_KEY, words
+from reasoningbank.graph.records import Draft, Reader, Record
+from reasoningbank.memories.admission import Ready as ReadyMemory
+from reasoningbank.memories.admission import admit, admit_edges, admit_nodes, sift_items
+from reasoningbank.safety.graph_text import reveal
+from reasoningbank.storage.store import Pointer, Store, Transaction
+from reasoningbank.types.graph import MAX_GRAPH_ID, Edge, Node, WeightBand, weight_band
+from reasoningbank.types.graph_search import GRAPH_FORMATS, Dangling, Duplicate, GraphFilter, GraphFormat, GraphImport
+from reasoningbank.types.memory import LeftOut, Memory
+from reasoningbank.types.records import Job
+
+_SUFFIXES: Mapping[str, GraphFormat] = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".cypher": "cypher",
+    ".cql": "cypher",
+}
+_LISTS = ("nodes", "edges", "lessons")
+_LIST_COLUMNS = frozenset({"tags", "link_nodes", "reasoning_pointer_ids", "analysis_types", "metrics"})
+_HINT = "See docs/explanation/graph.md for what each format looks like."
+
+
+def read_draft(text: str, *, name: str = "", form: GraphFormat | None = None, at: datetime) -> Draft:
+    """What a file says.
+
+    Args:
+        text: Its contents.
+        name: Its name; the ending tells the format.
+        form: The format; None to tell it by the name, else by the contents.
+        at: The time of nodes and edges that say none.
+
+    Raises:
+        InvalidInput: When a record is unusable; the message says which one, and names its field.
+    """
+    reader = Reader(at)
+    _READERS[form or told_by(text, name)](text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}"), reader)
+    return reader.draft
+
+
+def told_by(text: str, name: str = "") -> GraphFormat:
+    """The format of a file, by the ending of its name, else by how its contents begin."""
+    known = _SUFFIXES.get(PurePath(name).suffix.lower())
+    if known is not None:
+        return known
+    beginning = text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE} \t\r\n")
+    if beginning.startswith("["):
+        return "json"
+    if beginning.startswith("{"):
+        return "jsonl" if _is_object(beginning.split("\n", 1)[0]) and "\n" in beginning.strip() else "json"
+    first = beginning.split(None, 1)[0].upper().split("(")[0] if beginning.split() else ""
+    return "cypher" if first in {"MERGE", "MATCH", "CREATE", "//", "/*", ":USE", ":PARAM"} else "csv"
+
+
+def check_format(form: str) -> GraphFormat:
+    """Returns the name of a format; raises InvalidInput for any other."""
+    for known in GRAPH_FORMATS:
+        if form == known:
+            return known
+    raise InvalidInput(f"the format is one of {', '.join(GRAPH_FORMATS)}, not {form[:80]!r}")
+
+
+def _read_json(text: str, reader: Reader) -> None:
+    value = _parsed(text, "the file")
+    if isinstance(value, list):
+        _records("entry", value, reader.record)
+        return
+    if not isinstance(value, dict):
+        raise InvalidInput("the file holds neither an object nor a list", hint=_HINT)
+    if any(name in value for name in _LISTS):
+        for name, take in (("nodes", reader.node), ("edges", reader.edge), ("lessons", reader.lesson)):
+            listed = value.get(name, [])
+            if not isinstance(listed, list):
+                raise InvalidInput(f"{name}: must be a list", hint=_HINT)
+            _records(name.removesuffix("s"), listed, take)
+    elif value and all(isinstance(each, str) for each in value.values()):
+        lessons = [{"id": name, "key_lesson": lesson} for name, lesson in value.items()]
+        _records("lesson", lessons, reader.lesson)
+    else:
+        raise InvalidInput("the file has neither nodes, edges nor lessons", hint=_HINT)
+
+
+def _read_lines(text: str, reader: Reader) -> None:
+    takes = {"node": reader.node, "edge": reader.edge, "lesson": reader.lesson}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        with _naming(f"line {number}"):
+            record = _record(_parsed(line, "it"))
+            kind = next((name for name in takes if len(record) == 1 and name in record), None)
+            if kind is None:
+                reader.record(record)
+            else:
+                takes[kind](_record(record[kind]))
+
+
+def _read_csv(text: str, reader: Reader) -> None:
+    """Rows below a header of field names; several texts are a JSON list, or are separated by ``;`` or ``|``."""
+    header = text.split("\n", 1)[0]
+    try:
+        rows = csv.DictReader(io.StringIO(text), delimiter="\t" if "\t" in header else ",", strict=True)
+        for row in rows:
+            with _naming(f"line {rows.line_num}"):
+                if None in row or None in row.values():
+                    raise InvalidInput("has another number of columns than the header")
+                reader.record(
+                    {name.strip(): _cell(name.strip(), value) for name, value in row.items() if value.strip()}
+                )
+    except csv.Error as error:
+        raise InvalidInput(f"the file is not a table: {error}", hint=_HINT) from error
+
+
+def _cell(name: str, value: str) -> object:
+    if name not in _LIST_COLUMNS:
+        return value
+    if value.lstrip().startswith("["):
+        return _parsed(value, name)
+    separator = ";" if ";" in value else "|"
+    return [part.strip() for part in value.split(separator) if part.strip()]
+
+
+def _records(kind: str, records: Sequence[object], take: Callable[[Record], None]) -> None:
+    for number, record in enumerate(records, start=1):
+        with _naming(f"{kind} {number}", record):
+            take(_record(record))
+
+
+@contextmanager
+def _naming(place: str, record: object = None) -> Iterator[None]:
+    """Says in an error which record it is about."""
+    name = record.get("id") if isinstance(record, dict) else None
+    try:
+        yield
+    except BankError as error:
+        shown = f"{place} ({name[:80]!r})" if isinstance(name, str) else place
+        raise type(error)(f"{shown}: {error}", hint=error.hint) from error
+
+
+def _record(value: object) -> Record:
+    if not isinstance(value, dict):
+        raise InvalidInput(f"must be an object, not {type(value).__name__}")
+    return cast(Record, value)
+
+
+def _parsed(text: str, what: str) -> object:
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{what} is not JSON: {str(error)[:200]}", hint=_HINT) from error
+    return value
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+_READERS: Mapping[GraphFormat, Callable[[str, Reader], None]] = {
+    "json": _read_json,
+    "jsonl": _read_lines,
+    "csv": _read_csv,
+    "cypher": read_cypher,
+}
+
+
+_IMPORT_BATCH = 2_000
+_DIGITS = 19
+"""From so many digits on, a number is no row id."""
+_Item = TypeVar("_Item", Node, Edge)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """An import whose texts may be stored.
+
+    Attributes:
+        draft: What the file said, for its links.
+        nodes, edges: Admitted, in the file's order, each with its analysed words.
+        lessons: As memories, with the nodes they link and a function that makes the memory ready to be stored, in the
+            file's order.
+        left_out: Nodes and edges that look like a prompt injection.
+    """
+
+    draft: Draft
+    nodes: Sequence[tuple[Node, str]]
+    edges: Sequence[tuple[Edge, str]]
+    lessons: Sequence[tuple[Memory, tuple[str, ...], Callable[[], ReadyMemory]]] = ()
+    left_out: Sequence[LeftOut] = ()
+
+
+@dataclass(slots=True)
+class _Count:
+    """What the report is made of."""
+
+    added: Counter[str] = field(default_factory=Counter)
+    conflicts: dict[str, None] = field(default_factory=dict)
+    duplicates: list[Duplicate] = field(default_factory=list)
+    dangling: list[Dangling] = field(default_factory=list)
+    bands: Counter[WeightBand] = field(default_factory=Counter)
+
+
+def with_words(items: Sequence[_Item]) -> list[tuple[_Item, str]]:
+    """Nodes or edges with their analysed words."""
+    return [(item, words(item)) for item in items]
+
+
+def write_import(transaction: Transaction, ready: Ready) -> GraphImport:
+    """Writes what is new and reports the rest; idempotent.
+
+    Args:
+        transaction: Where to; everything is written in it or nothing.
+        ready: The import.
+    """
+    count = _Count()
+    _write_nodes(transaction, ready, count)
+    _write_edges(transaction, ready, count)
+    names = _write_lessons(transaction, ready, count)
+    _write_pointers(transaction, ready, names, count)
+    return GraphImport(
+        nodes_added=count.added["node"],
+        nodes_updated=count.added["updated node"],
+        nodes_unchanged=count.added["known node"],
+        edges_added=count.added["edge"],
+        edges_unchanged=count.added["known edge"],
+        lessons_added=count.added["lesson"],
+        lessons_unchanged=count.added["known lesson"],
+        pointers_added=count.added["pointer"],
+        conflicts=tuple(count.conflicts),
+        duplicates=tuple(count.duplicates),
+        dangling=tuple(count.dangling),
+        left_out=tuple(ready.left_out),
+        bands=dict(count.bands),
+        messages=tuple(
+            f"{number} times {name!r} was left out: it is no field of a node, an edge or a lesson."
+            for name, number in sorted(ready.draft.ignored.items())
+        ),
+    )
+
+
+def _write_nodes(transaction: Transaction, ready: Ready, count: _Count) -> None:
+    first: dict[str, Node] = {}
+    fresh: list[tuple[Node, str]] = []
+    for batch in _batches(ready.nodes):
+        known = transaction.nodes([node.id for node, _ in batch])
+        for node, analysed in batch:
+            if node.id in first:
+                differs = _contents(first[node.id]) != _contents(node)
+                reason = "has other contents" if differs else "is given twice"
+                count.duplicates.append(Duplicate(kind="node", id=node.id, reason=reason))
+                continue
+            first[node.id] = node
+            stored = known.get(node.id)
+            if stored is None:
+                count.added["node"] += 1
+                fresh.append((node, analysed))
+            elif _contents(stored) == _contents(node):
+                count.added["known node"] += 1
+            elif node.id in ready.draft.timed and node.updated_at > stored.updated_at:
+                count.added["updated node"] += 1
+                begun = min(stored.ingestion_time, node.updated_at)
+                fresh.append((replace(node, ingestion_time=begun), analysed))
+            else:
+                count.conflicts[node.id] = None
+    admit_nodes(transaction, fresh)
+
+
+def _write_edges(transaction: Transaction, ready: Ready, count: _Count) -> None:
+    made: dict[str, Edge] = {}
+    fresh: list[tuple[Edge, str]] = []
+    existing: set[str] = set()
+    looked_up: set[str] = set()
+    for batch in _batches(ready.edges):
+        ends = {end for edge, _ in batch for end in (edge.source, edge.target)}
+        existing.update(transaction.nodes(ends - looked_up))
+        looked_up |= ends
+        ids = [edge.id for edge, _ in batch]
+        known = transaction.edges([*ids, *(own_id(edge) for edge, _ in batch)])
+        for edge, analysed in batch:
+            count.bands[weight_band(edge.weight)] += 1
+            missing = next((end for end in (edge.source, edge.target) if end not in existing), None)
+            if missing is not None:
+                count.dangling.append(Dangling(kind="edge", id=edge.id, missing=missing))
+                continue
+            other = made.get(edge.id) or known.get(edge.id)
+            if other is not None and (other.source, other.target) != (edge.source, edge.target):
+                renamed = replace(edge, id=own_id(edge))
+                count.duplicates.append(
+                    Duplicate(
+                        kind="edge",
+                        id=edge.id,
+                        reason=f"connects {other.source} with {other.target} already",
+                        stored_as=renamed.id,
+                        source=edge.source,
+                        target=edge.target,
+                    )
+                )
+                edge, other = renamed, made.get(renamed.id) or known.get(renamed.id)
+            if other is None:
+                count.added["edge"] += 1
+                made[edge.id] = edge
+                fresh.append((edge, analysed))
+            elif (other.text, other.weight, set(other.tags)) != (edge.text, edge.weight, set(edge.tags)):
+                count.conflicts[edge.id] = None
+            elif edge.id in made:
+                count.duplicates.append(Duplicate(kind="edge", id=edge.id, reason="is given twice"))
+            else:
+                count.added["known edge"] += 1
+    admit_edges(transaction, fresh)
+
+
+def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dict[str, str]:
+    """Stores the lessons; returns the memory that stands for each of them by its id in the file."""
+    names: dict[str, str] = {}
+    for memory, _, derived in ready.lessons:
+        twin = next(iter(transaction.same_text(memory.fingerprint)), None)
+        stored = transaction.row_ids([memory.id])
+        if twin is not None:
+            names[memory.id] = twin
+            count.added["known lesson"] += 1
+        elif stored:
+            names[memory.id] = memory.id
+            count.conflicts[memory.id] = None
+        else:
+            names[memory.id] = memory.id
+            admit(transaction, derived(), at=memory.created_at)
+            count.added["lesson"] += 1
+    return names
+
+
+def _write_pointers(transaction: Transaction, ready: Ready, names: dict[str, str], count: _Count) -> None:
+    """Stores the links of the file, whichever side names them."""
+    wanted = [(names[memory.id], node_id, "lesson") for memory, linked, _ in ready.lessons for node_id in linked]
+    wanted += [(name, node_id, "node") for node_id, name in ready.draft.pointers]
+    at_row_ids = transaction.at_row_ids({_row_id(name) for name, _, side in wanted if side == "node"})
+    memories = transaction.row_ids([name for name, _, _ in wanted])
+    nodes = transaction.nodes([node_id for _, node_id, _ in wanted])
+    for name, node_id, side in dict.fromkeys(wanted):
+        memory_id = name if name in memories else at_row_ids.get(_row_id(name)) if side == "node" else None
+        if memory_id is None:
+            count.dangling.append(Dangling(kind="pointer", id=node_id, missing=name))
+        elif node_id not in nodes:
+            count.dangling.append(Dangling(kind="pointer", id=name, missing=node_id))
+        elif transaction.link_node(Pointer(node_id=node_id, memory_id=memory_id)):
+            count.added["pointer"] += 1
+
+
+def _row_id(name: str) -> int:
+    """The row id that a text is; 0, which nothing has, for any other text."""
+    return int(name) if name.isdecimal() and name.isascii() and len(name) < _DIGITS else 0
+
+
+def own_id(edge: Edge) -> str:
+    """An id that no edge with other ends can have: the edge's own, and its ends."""
+    name = f"{edge.id}:{edge.source}>{edge.target}"
+    if len(name) <= MAX_GRAPH_ID:
+        return name
+    return f"{edge.id[:100]}:{hashlib.blake2b(name.encode('utf-8'), digest_size=16).hexdigest()}"
+
+
+def _contents(node: Node) -> tuple[object, ...]:
+    """What a node says, without its times."""
+    return (node.label, node.text, node.conv_id, frozenset(node.tags), dict(node.fields))
+
+
+def _batches(items: Sequence[tuple[_Item, str]]) -> Iterable[Sequence[tuple[_Item, str]]]:
+    for start in range(0, len(items), _IMPORT_BATCH):
+        yield items[start : start + _IMPORT_BATCH]
+
+
+_EXPORT_BATCH = 500
+_KINDS = ("node", "edge", "pointer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphPart:
+    """The graph of an export, its texts fit to be stored."""
+
+    draft: Draft
+    nodes: list[tuple[Node, str]]
+    edges: list[tuple[Edge, str]]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def exported_graph(store: Store) -> Iterator[Mapping[str, Any]]:
+    """One object per node, edge and link, secrets removed once more; nodes come before what names them."""
+    offset = 0
+    while nodes := store.node_page(GraphFilter(), limit=_EXPORT_BATCH, offset=offset):
+        for node in reveal(nodes):
+            yield {"node": node_record(node)}
+        offset += len(nodes)
+    offset = 0
+    while edges := store.edge_page(limit=_EXPORT_BATCH, offset=offset):
+        for edge in reveal(edges):
+            yield {"edge": edge_record(edge)}
+        offset += len(edges)
+    for pointer in store.pointers():
+        yield {"pointer": {"node": pointer.node_id, "memory": pointer.memory_id}}
+
+
+def node_record(node: Node) -> dict[str, Any]:
+    """A node as a flat object, as import files have it; its links are not in it."""
+    fields = {name: list(value) if isinstance(value, tuple) else value for name, value in node.fields.items()}
+    return {
+        "id": node.id,
+        "label": node.label,
+        "text": node.text,
+        "conv_id": node.conv_id,
+        "tags": list(node.tags),
+        **fields,
+        "ingestion_time": node.ingestion_time.isoformat(),
+        "update_time": node.updated_at.isoformat(),
+    }
+
+
+def edge_record(edge: Edge) -> dict[str, Any]:
+    """An edge as a flat object, as import files have it."""
+    return {
+        "id": edge.id,
+        "source": edge.source,
+        "target": edge.target,
+        "text": edge.text,
+        "weight": edge.weight,
+        "tags": list(edge.tags),
+        "created_time": edge.created_time.isoformat(),
+    }
+
+
+def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
+    """The graph in the lines of an export; other lines are passed over.
+
+    Raises:
+        InvalidInput: When a line of the graph is unusable; the message names it.
+    """
+    reader = Reader(at)
+    for number, line in enumerate(lines, start=1):
+        if not any(f'"{kind}"' in line for kind in _KINDS):
+            continue
+        record = json.loads(line)
+        try:
+            if "node" in record:
+                reader.node(_object(record["node"]))
+            elif "edge" in record:
+                reader.edge(_object(record["edge"]))
+            elif "pointer" in record:
+                reader.draft.pointers.append(_pointer(_object(record["pointer"])))
+        except BankError as error:
+            raise InvalidInput(f"line {number}: {error}", hint=error.hint) from error
+    draft = reader.draft
+    nodes, bad_nodes = sift_items(draft.nodes)
+    edges, bad_edges = sift_items(draft.edges)
+    return GraphPart(draft=draft, nodes=with_words(nodes), edges=with_words(edges), left_out=(*bad_nodes, *bad_edges))
+
+
+def put_graph(transaction: Transaction, part: GraphPart, *, at: datetime) -> None:
+    """Stores what is not there yet; the vectors are made in the background."""
+    write_import(transaction, Ready(draft=part.draft, nodes=part.nodes, edges=part.edges))
+    if transaction.graph_size().pending:
+        transaction.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
+
+
+def _pointer(fields: Mapping[str, Any]) -> tuple[str, str]:
+    node, memory = fields.get("node"), fields.get("memory")
+    if not isinstance(node, str) or not isinstance(memory, str):
+        raise InvalidInput("a pointer needs the ids of a node and of a memory")
+    return node, memory
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput("expected an object")
+    return value

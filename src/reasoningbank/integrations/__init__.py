@@ -1,0 +1,1 @@
+"""Integrations: clients, hooks, frameworks and agents."""

@@ -1,0 +1,438 @@
+"""Put our entries into the files of agents' clients and take them out again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, TypedDict
+
+from reasoningbank.errors import InvalidInput, StoreUnavailable
+from reasoningbank.integrations import json_entry
+from reasoningbank.integrations import toml_entry as toml_block
+from reasoningbank.integrations.json_entry import NAME, Entry
+from reasoningbank.types.scope import directory_name
+
+Level = Literal["user", "project"]
+SERVE = ("serve",)
+_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One file of a client's configuration.
+
+    Attributes:
+        path: Where it is.
+        entries: What is put into it, when it is JSON.
+        server: The MCP server's table, when it is TOML.
+        skeleton: What a file is begun with that is not there yet.
+    """
+
+    path: Path
+    entries: tuple[Entry, ...] = ()
+    server: Mapping[str, object] = field(default_factory=dict)
+    skeleton: str = "{\n}\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """The places that configurations are relative to.
+
+    Attributes:
+        level: For the user everywhere, or for one project.
+        home: The user's home directory.
+        project: The project's directory.
+        command: The program that clients start: ``rbank``, with its directory for the user's own configuration.
+    """
+
+    level: Level
+    home: Path
+    project: Path
+    command: str
+
+    def base(self) -> Path:
+        """The home directory or the project's."""
+        return self.home if self.level == "user" else self.project
+
+    @property
+    def server(self) -> dict[str, object]:
+        """The MCP server as most clients write it."""
+        return {"command": self.command, "args": [*SERVE]}
+
+    def line(self, event: str) -> str:
+        """The shell's command line of a hook."""
+        return f"{shlex.quote(self.command)} hook {event}"
+
+
+def targets_of(client: str, where: Where) -> tuple[Target, ...]:
+    """The files of a client and what is put into each.
+
+    Raises:
+        InvalidInput: When the client is not known, or has no such level.
+    """
+    if client not in CLIENTS:
+        raise InvalidInput(f"there is no client {client[:40]!r}", hint=f"Known: {', '.join(CLIENTS)}.")
+    return CLIENTS[client](where)
+
+
+def _named_server(path: Path, where: Where, *, key: str = "mcpServers") -> Target:
+    return Target(path=path, entries=(Entry(path=(key,), key=NAME, value=where.server),))
+
+
+def _claude_code(where: Where) -> tuple[Target, ...]:
+    servers = where.home / ".claude.json" if where.level == "user" else where.project / ".mcp.json"
+    settings = where.base() / ".claude" / "settings.json"
+    events = {
+        "SessionStart": ("session-start", "startup|resume|clear|compact"),
+        "UserPromptSubmit": ("user-prompt-submit", None),
+        "PostToolUseFailure": ("tool-failure", None),
+        "Stop": ("stop", None),
+        "SessionEnd": ("session-end", None),
+        "PreCompact": ("pre-compact", None),
+        "PostCompact": ("post-compact", None),
+    }
+    hooks = []
+    for event, (word, matcher) in events.items():
+        handler = {"type": "command", "command": where.command, "args": ["hook", word], "timeout": _SECONDS}
+        group: dict[str, object] = {} if matcher is None else {"matcher": matcher}
+        hooks.append(Entry(path=("hooks", event), key=None, value=group | {"hooks": [handler]}))
+    return (_named_server(servers, where), Target(path=settings, entries=tuple(hooks)))
+
+
+def _codex(where: Where) -> tuple[Target, ...]:
+    folder = where.base() / ".codex"
+    words = {"SessionStart": "session-start", "UserPromptSubmit": "user-prompt-submit"}
+    words |= {"Stop": "stop", "PreCompact": "pre-compact"}
+    hooks = tuple(
+        Entry(
+            path=("hooks", event),
+            key=None,
+            value={"hooks": [{"type": "command", "command": where.line(word), "timeout": _SECONDS}]},
+        )
+        for event, word in words.items()
+    )
+    return (
+        Target(path=folder / "config.toml", server=where.server, skeleton=""),
+        Target(path=folder / "hooks.json", entries=hooks),
+    )
+
+
+def _cursor(where: Where) -> tuple[Target, ...]:
+    folder = where.base() / ".cursor"
+    events = ("sessionStart", "beforeSubmitPrompt", "preCompact", "stop")
+    hooks = tuple(Entry(path=("hooks", event), key=None, value={"command": where.line(event)}) for event in events)
+    return (
+        _named_server(folder / "mcp.json", where),
+        Target(path=folder / "hooks.json", entries=hooks, skeleton='{\n  "version": 1\n}\n'),
+    )
+
+
+def _vscode(where: Where) -> tuple[Target, ...]:
+    if where.level == "user":
+        import platformdirs
+
+        path = Path(platformdirs.user_config_dir("Code", appauthor=False, roaming=True)) / "User" / "mcp.json"
+    else:
+        path = where.project / ".vscode" / "mcp.json"
+    value = {"type": "stdio", **where.server}
+    return (Target(path=path, entries=(Entry(path=("servers",), key=NAME, value=value),)),)
+
+
+def _gemini(where: Where) -> tuple[Target, ...]:
+    return (_named_server(where.base() / ".gemini" / "settings.json", where),)
+
+
+def _copilot(where: Where) -> tuple[Target, ...]:
+    if where.level == "project":
+        raise InvalidInput("copilot is configured for the user alone", hint="Use --user.")
+    folder = where.home / ".copilot"
+    value = {"type": "local", **where.server, "tools": ["*"]}
+    hooks = tuple(
+        Entry(
+            path=("hooks", event),
+            key=None,
+            value={
+                "type": "command",
+                "bash": where.line(event),
+                "powershell": where.line(event),
+                "timeoutSec": _SECONDS,
+            },
+        )
+        for event in ("sessionStart", "userPromptTransformed", "agentStop")
+    )
+    return (
+        Target(path=folder / "mcp-config.json", entries=(Entry(path=("mcpServers",), key=NAME, value=value),)),
+        Target(path=folder / "hooks" / f"{NAME}.json", entries=hooks, skeleton='{\n  "version": 1\n}\n'),
+    )
+
+
+def _opencode(where: Where) -> tuple[Target, ...]:
+    folder = where.home / ".config" / "opencode" if where.level == "user" else where.project
+    value = {"type": "local", "command": [where.command, *SERVE], "enabled": True}
+    return (Target(path=folder / "opencode.json", entries=(Entry(path=("mcp",), key=NAME, value=value),)),)
+
+
+CLIENTS: Mapping[str, Callable[[Where], tuple[Target, ...]]] = MappingProxyType(
+    {
+        "claude-code": _claude_code,
+        "codex": _codex,
+        "cursor": _cursor,
+        "vscode": _vscode,
+        "gemini": _gemini,
+        "copilot": _copilot,
+        "opencode": _opencode,
+    }
+)
+"""What each client gets; codex's project file is read by it only when the user trusts the project."""
+
+
+RECORD_FILE = "installed.json"
+KEPT_COPIES = 5
+"""How many copies of a file are kept."""
+_BOM = "\ufeff"
+
+
+class Made(TypedDict):
+    """What was made for our entries in one file, so that taking them out leaves what was there before.
+
+    ``before`` is the whole text of a file that was empty; None when there was no file.
+    """
+
+    paths: list[list[str]]
+    begun: bool
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is done to one file.
+
+    Attributes:
+        path: The file, links resolved.
+        action: ``create``, ``change``, ``delete`` or ``none``.
+        text: What it holds then; empty when it is deleted.
+        backup: The copy of what it held before; None when there is nothing to copy, or nothing was done.
+        advice: What a person has to do besides; empty for nothing.
+    """
+
+    path: Path
+    action: Literal["create", "change", "delete", "none"]
+    text: str
+    backup: Path | None = None
+    advice: str = ""
+
+
+def install(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[Change]:
+    """Puts our entries into the files; a second time changes nothing.
+
+    Every file is planned before the first is written, so that one that cannot be changed leaves all as they are.
+
+    Args:
+        targets: The files and what is put into them.
+        home: The data directory: copies of the files and a record of what was made go there.
+        dry_run: Only say what would be done.
+
+    Raises:
+        InvalidInput: When a file is not what its client would read, or holds an entry that we did not write.
+        StoreUnavailable: When a file cannot be read or written.
+    """
+    record = _read_record(home)
+    changes: list[Change] = []
+    for target in targets:
+        path = _resolved(target.path)
+        with _named(path):
+            change, made = _with_entries(target, path, record.get(str(path)))
+        changes.append(change)
+        if made["begun"] or made["paths"] or change.action != "none":
+            record[str(path)] = made
+    if dry_run:
+        return changes
+    _write_record(home, record)
+    return [_done(change, home) for change in changes]
+
+
+def uninstall(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[Change]:
+    """Takes our entries out of the files; what was made for them goes too, everything else stays as it is.
+
+    Raises:
+        InvalidInput: When a file is not what its client would read.
+        StoreUnavailable: When a file cannot be read or written.
+    """
+    record = _read_record(home)
+    changes: list[Change] = []
+    for target in targets:
+        path = _resolved(target.path)
+        with _named(path):
+            changes.append(_without_entries(target, path, record.pop(str(path), None)))
+    if dry_run:
+        return changes
+    done = [_done(change, home) for change in changes]
+    _write_record(home, record)
+    return done
+
+
+def _with_entries(target: Target, path: Path, known: Made | None) -> tuple[Change, Made]:
+    before = _read(path)
+    mark, text = _parted(before or "")
+    begun = not text.strip()
+    made: Made = known or {"paths": [], "begun": begun, "before": before}
+    advice = ""
+    if target.server:
+        text, advice = toml_block.put(text, dict(target.server), NAME)
+    else:
+        text, paths = json_entry.put(target.skeleton if begun else text, target.entries, known=known is not None)
+        new = [list(one) for one in paths if list(one) not in made["paths"]]
+        made = {**made, "paths": [*made["paths"], *new]}
+    text = mark + text
+    if text == before:
+        return Change(path=path, action="none", text=text, advice=advice), made
+    return Change(path=path, action="create" if before is None else "change", text=text, advice=advice), made
+
+
+def _without_entries(target: Target, path: Path, known: Made | None) -> Change:
+    before = _read(path)
+    mark, text = _parted(before or "")
+    if before is None or not text.strip():
+        return Change(path=path, action="none", text=before or "")
+    if target.server:
+        text = toml_block.take(text)
+    else:
+        paths = [tuple(one) for one in known["paths"]] if known else []
+        text = json_entry.take(text, target.entries, paths)
+    if known and known["begun"] and text.strip() == target.skeleton.strip():
+        if known["before"] is None:
+            return Change(path=path, action="delete", text="")
+        return Change(path=path, action="change", text=known["before"])
+    text = mark + text
+    return Change(path=path, action="none" if text == before else "change", text=text)
+
+
+def _done(change: Change, home: Path) -> Change:
+    """Does what is planned for one file, after a copy of it was made."""
+    if change.action == "none":
+        return change
+    try:
+        backup = _copied(change.path, home)
+        if change.action == "delete":
+            change.path.unlink()
+        else:
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(change.path, change.text)
+    except OSError as error:
+        raise StoreUnavailable(f"{change.path} cannot be written: {error.strerror}") from error
+    return replace(change, backup=backup)
+
+
+def _copied(path: Path, home: Path) -> Path | None:
+    """A private copy of the file below the data directory; of one file the newest few are kept."""
+    if not path.exists():
+        return None
+    folder = home / "backups" / "clients"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    name = directory_name(str(path))
+    copy = folder / f"{name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    copy.touch(mode=0o600)
+    copy.write_bytes(path.read_bytes())
+    for old in sorted(folder.glob(f"{name}.*"))[:-KEPT_COPIES]:
+        old.unlink(missing_ok=True)
+    return copy
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes the whole file or nothing; its permissions stay."""
+    mode = path.stat().st_mode & 0o7777 if path.exists() else 0o600
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    partial = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        partial.chmod(mode)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> str | None:
+    """The file's text, None when there is none."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreUnavailable(f"it cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput("it is not UTF-8 text", hint="Correct the file; nothing was changed.") from error
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The byte order mark, when there is one, and the rest."""
+    return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+
+
+def _resolved(path: Path) -> Path:
+    """The file itself where the name is a link, so that the link stays one."""
+    try:
+        return path.expanduser().resolve()
+    except (OSError, RuntimeError) as error:
+        raise StoreUnavailable(f"{path} names no file: {error}") from error
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Says in an error which file it is about."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error.message}", hint=error.hint) from error
+    except StoreUnavailable as error:
+        raise StoreUnavailable(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def _read_record(home: Path) -> dict[str, Made]:
+    try:
+        read: dict[str, Made] = json.loads((home / RECORD_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise StoreUnavailable(
+            f"{home / RECORD_FILE} cannot be read", hint="Remove it; what it noted is then not taken out."
+        ) from error
+    return read
+
+
+def _write_record(home: Path, record: dict[str, Made]) -> None:
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _replace(home / RECORD_FILE, json.dumps(record, indent=2) + "\n")
+    except OSError as error:
+        raise StoreUnavailable(f"{home / RECORD_FILE} cannot be written: {error.strerror}") from error
+
+
+def rewrite(path: Path, change: Callable[[str], str]) -> bool:
+    """Replaces a text file by what ``change`` makes of it; whether anything is different.
+
+    Raises:
+        InvalidInput: When the file is not UTF-8 text or cannot be changed so.
+        StoreUnavailable: When it cannot be read or written.
+    """
+    place = _resolved(path)
+    with _named(place):
+        before = _read(place)
+        after = change(before or "")
+        if after == before:
+            return False
+        try:
+            _replace(place, after)
+        except OSError as error:
+            raise StoreUnavailable(f"it cannot be written: {error.strerror}") from error
+    return True

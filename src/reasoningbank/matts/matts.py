@@ -1,0 +1,181 @@
+"""The part of a bank that lets an agent try several times and learns from all attempts together (MaTTS)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable
+from reasoningbank.jobs.jobs import Working
+from reasoningbank.sessions.sessions import DISTILL, together
+from reasoningbank.types.matts import Mode, Rollout, Scaled, Selection, Task
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import Recall
+from reasoningbank.types.records import Job
+from reasoningbank.types.session import MAX_CONTRAST_ITEMS, DistilReport, Judgement, Trajectory
+
+if TYPE_CHECKING:
+    from reasoningbank.matts.attempts import Agent, Parts
+
+DEFAULT_ROLLOUTS = 3
+_PATIENCE = timedelta(minutes=10)
+"""A worker leaves a rollout alone for so long: all of them are to be learned from together."""
+
+
+class Scaling(Working):
+    """Lets an agent work on one task several times, chooses the best attempt, and learns from all of them together."""
+
+    def scale(
+        self,
+        task: str | Task,
+        agent: Agent,
+        k: int = DEFAULT_ROLLOUTS,
+        *,
+        mode: Mode = "parallel",
+        limit: int = 5,
+        evaluating: bool = False,
+        timeout: float | None = None,
+        at_once: int = 4,
+        session: str | None = None,
+    ) -> Scaled:
+        """Lets an agent work on a task k times with the same memories and learns from all attempts together.
+
+        Args:
+            task: What to do, in words or with an id of its own.
+            agent: Any function, plain or asynchronous, of a task and memories that returns a Trajectory.
+            k: Rollouts beside each other, or most rounds of refinement; 1 to 16.
+            mode: ``parallel`` or ``sequential``.
+            limit: Most proven memories the agent is given.
+            evaluating: Keeps memories that were learned from this very task away, so that transfer is measured.
+            timeout: Seconds for one rollout or round; None sets no limit.
+            at_once: Most rollouts at the same time.
+            session: What delivery and evidence count for; all attempts are one session.
+
+        Raises:
+            InvalidInput: When k, the mode or the task is not usable.
+        """
+        from reasoningbank.matts.attempts import run
+        from reasoningbank.matts.comparison import scale
+
+        asked = Task(text=task) if isinstance(task, str) else task
+        withheld: dict[str, None] = {}
+        parts = self._parts(limit, evaluating, timeout, at_once, session, withheld)
+        return replace(run(scale(asked, agent, k, mode, parts)), withheld=tuple(withheld))
+
+    async def ascale(
+        self,
+        task: str | Task,
+        agent: Agent,
+        k: int = DEFAULT_ROLLOUTS,
+        *,
+        mode: Mode = "parallel",
+        limit: int = 5,
+        evaluating: bool = False,
+        timeout: float | None = None,
+        at_once: int = 4,
+        session: str | None = None,
+    ) -> Scaled:
+        """The same for a program with an event loop: asynchronous agents run on it. See ``scale``."""
+        from reasoningbank.matts.comparison import scale
+
+        asked = Task(text=task) if isinstance(task, str) else task
+        withheld: dict[str, None] = {}
+        parts = self._parts(limit, evaluating, timeout, at_once, session, withheld)
+        return replace(await scale(asked, agent, k, mode, parts), withheld=tuple(withheld))
+
+    def _parts(
+        self,
+        limit: int,
+        evaluating: bool,
+        timeout: float | None,
+        at_once: int,
+        session: str | None,
+        withheld: dict[str, None],
+    ) -> Parts:
+        """What scaling is made of; the ids of memories that are kept from the agent are put into ``withheld``."""
+        from reasoningbank.matts.attempts import Parts
+        from reasoningbank.matts.selection import select
+        from reasoningbank.sessions.judge import judge
+        from reasoningbank.sessions.readers import prepare
+
+        def recall(task: Task) -> Recall:
+            return self._recalled_for(task, limit, evaluating, session, withheld)
+
+        def judged(trajectory: Trajectory) -> Judgement:
+            return judge(trajectory, self._model, at=self._clock.now(), votes=self._settings.llm_votes)
+
+        def selected(task: Task, rollouts: Sequence[Rollout]) -> Selection:
+            return select(task, rollouts, self._model)
+
+        return Parts(
+            recall=recall,
+            prepare=prepare,
+            judge=judged,
+            learn=self._learned_together,
+            select=selected,
+            timeout=timeout,
+            at_once=at_once,
+        )
+
+    def _recalled_for(
+        self, task: Task, limit: int, evaluating: bool, session: str | None, withheld: dict[str, None]
+    ) -> Recall:
+        """The memories for a task; when evaluating, without those that were learned from it."""
+        from reasoningbank.sessions.leakage import learned_from
+
+        leaks: Callable[[Memory], bool] | None = None
+        if evaluating:
+            leaks = self._noting(learned_from(task, self._open_store()), withheld)
+        return self._search_for(task.goal, limit=limit, session=session, withhold=leaks)
+
+    @staticmethod
+    def _noting(leaks: Callable[[Memory], bool], withheld: dict[str, None]) -> Callable[[Memory], bool]:
+        def noted(memory: Memory) -> bool:
+            leaked = leaks(memory)
+            if leaked:
+                withheld[memory.id] = None
+            return leaked
+
+        return noted
+
+    def _learned_together(self, rollouts: Sequence[Rollout]) -> DistilReport:
+        """Stores every rollout with its judgement, then learns from all of them in one extraction.
+
+        Without a model, or when it does not answer, they wait to be distilled one by one.
+        """
+        from reasoningbank.matts.comparison import compare
+        from reasoningbank.safety.text import safe_line
+
+        kept = [(self._kept_rollout(rollout), rollout) for rollout in rollouts if rollout.trajectory is not None]
+        if self._model is None:
+            return DistilReport(pending=self._pending(), messages=("No language model: the rollouts wait.",))
+        try:
+            found = compare([rollout for _, rollout in kept], self._model)
+        except (ModelUnavailable, MalformedAnswer, BudgetExhausted) as error:
+            return DistilReport(pending=self._pending(), messages=(f"The rollouts wait: {safe_line(error.message)}",))
+        report = DistilReport()
+        room = MAX_CONTRAST_ITEMS
+        for (trajectory_id, rollout), items in zip(kept, found.items, strict=True):
+            judgement = rollout.judgement
+            if judgement is None or judgement.verdict == "unknown":
+                judgement = self._latest(self.trajectory(trajectory_id))
+            one = self._learned(trajectory_id, judgement, items, model=found.model, prompt=found.prompt, limit=room)
+            room -= len(one.distilled)
+            report = together(report, one)
+        return replace(report, pending=self._pending())
+
+    def _kept_rollout(self, rollout: Rollout) -> str:
+        """Stores a rollout as it was judged; one that did exactly the same as another is that one."""
+        trajectory = rollout.trajectory
+        assert trajectory is not None
+        now = self._clock.now()
+        with self._open_store().transaction() as transaction:
+            known = transaction.captured(trajectory.digest)
+            if known is None:
+                transaction.keep(trajectory)
+                if rollout.judgement is not None:
+                    transaction.judge(trajectory.id, rollout.judgement)
+                transaction.enqueue(Job(kind=DISTILL, key=trajectory.id, due=now + _PATIENCE))
+        return known or trajectory.id

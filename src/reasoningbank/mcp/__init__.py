@@ -1,0 +1,123 @@
+"""Memory over the Model Context Protocol: the tools of a profile on stdio and streamable HTTP.
+
+Importing this package costs nothing; the protocol SDK is imported when a server starts.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reasoningbank.settings import Settings
+    from reasoningbank.types.scope import Membership
+
+__all__ = ["serve_http", "serve_stdio"]
+
+
+def serve_stdio(
+    *,
+    url: str | None = None,
+    tenant: str | None = None,
+    project: str | None = None,
+    profile: str | None = None,
+    membership: Membership | None = None,
+    settings: Settings | None = None,
+) -> None:
+    """Serves one client over standard input and output until it is gone.
+
+    Args:
+        url: Where banks live; None for the configured place.
+        tenant: The owner of everything the client sees; None for the configured tenant, else the local user.
+        project: The project of calls that name none; None for the configured one, else the working directory's.
+        profile: Which tools there are; None for the configured profile.
+        membership: The team and org of the projects; None for the configured ones.
+        settings: Instead of the environment and the settings file.
+
+    Raises:
+        ConfigurationError: When a setting is not usable.
+    """
+    from reasoningbank.mcp.stdio import private_descriptors
+    from reasoningbank.settings import load_settings
+
+    parent = os.getppid()
+    settings = settings or load_settings()
+    with private_descriptors() as (source, sink):
+        with _collecting_nothing():
+            from reasoningbank.mcp.stdio import run
+
+        run(
+            settings,
+            source,
+            sink,
+            parent=parent,
+            url=url,
+            tenant=tenant,
+            project=project,
+            profile=profile,
+            membership=membership,
+        )
+
+
+def serve_http(
+    *,
+    url: str | None = None,
+    tenant: str | None = None,
+    project: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    allowed_hosts: Sequence[str] = (),
+    profile: str | None = None,
+    membership: Membership | None = None,
+    web: bool = False,
+    settings: Settings | None = None,
+) -> None:
+    """Serves clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
+
+    Args:
+        url: Where banks live; None for the configured place.
+        tenant: Whom the generated token stands for; None for the configured tenant, else the local user.
+        project: The project of calls that name none; None for the configured one, else the working directory's.
+        host: The address to listen on.
+        port: The port; 0 for any free one.
+        allowed_hosts: Further values of the Host header to accept, as ``name`` or ``name:port``.
+        profile: Which tools there are; None for the configured profile.
+        membership: The team and org of the generated token's projects; None for the configured ones.
+        web: Whether the REST and WebSocket endpoints are served besides; see docs/reference/web.md.
+        settings: Instead of the environment and the settings file.
+
+    Raises:
+        ConfigurationError: When a setting, the address or a token file is not usable.
+    """
+    from reasoningbank.mcp.http import run
+    from reasoningbank.settings import load_settings
+
+    run(
+        settings or load_settings(),
+        url=url,
+        tenant=tenant,
+        project=project,
+        host=host,
+        port=port,
+        allowed_hosts=tuple(allowed_hosts),
+        profile=profile,
+        membership=membership,
+        web=web,
+    )
+
+
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """Holds the garbage collector back: importing the SDK makes only objects that stay, and a client is waiting."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

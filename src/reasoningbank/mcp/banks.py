@@ -1,0 +1,219 @@
+"""The open banks of a server: one per tenant and project, opened at the first call, a bounded number kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import EmptyProjectId, StoreClosed
+from reasoningbank.types.scope import Membership, Scope
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.settings import Settings
+    from reasoningbank.types.ports import Embedder
+
+KEPT = 16
+"""How many banks stay open when nobody uses them."""
+
+
+_Key = tuple[str, str, Membership]
+_membership: ContextVar[Membership | None] = ContextVar("membership", default=None)
+
+
+@contextmanager
+def belonging(membership: Membership) -> Iterator[None]:
+    """Has every bank that is used in the block opened as of this team and org."""
+    token = _membership.set(membership)
+    try:
+        yield
+    finally:
+        _membership.reset(token)
+
+
+@dataclass(slots=True)
+class _Kept:
+    bank: Bank
+    users: int = 0
+
+
+class Banks:
+    """Opens banks when they are first needed and shares one embedder among them. Thread-safe.
+
+    Args:
+        settings: Where banks live and which embedder they use.
+        url: Instead of the configured place.
+        project: The project of calls that name none; None derives it from the configuration or the working directory.
+        embedder: Instead of the configured one, for tests.
+        kept: How many unused banks stay open.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        url: str | None = None,
+        project: str | None = None,
+        embedder: Embedder | None = None,
+        kept: int = KEPT,
+    ) -> None:
+        self._settings = settings
+        self._url = url
+        self._project = settings.project if project is None else project
+        self._embedder = embedder
+        self._most = kept
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._closed = False
+
+    def __len__(self) -> int:
+        """How many banks are open."""
+        with self._lock:
+            return len(self._kept)
+
+    def project(self, named: str | None) -> str:
+        """The project of a call: the one it names, the server's, or that of the working directory (DESIGN D9).
+
+        Raises:
+            EmptyProjectId: When none is named and the server was not started inside a project.
+        """
+        if named is not None:
+            if not named.strip():
+                raise EmptyProjectId("project id cannot be empty", hint="Name the project, or leave project_id out.")
+            return named
+        with self._lock:
+            known = self._project
+        if known.strip():
+            return known
+        from reasoningbank.settings import project_of
+
+        here = Path.cwd().resolve()
+        if here in {Path(here.anchor), Path.home().resolve()}:
+            raise EmptyProjectId(
+                "no project: the server was not started inside one",
+                hint="Pass project_id, or start the server with --project or in a project's directory.",
+            )
+        derived = project_of(here)
+        with self._lock:
+            self._project = derived
+        return derived
+
+    def any_project(self, tenant: str) -> str:
+        """A project of the tenant to start looking for a memory from: the server's own, else one that exists.
+
+        Raises:
+            EmptyProjectId: When there is neither.
+        """
+        try:
+            return self.project(None)
+        except EmptyProjectId:
+            existing = self.existing(tenant)
+            if not existing:
+                raise
+            return existing[0]
+
+    def existing(self, tenant: str) -> list[str]:
+        """The projects of a tenant that have a bank."""
+        from reasoningbank.storage import open_storage
+
+        url = self._url if self._url is not None else self._settings.url or None
+        scopes = open_storage(url, home=self._settings.home).scopes(tenant)
+        return [scope.project for scope in scopes if scope.level == "project"]
+
+    def has(self, tenant: str, project: str) -> bool:
+        """Whether the tenant's project has a bank; asking makes none.
+
+        Raises:
+            InvalidInput: When there can be no project of that name.
+        """
+        scope = Scope(tenant=tenant, project=project)
+        with self._lock:
+            known = any(kept[:2] == (tenant, project) for kept in self._kept)
+        return known or scope.project in self.existing(tenant)
+
+    def opened(self) -> list[tuple[str, str]]:
+        """Tenant and project of every bank that is open now."""
+        with self._lock:
+            return list(dict.fromkeys((tenant, project) for tenant, project, _ in self._kept))
+
+    @contextmanager
+    def use(self, tenant: str, project: str) -> Iterator[Bank]:
+        """The bank of a tenant's project; it stays open at least until the block ends.
+
+        Raises:
+            StoreClosed: When the server is stopping.
+            BankError: When the bank cannot be opened.
+        """
+        key = self._key(tenant, project)
+        kept = self._taken(key)
+        if kept is None:
+            with self._opening:
+                kept = self._taken(key) or self._opened(key)
+        try:
+            yield kept.bank
+        finally:
+            for bank in self._returned(kept):
+                bank.close()
+
+    def close(self) -> None:
+        """Closes every bank that nobody uses, the others when their call ends."""
+        with self._lock:
+            self._closed = True
+            surplus = self._surplus()
+        for bank in surplus:
+            bank.close()
+
+    def _key(self, tenant: str, project: str) -> _Key:
+        """The bank of the call that is being answered; outside of one any bank of the project that is open."""
+        membership = _membership.get()
+        if membership is None:
+            with self._lock:
+                kept = next((key for key in self._kept if key[:2] == (tenant, project)), None)
+            return kept or (tenant, project, Membership())
+        return tenant, project, membership
+
+    def _taken(self, key: _Key) -> _Kept | None:
+        with self._lock:
+            if self._closed:
+                raise StoreClosed("the server is stopping", hint="Start it again.")
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+                kept.users += 1
+            return kept
+
+    def _opened(self, key: _Key) -> _Kept:
+        from reasoningbank.bank import Bank
+
+        tenant, project, membership = key
+        bank = Bank.open(
+            self._url,
+            tenant=tenant,
+            project=project,
+            team=membership.team,
+            org=membership.org,
+            embedder=self._embedder,
+            settings=self._settings,
+        )
+        self._embedder = bank.embedder
+        with self._lock:
+            kept = self._kept[key] = _Kept(bank, users=1)
+        return kept
+
+    def _returned(self, kept: _Kept) -> list[Bank]:
+        with self._lock:
+            kept.users -= 1
+            return self._surplus()
+
+    def _surplus(self) -> list[Bank]:
+        """Takes out the banks that need not stay open, longest unused first."""
+        idle = [key for key, kept in self._kept.items() if not kept.users]
+        most = 0 if self._closed else self._most
+        return [self._kept.pop(key).bank for key in idle[: max(0, len(self._kept) - most)]]

@@ -1,0 +1,38 @@
+"""Who calls a tool and what the tool says; light, so that a server can answer before anything else is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reasoningbank.types.scope import Membership
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls: never taken from an argument, except the session, which a call may name.
+
+    Attributes:
+        tenant: From the token on HTTP, from the local user on stdio (DESIGN D9).
+        membership: The team and org, from the token on HTTP, from the configuration on stdio.
+        session: What a call counts for when it names no session.
+    """
+
+    tenant: str
+    session: str
+    membership: Membership = field(default_factory=Membership)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a tool says.
+
+    Attributes:
+        fields: The structured content.
+        text: The same for a reader.
+        failed: Whether it is an error.
+    """
+
+    fields: Mapping[str, object]
+    text: str
+    failed: bool = False

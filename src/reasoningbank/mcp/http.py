@@ -1,0 +1,236 @@
+"""The server of many clients over streamable HTTP: no request is read before its sender is known."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import socket
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from reasoningbank.errors import ConfigurationError, MissingTenantError
+from reasoningbank.mcp.background import WarmUp
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.server import Context, build_server
+from reasoningbank.mcp.tokens import TOKEN_FILE, Grants, load_grants
+from reasoningbank.mcp.tools import Tools
+from reasoningbank.settings import local_tenant
+from reasoningbank.types.memory import new_session
+from reasoningbank.types.scope import Membership
+
+if TYPE_CHECKING:
+    from reasoningbank.settings import Settings
+
+PATH = "/mcp"
+HEALTH_PATH = "/health"
+MAX_BODY = 2**20
+"""The longest request in bytes; a memory at its longest is far below."""
+MAX_SESSIONS = 1_000
+STOP_SECONDS = 3
+_TENANT = "reasoningbank.tenant"
+_MEMBERSHIP = "reasoningbank.membership"
+_WILDCARDS = {"0.0.0.0", "::", ""}  # noqa: S104 - recognised, not bound
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+_SESSION_HEADER = "mcp-session-id"
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[0-9A-Za-z._-]*[0-9A-Za-z])?)(?::[0-9]{1,5})?")
+
+
+def run(
+    settings: Settings,
+    *,
+    url: str | None,
+    tenant: str | None,
+    project: str | None,
+    host: str,
+    port: int,
+    allowed_hosts: Sequence[str],
+    profile: str | None = None,
+    membership: Membership | None = None,
+    web: bool = False,
+) -> None:
+    """Serves until SIGTERM or SIGINT; with ``web`` the REST and WebSocket endpoints besides.
+
+    Raises:
+        ConfigurationError: When the profile is unknown, a host cannot be allowed, the address cannot be listened on or
+            a token file is not usable.
+    """
+    owner = tenant if tenant is not None else settings.tenant or local_tenant()
+    further = checked_hosts(allowed_hosts)
+    banks = Banks(settings, url=url, project=project)
+    tools = Tools(banks, profile=settings.profile if profile is None else profile)
+    own = Membership(team=settings.team, org=settings.org) if membership is None else membership
+    grants = load_grants(settings.home, owner, own)
+    listener = _listen(host, port)
+    bound = int(listener.getsockname()[1])
+    security = security_of(host, bound, further)
+    app = build_app(tools, grants, security, banks=banks if web else None)
+    shown = f"[{host}]" if ":" in host else host
+    sys.stderr.write(
+        f"Serving http://{shown}:{bound}{PATH}; the bearer token is in {settings.home / TOKEN_FILE}\n"
+        + ("" if host in _LOOPBACK else "The connection is not encrypted: put a TLS proxy in front of it.\n")
+    )
+    sys.stderr.flush()
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
+    )
+    server.run(sockets=[listener])
+
+
+def build_app(
+    tools: Tools, grants: Grants, security: TransportSecuritySettings, *, banks: Banks | None = None
+) -> ASGIApp:
+    """The whole application: Host and Origin first, then the token, then the protocol, or REST over the banks."""
+    warm_up = WarmUp(tools)
+    server = build_server(tools, _Callers().of, on_arrival=warm_up.start)
+    protocol = server.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        max_request_body_size=MAX_BODY,
+        max_sessions=MAX_SESSIONS,
+        transport_security=security,
+    )
+    return Gate(protocol if banks is None else _beside(protocol, banks), grants, security)
+
+
+def _beside(protocol: ASGIApp, banks: Banks) -> ASGIApp:
+    """The protocol, and the REST and WebSocket endpoints at all paths that are not its own."""
+    from reasoningbank.web.app import build_web
+
+    endpoints = build_web(banks)
+
+    async def both(scope: Scope, receive: Receive, send: Send) -> None:
+        own = scope["type"] == "websocket" or (scope["type"] == "http" and scope["path"] not in {PATH, f"{PATH}/"})
+        await (endpoints if own else protocol)(scope, receive, send)
+
+    return both
+
+
+def security_of(host: str, port: int, allowed_hosts: Sequence[str] = ()) -> TransportSecuritySettings:
+    """The Host headers and Origins that are accepted, spelled out; the SDK accepts all for a host it does not know."""
+    names = [f"[{host}]" if ":" in host else host]
+    if host in _LOOPBACK | _WILDCARDS:
+        names = ["127.0.0.1", "localhost", "[::1]"]
+    if host in _WILDCARDS:
+        names.append(socket.gethostname())
+    hosts = [f"{name}:{port}" for name in names] + ([*names] if port == 80 else [])
+    for allowed in allowed_hosts:
+        hosts += [allowed] if _has_port(allowed) else [allowed, f"{allowed}:{port}"]
+    origins = [f"{scheme}://{name}" for name in hosts for scheme in ("http", "https")]
+    return TransportSecuritySettings(enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins)
+
+
+def checked_hosts(names: Sequence[str]) -> tuple[str, ...]:
+    """Names for the Host header, in lower case as clients send them.
+
+    Raises:
+        ConfigurationError: When one is no host name or address with an optional port; a wildcard is none.
+    """
+    for name in names:
+        if not _HOST.fullmatch(name):
+            raise ConfigurationError(
+                f"{name[:80]!r} is no host to allow",
+                hint="Name one as example.org, example.org:8443 or [::1]:8443, without https:// and path.",
+            )
+    return tuple(name.lower() for name in names)
+
+
+class Gate:
+    """Lets only known senders through and notes whom they act for. ``/health`` says that the server runs, no more."""
+
+    def __init__(self, app: ASGIApp, grants: Grants, security: TransportSecuritySettings) -> None:
+        self._app = app
+        self._grants = grants
+        self._checks = TransportSecurityMiddleware(security)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers 421 or 403 to a foreign Host or Origin, 401 without a token, and hands everything else on.
+
+        A WebSocket is refused with the same answers before it is opened.
+        """
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        socket = scope["type"] == "websocket"
+        request = Request({**scope, "type": "http", "method": "GET"} if socket else scope)
+        refused = await self._checks.validate_request(request) or self._known(request, scope)
+        if socket and refused is not None:
+            await WebSocket(scope, receive, send).send_denial_response(refused)
+            return
+        await (refused or self._app)(scope, receive, send)
+
+    def _known(self, request: Request, scope: Scope) -> Response | None:
+        if scope["path"] == HEALTH_PATH and request.method in {"GET", "HEAD"} and scope["type"] == "http":
+            return JSONResponse({"status": "ok"})
+        values = request.headers.getlist("authorization")
+        kind, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
+        grant = self._grants.of(token.strip()) if kind.lower() == "bearer" else None
+        if grant is None:
+            challenge = 'Bearer realm="reasoningbank"' + (', error="invalid_token"' if values else "")
+            return JSONResponse(
+                {"error": "invalid_token", "hint": f"Send the token in {TOKEN_FILE} as 'Authorization: Bearer ...'."},
+                status_code=401,
+                headers={"WWW-Authenticate": challenge},
+            )
+        scope[_TENANT] = grant.tenant
+        scope[_MEMBERSHIP] = grant.membership
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[], subject=grant.tenant))
+        return None
+
+
+class _Callers:
+    """Tells from a request who sends it."""
+
+    def __init__(self) -> None:
+        self._process = new_session()
+
+    def of(self, context: Context) -> Caller:
+        """The tenant of the token; the protocol's session, or one a day for clients that have none."""
+        request = context.request
+        if not isinstance(request, Request) or not isinstance(request.scope.get(_TENANT), str):
+            raise MissingTenantError("no tenant: the request came without a token")
+        named = request.headers.get(_SESSION_HEADER, "")
+        session = (
+            f"http-{hashlib.sha256(named.encode()).hexdigest()[:16]}"
+            if named
+            else f"{self._process}-{datetime.now(UTC):%Y-%m-%d}"
+        )
+        return Caller(
+            tenant=request.scope[_TENANT], session=session, membership=request.scope.get(_MEMBERSHIP, Membership())
+        )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:
+        raise ConfigurationError(f"{port} is no port", hint="Use a port from 1 to 65535, or 0 for any free one.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port}: {error}", hint="Choose another address or port, or stop who uses it."
+        ) from error
+
+
+def _has_port(name: str) -> bool:
+    return name.rpartition("]")[2].rpartition(":")[2].isdigit()
+
+
+__all__ = ["HEALTH_PATH", "MAX_BODY", "PATH", "Gate", "build_app", "checked_hosts", "run", "security_of"]

@@ -1,0 +1,108 @@
+"""The tools as a protocol server: what a client lists, calls and is told, the same on every transport."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import mcp.types as types
+from anyio import CapacityLimiter, to_thread
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+
+import reasoningbank
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, GRAPH_SEARCH, INSTRUCTIONS, ToolSpec
+from reasoningbank.mcp.tools import Tools
+
+Context: TypeAlias = ServerRequestContext[None, object]
+"""What a handler is told about a request."""
+AT_ONCE = 8
+"""How many calls run at the same time; the others wait their turn."""
+LISTED_MILLISECONDS = 3_600_000
+"""How long a client may keep the list of tools: it never changes while a server runs."""
+
+
+def build_server(
+    tools: Tools, caller: Callable[[Context], Caller], *, on_arrival: Callable[[Caller], None] | None = None
+) -> Server[None]:
+    """A server of the tools of one profile.
+
+    Args:
+        tools: What it serves; closed when the server stops.
+        caller: Who sends a request, told from its context and never from its arguments.
+        on_arrival: Called when a client is connected, and again whenever it lists the tools.
+    """
+    places: list[CapacityLimiter] = []
+
+    def arrived(context: Context) -> None:
+        if on_arrival is not None:
+            on_arrival(caller(context))
+
+    async def on_initialized(context: Context, _: types.NotificationParams | None) -> None:
+        arrived(context)
+
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        arrived(context)
+        return types.ListToolsResult(tools=[listed(tool) for tool in tools.specs.values()])
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name not in tools.specs:
+            raise MCPError(
+                code=types.INVALID_PARAMS,
+                message=f"Unknown tool {ascii(params.name)[:80]}; there are {', '.join(tools.specs)}",
+            )
+        answer = await to_thread.run_sync(tools.call, params.name, params.arguments, caller(context), limiter=places[0])
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=answer.text)],
+            structured_content=dict(answer.fields),
+            is_error=answer.failed,
+        )
+
+    @asynccontextmanager
+    async def lifespan(_: Server[None]) -> AsyncIterator[None]:
+        places.append(CapacityLimiter(AT_ONCE))
+        tools.work()
+        try:
+            yield None
+        finally:
+            places.clear()
+            tools.close()
+
+    server = Server(
+        "reasoningbank",
+        version=reasoningbank.__version__,
+        title="ReasoningBank",
+        description="Memory for agents: strategies and anti-patterns, believed as far as evidence goes.",
+        instructions=GRAPH_INSTRUCTIONS if GRAPH_SEARCH.name in tools.specs else INSTRUCTIONS,
+        lifespan=lifespan,
+        cache_hints={"tools/list": CacheHint(ttl_ms=LISTED_MILLISECONDS, scope="public")},
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, on_initialized)
+    return server
+
+
+def listed(tool: ToolSpec) -> types.Tool:
+    """A tool as clients list it. Hints that mean nothing for a tool that only reads are left out."""
+    hints = (
+        types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        if tool.reads
+        else types.ToolAnnotations(
+            read_only_hint=False,
+            destructive_hint=tool.destroys,
+            idempotent_hint=tool.repeatable,
+            open_world_hint=False,
+        )
+    )
+    return types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=hints,
+    )

@@ -1,0 +1,94 @@
+"""Which sessions are held out, and what each of them met (docs/decisions/0014)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.signal import Rater
+from reasoningbank.types.uplift import Exposure, How, Shown
+
+_HASH_BYTES = 8
+_WHOLE = 1 << (8 * _HASH_BYTES)
+
+
+def draw(scope: Scope, session: str) -> float:
+    """A number in [0, 1) that belongs to the session: the same in every process, and even over sessions.
+
+    It is a keyed hash of tenant, project and session, so that the same session name in another project is drawn by
+    itself. A session is held out when the number is below the share: with a larger share the same ones stay held out.
+    """
+    key = hashlib.blake2b(f"{scope.tenant}\x00{scope.project}".encode("utf-8", "surrogatepass")).digest()
+    digest = hashlib.blake2b(
+        session.encode("utf-8", "surrogatepass"), key=key, digest_size=_HASH_BYTES, person=b"rbank hold-out"
+    ).digest()
+    return int.from_bytes(digest, "big") / _WHOLE
+
+
+def drawn(reader: StoreReader, scope: Scope, session: str, *, share: float, at: datetime) -> Exposure:
+    """The session's exposure once something is to be injected: the one that is kept, or a new one, drawn now.
+
+    A session keeps what it was drawn to be, whatever the share is later.
+    """
+    known = reader.exposure(session) or Exposure(session=session, at=at)
+    if known.eligible:
+        return known
+    return replace(known, eligible=True, share=share, held_out=draw(scope, session) < share)
+
+
+def met(exposure: Exposure, memory_ids: Iterable[str], how: How, *, tokens: int = 0) -> Exposure:
+    """The exposure after the session has met these memories; one that was withheld and then shown was shown."""
+    shown = {one.memory_id: one for one in exposure.shown}
+    for memory_id in memory_ids:
+        known = shown.get(memory_id)
+        if known is None:
+            shown[memory_id] = Shown(memory_id=memory_id, how=how)
+        elif known.how == "withheld" and how != "withheld":
+            shown[memory_id] = replace(known, how=how)
+    return replace(exposure, shown=tuple(shown.values()), tokens=exposure.tokens + tokens)
+
+
+def note_injection(
+    transaction: Transaction,
+    scope: Scope,
+    session: str,
+    memory_ids: Iterable[str],
+    *,
+    share: float,
+    tokens: int,
+    at: datetime,
+) -> None:
+    """Keeps that these memories were injected, or withheld when the session is held out."""
+    exposure = drawn(transaction, scope, session, share=share, at=at)
+    how: How = "withheld" if exposure.held_out else "injected"
+    transaction.expose(met(exposure, memory_ids, how, tokens=0 if exposure.held_out else tokens))
+
+
+def note_search(transaction: Transaction, session: str, memory_ids: Iterable[str], *, at: datetime) -> None:
+    """Keeps that the session was shown these memories because it asked."""
+    known = transaction.exposure(session) or Exposure(session=session, at=at)
+    changed = met(known, memory_ids, "asked")
+    if changed != known:
+        transaction.expose(changed)
+
+
+def note_session(transaction: Transaction, session: str, *, succeeded: bool, rater: Rater) -> None:
+    """Keeps how a session ended that met memories; an agent does not take back what a person has said."""
+    known = transaction.exposure(session)
+    if known is None or (known.said_by == "human" and rater == "agent"):
+        return
+    transaction.expose(replace(known, succeeded=succeeded, said_by=rater))
+
+
+def note_memories(transaction: Transaction, session: str, ends: Mapping[str, bool]) -> None:
+    """Keeps what a session has reported about memories that it met; the last report about one counts."""
+    known = transaction.exposure(session) if session else None
+    if known is None:
+        return
+    shown = tuple(replace(one, succeeded=ends[one.memory_id]) if one.memory_id in ends else one for one in known.shown)
+    if shown != known.shown:
+        transaction.expose(replace(known, shown=shown))

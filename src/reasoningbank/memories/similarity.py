@@ -1,0 +1,130 @@
+"""Similarity of memories: cosines, thresholds of each embedding model, and words that two texts share.
+
+The seed's threshold of 0.8 is on the scale of all-MiniLM and its like. Other models squeeze their cosines: two lessons
+of one subject that say different things have 0.85 with granite. A threshold t is therefore compared as t ** p, which
+leaves 0 and 1 where they are; p is such that 0.8 falls where texts begin to say nearly the same.
+
+For granite that is 0.91: of 25 pairs drawn from ReMe's items (899) in five bands of their cosine and read by hand, all
+10 above 0.92 and all 5 from 0.90 to 0.92 say nearly the same, 3 of 5 from 0.87 to 0.90, none of 5 below. For every
+model that was not measured the cosine is compared as it is.
+
+Both must hold: the vectors of title and content are closer than the model's threshold, and three fifths of the new
+lesson's words, those of its task aside, stand in the known one. Neither alone is enough: texts of one subject are close
+("check the token before the call" and "refresh the token after a 401"), and texts from one template share their words.
+The share is taken of the new lesson alone, so one that says more than the known one is stored.
+
+The thresholds were chosen on the near-duplicates of an ACE playbook (359 bullets) and of ReMe's items (899). Of 34
+pairs drawn among those with a granite cosine above .925 and half of their words in common, and read by hand, 18 passed
+.94 and three fifths: 15 of them say the same, in three one says more, none contradicts the other. MiniLM spreads its
+cosines wider; .88 divides the same pairs. A lesson that is swallowed is lost until its session is distilled again, one
+that is stored twice can be merged later, so the thresholds are on the strict side.
+
+Two more signs keep lessons apart whatever the cosine says: one advises against what the other advises, or both name
+numbers and none of them is the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy
+from numpy.typing import NDArray
+
+from reasoningbank.memories.words import overlap, polarity, terms
+from reasoningbank.types.consolidation import SIMILARITY_THRESHOLD
+from reasoningbank.types.memory import Memory, fingerprint
+
+
+def cosine_similarity(
+    first: Sequence[float] | NDArray[numpy.float32], second: Sequence[float] | NDArray[numpy.float32]
+) -> float:
+    """(A . B) / (|A| |B|) in double precision, from -1 to 1.
+
+    Returns 0.0 for empty vectors, vectors of different lengths and vectors of length zero, as seed 004 does.
+    """
+    left = numpy.asarray(first, dtype=numpy.float64)
+    right = numpy.asarray(second, dtype=numpy.float64)
+    if left.size == 0 or left.shape != right.shape:
+        return 0.0
+    largest = float(numpy.abs(left).max()), float(numpy.abs(right).max())
+    if 0.0 in largest:
+        return 0.0
+    left, right = left / largest[0], right / largest[1]
+    cosine = float(left @ right) / (float(numpy.linalg.norm(left)) * float(numpy.linalg.norm(right)))
+    return max(-1.0, min(1.0, cosine))
+
+
+MEASURED: Mapping[str, float] = MappingProxyType({"granite": 0.91})
+"""By the family of models, lower case part of the model id: the cosine that a threshold of 0.8 stands for."""
+
+
+def least_cosine(threshold: float, model_id: str | None) -> float:
+    """The cosine that pairs must be above in this vector space; never below the threshold itself."""
+    known = family(model_id)
+    measured = SIMILARITY_THRESHOLD if known is None else MEASURED[known]
+    power = math.log(measured) / math.log(SIMILARITY_THRESHOLD)
+    return float(threshold) if power == 1.0 else float(threshold) ** power
+
+
+def family(model_id: str | None) -> str | None:
+    """The measured family of models that a model belongs to; None for any other model."""
+    name = (model_id or "").casefold()
+    return next((known for known in MEASURED if known in name), None)
+
+
+SHARE_OF_WORDS = 0.6
+"""Least share of the new lesson's words that the known one has."""
+NEIGHBOURS = 8
+"""How many of the closest memories are looked at."""
+
+_HEADINGS = frozenset(("task", "approach", "worked", "result", "tags", "tried", "wrong", "reached", "part", "pattern"))
+_NUMBER = re.compile(r"(?<![\w(])\d+(?:[.,:]\d+)*(?!\w*\))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closeness:
+    """The least cosine of near-duplicates in one family of embedding models, lower case part of the model id."""
+
+    family: str
+    cosine: float
+
+
+THRESHOLDS = (Closeness(family="granite", cosine=0.94), Closeness(family="minilm", cosine=0.88))
+"""The families that were measured."""
+UNMEASURED = 0.97
+"""For any other model: only what is all but the same text, so that nothing is swallowed by mistake."""
+
+
+def threshold(model_id: str) -> float:
+    """The least cosine at which texts may be near-duplicates in this vector space."""
+    name = model_id.casefold()
+    return next((known.cosine for known in THRESHOLDS if known.family in name), UNMEASURED)
+
+
+def is_near(new: Memory, known: Memory, cosine: float, model_id: str) -> bool:
+    """Whether the known memory says what the new one says, given the cosine of their titles with contents."""
+    if new.outcome != known.outcome:
+        return False
+    if fingerprint(new.title, new.content) == fingerprint(known.title, known.content):
+        return True
+    if cosine < threshold(model_id):
+        return False
+    task = new.provenance.get("task", "")
+    fresh, held = _words(new, task), _words(known, task)
+    return overlap(fresh, held) >= SHARE_OF_WORDS and not _differ(new.content, known.content)
+
+
+def _words(memory: Memory, task: str) -> set[str]:
+    """What a memory says beyond its own task and the headings of the template."""
+    return set(terms(f"{memory.title}\n{memory.content}")) - _HEADINGS - set(terms(task))
+
+
+def _differ(first: str, second: str) -> bool:
+    if polarity(first) != polarity(second):
+        return True
+    numbers, others = set(_NUMBER.findall(first)), set(_NUMBER.findall(second))
+    return bool(numbers and others) and numbers.isdisjoint(others)

@@ -1,0 +1,153 @@
+"""Quarantine of single memories inside a transaction, and the state that a memory has without it.
+
+Quarantine, release and what became visible by them say nothing about the memory itself, so they are passed over; what
+remains is what people, consolidations and age have made of it. A consolidation that was undone counts as if it had
+never been, whatever the quarantine was meanwhile.
+
+The log of state changes is the register of quarantines. An entry ``quarantined`` with a reference holds the memory in
+that quarantine, an entry ``released`` with the same reference lets it go; a memory stays in quarantine as long as any
+quarantine holds it. A state that was set by hand holds it too, in a quarantine without a name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from reasoningbank.errors import MemoryNotFound
+from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.types.memory import (
+    CONSOLIDATED,
+    PARTED,
+    QUARANTINED,
+    RELEASED,
+    SURFACED,
+    UNDONE,
+    Cause,
+    Memory,
+    State,
+    StateChange,
+    change_of,
+    new_id,
+)
+
+_APART = frozenset({QUARANTINED, RELEASED, SURFACED})
+
+
+class Standing(NamedTuple):
+    """A state, and the memory that this one went into."""
+
+    state: State
+    merged: str | None
+
+
+def standing_of(memory: Memory) -> Standing:
+    """What the memory is now."""
+    return Standing(memory.state, memory.consolidation_id)
+
+
+def without_quarantine(memory: Memory, changes: Sequence[StateChange]) -> Standing:
+    """What the memory would be now if nothing had ever been in quarantine.
+
+    Args:
+        memory: As it is.
+        changes: Every change of its state, in the order they were written.
+    """
+    current = standing_of(memory)
+    if changes:
+        first = changes[0]
+        current = Standing(first.after if first.before is None else first.before, first.merged_before)
+    before_merge: dict[str, Standing] = {}
+    for change in changes:
+        if change.kind in _APART:
+            if current.state == "quarantined" and change.before is not None and change.before != "quarantined":
+                current = Standing(change.before, change.merged_before)
+            continue
+        if change.kind == PARTED:
+            back = before_merge.get(change.reference, current)
+            before_merge = {
+                name: back if before.merged == change.reference else before for name, before in before_merge.items()
+            }
+            current = back if current.merged == change.reference else current
+            continue
+        if change.kind == CONSOLIDATED and change.merged_after is not None:
+            before_merge[change.merged_after] = current
+        inside = current.state == "archived" and current.merged is not None
+        if change.kind == UNDONE and inside and current.merged == change.reference:
+            current = before_merge.get(change.reference, Standing("candidate", None))
+        elif change.after != "quarantined":
+            current = Standing(change.after, change.merged_after)
+        elif change.merged_before != change.merged_after:
+            current = Standing(current.state, change.merged_after)
+    if current.state == "quarantined":
+        return Standing("candidate", current.merged)
+    return current
+
+
+def set_aside(transaction: Transaction, memory_ids: Iterable[str], *, reason: str, at: datetime) -> tuple[str, ...]:
+    """Puts memories into a quarantine of their own, without anything that was made of them.
+
+    Args:
+        transaction: Where it is written.
+        memory_ids: The memories; those in quarantine already stay as they are.
+        reason: Why, one line for a person.
+        at: When.
+
+    Returns:
+        The ids of those that were not in quarantine, in the order given. ``release`` gives each its state back.
+
+    Raises:
+        MemoryNotFound: When there is no such memory.
+    """
+    cause = Cause(at=at, kind=QUARANTINED, reference=new_id(), reason=reason)
+    changed: list[str] = []
+    for memory_id in dict.fromkeys(memory_ids):
+        memory = transaction.get(memory_id)
+        if memory.state != "quarantined":
+            hold(transaction, memory, cause)
+            changed.append(memory_id)
+    return tuple(changed)
+
+
+def hold(transaction: Transaction, memory: Memory, cause: Cause) -> bool:
+    """Holds a memory in the quarantine that the cause names; False when that holds it already for the same reasons."""
+    held = holding(transaction.changes(memory_id=memory.id)).get(cause.reference)
+    if held is not None and held.because == cause.because:
+        return False
+    if memory.state == "quarantined":
+        transaction.note(change_of(memory, memory, cause))
+    else:
+        transaction.update_state(replace(memory, state="quarantined"), cause=cause)
+    return True
+
+
+def holding(changes: Sequence[StateChange]) -> dict[str, StateChange]:
+    """The quarantines that hold a memory now, oldest first, each with the entry that says why.
+
+    Args:
+        changes: Every change of that memory, in the order they were written.
+    """
+    held: dict[str, StateChange] = {}
+    for change in changes:
+        if change.kind == RELEASED:
+            held.pop(change.reference, None)
+        elif change.kind == QUARANTINED or (change.after == "quarantined" != change.before):
+            held[change.reference if change.kind == QUARANTINED else ""] = change
+    return held
+
+
+def existing(reader: StoreReader, memory_id: str) -> Memory | None:
+    """The memory; None when there is none."""
+    try:
+        return reader.get(memory_id)
+    except MemoryNotFound:
+        return None
+
+
+def sources_of(memory: Memory) -> dict[str, State]:
+    """The ids of a consolidated memory's sources and what state each was in; empty for any other memory."""
+    found: Mapping[str, State] = json.loads(memory.provenance.get("sources", "{}"))
+    return dict(found)

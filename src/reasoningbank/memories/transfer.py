@@ -1,0 +1,370 @@
+"""Export and import memories as JSON lines: one reviewable line per memory with all its evidence.
+
+Nothing is said of a memory that is what it would be without any quarantine. Of the others the export names what they
+would be and what holds them; the rest of the log stays in the bank, for it is the bank's own history.
+
+The first line names the format; every further line is one memory, its signals, rolled-up counts, links and origins, or
+one document, or one change of the weights. An import of an export gives the same memories, beliefs and histories.
+
+Trajectories are not exported. An origin names its trajectory and its session all the same, as it does in a bank whose
+trajectory was erased: so a session that taught a memory before the export does not count as a further one after it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any, TextIO, cast, get_args
+
+from reasoningbank.documents.documents import exported
+from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.graph.importer import exported_graph
+from reasoningbank.memories.admission import Ready, admit_all
+from reasoningbank.memories.states import Standing, existing, holding, sources_of, standing_of, without_quarantine
+from reasoningbank.safety.text import reveal
+from reasoningbank.storage.store import Store, StoreReader, Transaction
+from reasoningbank.types.belief import UNIT, Belief
+from reasoningbank.types.memory import CONSOLIDATED, IMPORTED, QUARANTINED, STATES, SURFACED, Memory, State, StateChange
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.records import Link, WeightChange
+from reasoningbank.types.session import Origin, OriginKind
+from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
+
+
+def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
+    """The field of an export about a memory in quarantine, or visible only because another is; None for all others."""
+    changes = reader.changes(memory_id=memory.id)
+    natural = without_quarantine(memory, changes)
+    if natural == standing_of(memory):
+        return None
+    return {
+        "state": natural.state,
+        "consolidation_id": natural.merged,
+        "held": [
+            {
+                "quarantine": reference,
+                "at": entry.at.isoformat(),
+                "reason": entry.reason,
+                "by": entry.by,
+                "because": list(entry.because),
+            }
+            for reference, entry in holding(changes).items()
+        ],
+    }
+
+
+def parsed(memory: Memory, fields: Mapping[str, Any] | None) -> tuple[StateChange, ...]:
+    """The entries of the log that such a field stands for: first what the memory would be, then what holds it.
+
+    Raises:
+        InvalidInput: When the field is none that ``carried`` wrote.
+    """
+    if fields is None:
+        return ()
+    natural = Standing(_state(fields["state"]), fields["consolidation_id"])
+    if not isinstance(natural.merged, str | None):
+        raise InvalidInput("consolidation_id must be text")
+    entries = [_entry(memory, natural, each) for each in fields["held"]]
+    if memory.state != "quarantined" and not entries:
+        return (_change(memory, natural, kind=SURFACED, at=memory.updated_at),)
+    if memory.state != "quarantined":
+        raise InvalidInput("only a memory in quarantine can be held by one")
+    return tuple(entries)
+
+
+def note_import(transaction: Transaction, memory: Memory, entries: Sequence[StateChange], *, at: datetime) -> None:
+    """Logs that a memory came with an import, what it was part of, and what holds it."""
+    natural = Standing(entries[0].before or memory.state, entries[0].merged_before) if entries else standing_of(memory)
+    begun: State | None = None
+    if natural.state == "archived" and natural.merged is not None:
+        into = existing(transaction, natural.merged)
+        begun = None if into is None else sources_of(into).get(memory.id)
+    first = Standing(begun, None) if begun is not None else natural
+    transaction.note(
+        StateChange(
+            memory_id=memory.id, at=at, before=None, after=first.state, kind=IMPORTED, merged_after=first.merged
+        )
+    )
+    if begun is not None:
+        transaction.note(
+            StateChange(
+                memory_id=memory.id,
+                at=at,
+                before=begun,
+                after=natural.state,
+                kind=CONSOLIDATED,
+                reference=natural.merged or "",
+                merged_after=natural.merged,
+            )
+        )
+    for entry in entries:
+        transaction.note(entry)
+
+
+def _entry(memory: Memory, natural: Standing, fields: Mapping[str, Any]) -> StateChange:
+    texts = (fields["quarantine"], fields["reason"], fields["by"], *fields["because"])
+    at = datetime.fromisoformat(fields["at"])
+    if not all(isinstance(text, str) for text in texts) or at.tzinfo is None:
+        raise InvalidInput("a quarantine needs its id, its time, its reason and who says so")
+    return StateChange(
+        memory_id=memory.id,
+        at=at,
+        before=natural.state,
+        after=memory.state,
+        kind=QUARANTINED,
+        reference=fields["quarantine"],
+        reason=fields["reason"],
+        by=fields["by"],
+        because=tuple(fields["because"]),
+        merged_before=natural.merged,
+        merged_after=memory.consolidation_id,
+    )
+
+
+def _change(memory: Memory, natural: Standing, *, kind: str, at: datetime) -> StateChange:
+    return StateChange(
+        memory_id=memory.id,
+        at=at,
+        before=natural.state,
+        after=memory.state,
+        kind=kind,
+        merged_before=natural.merged,
+        merged_after=memory.consolidation_id,
+    )
+
+
+def _state(value: object) -> State:
+    for known in STATES:
+        if value == known:
+            return known
+    raise InvalidInput(f"{json.dumps(value)[:80]} is no state")
+
+
+FORMAT = "reasoningbank"
+VERSION = 1
+_OTHER_LINES = frozenset({"document", "node", "edge", "pointer"})
+_EVERYTHING = Filter(states=STATES)
+_BATCH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One memory with everything that hangs on it."""
+
+    memory: Memory
+    signals: tuple[Signal, ...] = ()
+    aggregate: SignalAggregate | None = None
+    links: tuple[Link, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    standing: tuple[StateChange, ...] = ()
+
+
+def write_export(store: Store, file: TextIO) -> int:
+    """Writes the lines of an export; returns how many memories they hold."""
+    file.write(_line({"format": FORMAT, "version": VERSION, "project": store.scope.project}))
+    offset = 0
+    while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
+        for memory in batch:
+            aggregate, standing = store.aggregate(memory.id), carried(store, memory)
+            file.write(
+                _line(
+                    {
+                        "memory": _memory_fields(reveal(memory)),
+                        "signals": [_fields(signal) for signal in store.signals(memory.id)],
+                        "aggregate": _fields(aggregate) if aggregate.last_rollup else None,
+                        "links": [asdict(link) for link in store.links(memory.id) if link.source == memory.id],
+                        "origins": [_fields(origin) for origin in store.origins(memory_id=memory.id)],
+                    }
+                    | ({} if standing is None else {"standing": standing})
+                )
+            )
+        offset += len(batch)
+    for document in exported(store):
+        file.write(_line({"document": document}))
+    for part in exported_graph(store):
+        file.write(_line(part))
+    for change in store.weight_history():
+        file.write(
+            _line({"weights": _fields(change.weights), "at": change.at.isoformat(), "signal_id": change.signal_id})
+        )
+    return offset
+
+
+def write_import(
+    transaction: Transaction, prepared: Sequence[tuple[Record, Ready]], *, at: datetime
+) -> Sequence[Memory]:
+    """Stores memories with everything that hangs on them; links come last, for they may name any of them.
+
+    The log of states says that they came with an import at this time.
+
+    Returns:
+        The memories as they are stored; those whose text looks like a prompt injection are in quarantine.
+    """
+
+    def noted() -> None:
+        for record, ready in prepared:
+            if record.aggregate is not None:
+                transaction.set_aggregate(record.aggregate)
+            for signal in record.signals:
+                transaction.add_signal(signal)
+            for link in record.links:
+                transaction.link(link)
+            for origin in record.origins:
+                transaction.add_origin(origin)
+            note_import(transaction, ready.memory, record.standing, at=at)
+
+    return admit_all(transaction, [ready for _, ready in prepared], at=at, noted=noted)
+
+
+def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[WeightChange]]:
+    """Reads an export for a project.
+
+    Raises:
+        InvalidInput: When a line is not part of an export; the message names it. Nothing has been stored.
+    """
+    records: list[Record] = []
+    weights: list[WeightChange] = []
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            fields = _object(json.loads(line))
+            if number == 1:
+                _check_header(fields)
+            elif "memory" in fields:
+                records.append(_record(fields, project))
+            elif "weights" in fields:
+                weights.append(_weight_change(fields, project))
+            elif line.strip() and not _OTHER_LINES.intersection(fields):
+                raise InvalidInput("neither a memory nor a document nor a part of the graph nor weights")
+        except BankError as error:
+            raise InvalidInput(f"line {number}: {error}", hint=error.hint) from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise InvalidInput(
+                f"line {number} is no line of an export: {type(error).__name__}: {str(error)[:200]}",
+                hint="Pass a file that `rbank export` wrote.",
+            ) from error
+    if number == 0:
+        raise InvalidInput("the import is empty", hint="Pass a file that `rbank export` wrote.")
+    return records, weights
+
+
+def _check_header(fields: Mapping[str, Any]) -> None:
+    if fields.get("format") != FORMAT:
+        raise InvalidInput("this is not an export of ReasoningBank", hint="Pass a file that `rbank export` wrote.")
+    if fields.get("version") != VERSION:
+        raise InvalidInput(
+            f"the export has version {fields.get('version')!r}; this version reads {VERSION}",
+            hint="Upgrade reasoningbank.",
+        )
+
+
+def _record(fields: Mapping[str, Any], project: str) -> Record:
+    memory = _memory(_object(fields["memory"]), project)
+    aggregate = fields.get("aggregate")
+    record = Record(
+        memory=memory,
+        signals=tuple(_signal(_object(signal), memory.id, project) for signal in fields.get("signals", [])),
+        aggregate=None if aggregate is None else _aggregate(_object(aggregate), memory.id, project),
+        links=tuple(Link(**_object(link)) for link in fields.get("links", [])),
+        origins=tuple(_origin(_object(origin), memory.id) for origin in fields.get("origins", [])),
+        standing=parsed(memory, fields.get("standing")),
+    )
+    return _with_evidence(record)
+
+
+def _with_evidence(record: Record) -> Record:
+    """Takes the belief from the evidence, never from the file: a file cannot claim what it does not show."""
+    positive = (record.aggregate.positive or 0) if record.aggregate else 0
+    negative = (record.aggregate.negative or 0) if record.aggregate else 0
+    positive += sum(signal.weight or 0 for signal in record.signals if signal.positive)
+    negative += sum(signal.weight or 0 for signal in record.signals if not signal.positive)
+    belief = replace(record.memory.belief, positive=positive, negative=negative)
+    return replace(record, memory=replace(record.memory, belief=belief))
+
+
+def _memory_fields(memory: Memory) -> dict[str, Any]:
+    fields = _fields(memory)
+    fields["belief"] = asdict(memory.belief)
+    del fields["project"]
+    return fields
+
+
+def _memory(fields: Mapping[str, Any], project: str) -> Memory:
+    values = dict(fields)
+    values["belief"] = Belief(**_object(values["belief"]))
+    values["tags"] = tuple(str(tag) for tag in values.get("tags", ()))
+    values["provenance"] = {str(key): str(value) for key, value in _object(values.get("provenance", {})).items()}
+    for name in ("title", "description", "content", "category", "id"):
+        if not isinstance(values.get(name, ""), str):
+            raise InvalidInput(f"{name} must be text")
+    for name in ("created_at", "updated_at", "last_used"):
+        values[name] = _moment(values.get(name))
+    return Memory(**(values | {"project": project}))
+
+
+def _signal(fields: Mapping[str, Any], memory_id: str, project: str) -> Signal:
+    signal = Signal(**(dict(fields) | {"memory_id": memory_id, "project": project, "at": _moment(fields["at"])}))
+    if not isinstance(signal.weight, int) or signal.weight < 0 or not isinstance(signal.positive, bool):
+        raise InvalidInput("a signal needs a weight and a polarity")
+    if signal.positive and signal.weight > UNIT:
+        raise InvalidInput("a signal that speaks for a memory weighs at most 1")
+    return signal
+
+
+def _origin(fields: Mapping[str, Any], memory_id: str) -> Origin:
+    values = dict(fields) | {"memory_id": memory_id, "at": _moment(fields["at"])}
+    values["steps"] = tuple(values.get("steps", ()))
+    origin = Origin(**values)
+    texts = (origin.trajectory, origin.session, origin.model, origin.prompt)
+    if origin.kind not in get_args(OriginKind) or not all(isinstance(text, str) for text in texts):
+        raise InvalidInput("an origin needs its kind, its trajectory and its session")
+    if origin.at is None or not all(type(step) is int for step in origin.steps):
+        raise InvalidInput("an origin needs its time, and its steps are whole numbers")
+    return origin
+
+
+def _aggregate(fields: Mapping[str, Any], memory_id: str, project: str) -> SignalAggregate:
+    values = dict(fields) | {"memory_id": memory_id, "project": project, "last_rollup": _moment(fields["last_rollup"])}
+    values |= {name: _moment(fields.get(name)) for name in ("last_activity", "last_disuse")}
+    aggregate = SignalAggregate(**values)
+    counted = sum(aggregate.count(kind, positive=True) for kind in EVIDENCE_TYPES)
+    if (aggregate.positive or 0) > counted * UNIT:
+        raise InvalidInput("rolled-up signals that speak for a memory weigh at most 1 each")
+    return aggregate
+
+
+def _weight_change(fields: Mapping[str, Any], project: str) -> WeightChange:
+    values = {name: float(value) for name, value in _object(fields["weights"]).items() if name != "project"}
+    at = _moment(fields["at"])
+    if at is None:
+        raise InvalidInput("a change of weights needs its time")
+    return WeightChange(at=at, weights=ProjectWeights(project=project, **values), signal_id=str(fields["signal_id"]))
+
+
+def _fields(thing: Memory | Signal | SignalAggregate | ProjectWeights | Origin) -> dict[str, Any]:
+    fields = asdict(thing)
+    for name, value in fields.items():
+        if isinstance(value, datetime):
+            fields[name] = value.isoformat()
+    return fields
+
+
+def _moment(value: object) -> datetime | None:
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(cast(str, value))
+    if moment.tzinfo is None:
+        raise InvalidInput("times must carry a time zone")
+    return moment
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput("expected an object")
+    return cast("dict[str, Any]", value)
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n"

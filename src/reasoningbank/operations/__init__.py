@@ -1,0 +1,1 @@
+"""Operations: what entrances offer, and results as fields and text."""

@@ -1,0 +1,1 @@
+"""Safety of text: unicode, secrets, prompt injection, quotation."""

@@ -1,0 +1,278 @@
+"""Which characters a stored text may hold, and how a text reads once its disguise is taken off.
+
+Invisible characters hide instructions from the person who reviews a memory and split secrets so that no rule finds
+them. What is removed, and what is kept on purpose:
+
+* removed: terminal escape sequences, control characters, zero-width and filler characters, bidirectional controls, the
+  tag block U+E0000 to U+E0FFF (so the three flags written with tags become a black flag);
+* turned into a line feed: CR LF, CR, vertical tab, form feed, U+0085, U+2028, U+2029;
+* turned into U+FFFD: surrogates without a partner;
+* kept: one zero-width joiner between two parts of an emoji, one joiner or non-joiner between two characters of a script
+  that is written with them (Arabic to Mongolian), one variation selector after a symbol or in a keycap;
+* cut: more than 30 combining marks in a row, the bound of the Stream-Safe Text Format (Unicode Annex 15), because the
+  normalisation sorts such runs in quadratic time.
+
+An order that is written with look-alike letters, with letters set apart, in HTML entities or in base64 reads the same
+to a language model as in plain letters, and differently to every rule. So the rules read the text in several forms: as
+it is, and with each disguise taken off. Nothing of this is ever stored.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from urllib.parse import unquote
+
+MAX_COMBINING_MARKS = 30
+
+_LINE_ENDS = dict.fromkeys((0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029), "\n")
+_REMOVED_RANGES = (
+    (0x00, 0x08),
+    (0x0E, 0x1F),
+    (0x7F, 0x84),
+    (0x86, 0x9F),
+    (0xAD, 0xAD),
+    (0x034F, 0x034F),
+    (0x061C, 0x061C),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200B),
+    (0x200E, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0D),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+_TABLE: dict[int, str | None] = {
+    **{code: None for first, last in _REMOVED_RANGES for code in range(first, last + 1)},
+    **_LINE_ENDS,
+}
+_REMOVED_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _REMOVED_RANGES)
+_UNWANTED = re.compile(f"[{_REMOVED_CLASS}{''.join(map(chr, _LINE_ENDS))}\u200c\u200d\ufe0e\ufe0f\ud800-\udfff]")
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[(?!REDACTED:)[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_CONDITIONAL = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+_LONG_NON_ASCII = re.compile(rf"[^\x00-\x7f]{{{MAX_COMBINING_MARKS + 1},}}")
+_JOINING_SCRIPTS = ((0x0600, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x18AF))
+_SYMBOLS = frozenset({"So", "Sk", "Sm"})
+_LAST_COMBINING_MARK = 0x1EFFF
+
+
+def normalise(text: str) -> str:
+    """The same text in Unicode NFC without characters that nobody can see; see the module for the exact choice.
+
+    Promises: any ``str`` is accepted, the result can be encoded as UTF-8, applying it twice changes nothing more, and
+    the time is proportional to the length.
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    if _UNWANTED.search(text) is None and unicodedata.is_normalized("NFC", text) and not _LONG_NON_ASCII.search(text):
+        return text
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    while (settled := _normalise_once(text)) != text:
+        text = settled
+    return text
+
+
+def _normalise_once(text: str) -> str:
+    if "\x1b" in text:
+        text = _ESCAPE_SEQUENCE.sub("", text)
+    text = text.replace("\r\n", "\n").translate(_TABLE)
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _without_stray_joiners(_with_bounded_marks(text)))
+
+
+def _with_bounded_marks(text: str) -> str:
+    if _LONG_NON_ASCII.search(text) is None:
+        return text
+    return _combining_run().sub(lambda run: run.group()[:MAX_COMBINING_MARKS], text)
+
+
+@lru_cache(maxsize=1)
+def _combining_run() -> re.Pattern[str]:
+    marks = "".join(chr(code) for code in range(0x300, _LAST_COMBINING_MARK + 1) if unicodedata.combining(chr(code)))
+    return re.compile(f"[{marks}]{{{MAX_COMBINING_MARKS + 1},}}")
+
+
+def _without_stray_joiners(text: str) -> str:
+    pieces: list[str] = []
+    position = 0
+    before = ""
+    for match in _CONDITIONAL.finditer(text):
+        if match.start() > position:
+            pieces.append(text[position : match.start()])
+            before = text[match.start() - 1]
+        after = text[match.end()] if match.end() < len(text) else ""
+        if _belongs(before, match.group(), after):
+            pieces.append(match.group())
+            before = match.group()
+        position = match.end()
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def _belongs(before: str, character: str, after: str) -> bool:
+    if not before:
+        return False
+    if character in "\ufe0e\ufe0f":
+        return unicodedata.category(before) in _SYMBOLS or before in "\u203c\u2049" or after == "\u20e3"
+    if not after:
+        return False
+    if _is_joining(before) and _is_joining(after):
+        return True
+    emoji_before = before == "\ufe0f" or unicodedata.category(before) in _SYMBOLS
+    return character == "\u200d" and emoji_before and unicodedata.category(after) in _SYMBOLS
+
+
+def _is_joining(character: str) -> bool:
+    return any(first <= ord(character) <= last for first, last in _JOINING_SCRIPTS)
+
+
+_LOOKALIKES = {
+    "a": "0430 03b1 0251 ab7a",
+    "b": "042c 0432 03b2 0299",
+    "c": "0441 1d04 03c2",
+    "d": "0501 0257",
+    "e": "0435 03b5 0454 04bd 1d07",
+    "f": "0192 a799 03dd",
+    "g": "0261 0581 0262",
+    "h": "04bb 043d 029c",
+    "i": "0456 03b9 0131 0269 0399 04cf",
+    "j": "0458 03f3",
+    "k": "043a 03ba 1d0b",
+    "l": "029f",
+    "m": "043c 1d0d 03bc",
+    "n": "043f 03b7 057c 0274",
+    "o": "043e 03bf 03c3 0585 1d0f",
+    "p": "0440 03c1 1d18",
+    "q": "051b 0566",
+    "r": "0433 0280 1d26",
+    "s": "0455 a731 0282",
+    "t": "0442 03c4 1d1b",
+    "u": "03c5 057d 1d1c 0446",
+    "v": "0475 03bd 1d20",
+    "w": "051d 03c9 1d21 0448",
+    "x": "0445 03c7",
+    "y": "0443 03b3 04af 028f",
+    "z": "1d22 0290",
+    "A": "0410 0391",
+    "B": "0412 0392",
+    "C": "0421",
+    "E": "0415 0395",
+    "H": "041d 0397",
+    "I": "0406 0399 04c0",
+    "J": "0408",
+    "K": "041a 039a",
+    "M": "041c 039c",
+    "N": "039d",
+    "O": "041e 039f",
+    "P": "0420 03a1",
+    "S": "0405",
+    "T": "0422 03a4",
+    "X": "0425 03a7",
+    "Y": "0423 03a5",
+    "Z": "0396",
+    "'": "2019 2018 02bc 2032",
+    '"': "201c 201d 201e",
+    "-": "2010 2012 2013 2014 2212",
+    "/": "2044 2215 29f8",
+    "|": "01c0 2223 2758",
+    ".": "3002",
+}
+"""By plain character the code points, in hexadecimal, of letters of other scripts that look like it."""
+_PLAIN = {int(code, 16): plain for plain, codes in _LOOKALIKES.items() for code in codes.split()}
+_LATIN = re.compile(r"[a-z]", re.IGNORECASE)
+_DIGITS = str.maketrans("013457@$", "oieastas")
+_LEET = re.compile(r"(?<![\w])(?=\w*[a-z@$])(?=[\w@$]*[0134578@$])[a-z0134578@$]{3,}(?![\w])", re.IGNORECASE)
+_SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*·_-]{1,2}){4,}[^\W\d_](?![^\W_])")
+_GAP = re.compile(r"[ .*·_-]+")
+_ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/_-]{4}){5,}[A-Za-z0-9+/_-]{0,3}={0,2}")
+_HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
+_ENTITY = re.compile(r"&(?:#\w{2,7}|\w{2,8});")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|%20\w+%20")
+_JOINED = re.compile(r"\s*\n\s*")
+_MOST_ENCODED = 20
+_LEAST_READABLE = 0.95
+
+
+def forms(text: str) -> Iterator[str]:
+    """The text in plain characters on one line, and each further form in which it would read differently."""
+    plain = folded(text)
+    wide = _JOINED.sub(" ", plain)
+    yield wide
+    for other in (_SPACED.sub(_together, wide), _LEET.sub(lambda word: word.group().translate(_DIGITS), wide)):
+        if other != wide:
+            yield other
+    if plain.count("\u2026") + len(_ENCODED.findall(plain)) and len(plain) < 20_000:
+        yield from _decoded(plain)
+    for match in _HEXADECIMAL.finditer(plain):
+        found = _readable(bytes.fromhex(match.group()))
+        if found:
+            yield found
+    if len(plain) < 2_000 and "rot13" in plain.lower():
+        yield plain.translate(_ROT13)
+
+
+def folded(text: str) -> str:
+    """The text with compatibility characters, accents, look-alikes, entities and percent signs written out plainly."""
+    plain = unicodedata.normalize("NFKC", text)
+    if _ENTITY.search(plain):
+        plain = unicodedata.normalize("NFKC", html.unescape(plain))
+    if _PERCENT.search(plain):
+        plain = unquote(plain, errors="replace")
+    if plain.isascii():
+        return plain
+    plain = "".join(
+        character
+        for character in unicodedata.normalize("NFD", plain)
+        if unicodedata.category(character) not in {"Mn", "Me", "Cf"}
+    )
+    return re.sub(r"\S+", _unmasked, plain)
+
+
+def _unmasked(word: re.Match[str]) -> str:
+    """A word in Latin letters when it is mixed from several scripts, or made of look-alikes alone."""
+    found = word.group()
+    if found.isascii():
+        return found
+    plain = found.translate(_PLAIN)
+    return plain if plain.isascii() or _LATIN.search(found) else found
+
+
+def _together(letters: re.Match[str]) -> str:
+    return _GAP.sub("", letters.group())
+
+
+def _decoded(text: str) -> Iterator[str]:
+    for match in list(_ENCODED.finditer(text))[:_MOST_ENCODED]:
+        word = match.group().rstrip("=").replace("-", "+").replace("_", "/")
+        try:
+            found = _readable(base64.b64decode(word + "=" * (-len(word) % 4), validate=True))
+        except (binascii.Error, ValueError):
+            continue
+        if found:
+            yield found
+
+
+def _readable(raw: bytes) -> str:
+    """The bytes as text when nearly all of it is printable ASCII with blanks, else nothing."""
+    text = raw.decode("ascii", "replace")
+    good = sum((character.isprintable() and character != "\ufffd") or character in "\n\t" for character in text)
+    return text if " " in text and good >= _LEAST_READABLE * len(text) else ""
+
+
+_ROT13 = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+)

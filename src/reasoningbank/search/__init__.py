@@ -1,0 +1,1 @@
+"""Search: query, legs, fusion, relevance floor, experience, briefing, snapshots."""

@@ -1,0 +1,361 @@
+"""One search over a project, its team and its org, and the log of what each of them delivered.
+
+Every scope is searched by itself, with its own floor and its own proven threshold, for the same vector of the query.
+Relevance is then multiplied by the scope's weight (1.0, 0.9, 0.8), and the lists become one. What a wider scope says
+gives way when a more specific one
+
+* holds the same text: what was seen nearest to the work decides how far it is believed, and a quarantine there counts;
+* holds what it was promoted from, and that was found too or is in quarantine;
+* says the opposite of nearly the same (cosine above 0.9 on the scale of all-MiniLM) and is believed more than not.
+
+A wider scope that cannot be searched, because it is damaged, busy or of another embedder, is left out and named: it
+never takes the project's own answer away.
+
+A team's or org's log learns that one of its memories was shown, in which session by a name that says nothing, and how
+well it fitted; never the query, nor the project's name.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, StoreError
+from reasoningbank.memories.evidence import count_delivery, report_outcome
+from reasoningbank.memories.similarity import least_cosine
+from reasoningbank.memories.vectors import check_space
+from reasoningbank.search.recall import UNPROVEN_POOL, Question, draw, find, revealed, unlike
+from reasoningbank.search.selection import proven, standing
+from reasoningbank.storage.store import Store
+from reasoningbank.types.consolidation import is_consolidated
+from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State
+from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
+from reasoningbank.types.scope import LEVELS, SCOPE_WEIGHTS, Level, Scope, session_in
+from reasoningbank.types.sharing import CONFLICT_COSINE, PROMOTED_FROM, Reference
+from reasoningbank.types.signal import Rater
+
+SPARE = 5
+"""So many more memories are looked at in a wider scope, for those that give way."""
+LEAST_BELIEF = 0.5
+"""What contradicts a wider scope has to be believed at least so much."""
+_RECALLABLE: tuple[State, ...] = Filter().states
+_DECIDING: tuple[State, ...] = (*_RECALLABLE, "quarantined")
+_OPPOSITE: Mapping[Outcome, Outcome] = {"success": "failure", "failure": "success"}
+
+Key = tuple[Level, str]
+
+
+class Found(NamedTuple):
+    """What a search found: the proven hits, best first, those drawn from the unproven ones, and what was left out."""
+
+    proven: tuple[Hit, ...]
+    drawn: tuple[Hit, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def cascade(
+    stores: Sequence[Store],
+    embedder: Embedder,
+    question: Question,
+    chance: random.Random,
+    *,
+    vector: Vector | None = None,
+) -> Found:
+    """Searches several scopes as one; the query is embedded once.
+
+    Args:
+        stores: The most specific first; the first is the caller's own.
+        embedder: Makes the query's vector.
+        question: What is wanted; its limits hold for the answer as a whole.
+        chance: Decides the draw of the unproven.
+        vector: The query's vector, when it was made already.
+
+    Raises:
+        ModelMismatch: When the caller's own bank was built with another embedder.
+        StoreError: When the caller's own bank cannot be read.
+    """
+    own, *wider = stores
+    usable = [own] if check_space(own, embedder) else []
+    warnings: list[str] = []
+    for store in wider:
+        try:
+            if check_space(store, embedder):
+                usable.append(store)
+        except (ModelMismatch, StoreError) as error:
+            warnings.append(left_out(store, error))
+    if not usable:
+        return Found((), (), tuple(warnings))
+    if vector is None:
+        vector = embedder.embed_queries([question.text])[0]
+    above: list[Hit] = []
+    pool: list[Hit] = []
+    searched: list[Store] = []
+    for store in usable:
+        asked = question if store is own else replace(question, limit=question.limit and question.limit + SPARE)
+        try:
+            found, below = find(store, embedder.model_id, asked, vector)
+        except StoreError as error:
+            if store is own:
+                raise
+            warnings.append(left_out(store, error))
+            continue
+        searched.append(store)
+        above += map(weighted, found)
+        pool += map(weighted, below)
+    judge = Precedence(searched, embedder.model_id)
+    found_keys = {(hit.scope, hit.id) for hit in (*above, *pool)}
+    first = judge.settled(sorted(above, key=_rank), question.limit, found_keys)
+    second = judge.settled(sorted(unlike(pool, first), key=_rank), UNPROVEN_POOL, found_keys)
+    drawn = draw(second, question.unproven, chance)
+    shown = judge.marked(first), judge.marked(drawn)
+    return Found(
+        tuple(map(revealed, shown[0])),
+        tuple(map(revealed, shown[1])),
+        (*warnings, *judge.unseen([*first, *drawn])),
+    )
+
+
+def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit: int) -> Found:
+    """The best proven memories of several scopes when no task is known, by ``briefing.standing`` and scope weight.
+
+    Args:
+        stores: The most specific first.
+        model_id: The vector space of the embedder; a wider scope of another one is left out.
+        condition: What a memory must be.
+        limit: Most of them.
+    """
+    hits: list[Hit] = []
+    usable: list[Store] = []
+    warnings: list[str] = []
+    for store in stores:
+        try:
+            if store.model_id not in {None, model_id} and usable:
+                raise ModelMismatch(f"its vectors come from {store.model_id}, not from {model_id}")
+            hits += proven(store, condition)
+            usable.append(store)
+        except (ModelMismatch, StoreError) as error:
+            if not usable:
+                raise
+            warnings.append(left_out(store, error))
+    judge = Precedence(usable, model_id)
+    ordered = sorted(hits, key=lambda hit: standing(hit.memory, SCOPE_WEIGHTS[hit.scope]))
+    shown = judge.settled(ordered, limit, {(hit.scope, hit.id) for hit in hits})
+    return Found(tuple(judge.marked(shown)), (), (*warnings, *judge.unseen(shown)))
+
+
+def weighted(hit: Hit) -> Hit:
+    """The hit with its relevance times the weight of its scope."""
+    return replace(hit, relevance=hit.relevance * SCOPE_WEIGHTS[hit.scope])
+
+
+def left_out(store: Store, error: ModelMismatch | StoreError) -> str:
+    """Why a scope was not searched."""
+    return f"The {store.scope.shown} was not searched: {error} {error.hint}"
+
+
+class Precedence:
+    """Which hits of wider scopes give way to what more specific scopes hold.
+
+    Args:
+        stores: What was searched, the most specific first.
+        model_id: The vector space of all of them.
+    """
+
+    def __init__(self, stores: Sequence[Store], model_id: str) -> None:
+        self._stores = {store.scope.level: store for store in stores}
+        self._bar = least_cosine(CONFLICT_COSINE, model_id)
+        self._same: defaultdict[Key, list[str]] = defaultdict(list)
+        self._opposed: defaultdict[Key, list[str]] = defaultdict(list)
+        self._levels: dict[str, Level] = {}
+        self._vectors: dict[Key, Vector] = {}
+
+    def settled(self, hits: Sequence[Hit], limit: int, found: Set[Key]) -> list[Hit]:
+        """The first hits that nothing more specific outdoes.
+
+        Args:
+            hits: Of all scopes, best first.
+            limit: Most of them.
+            found: Scope and id of everything the search has found, proven or not.
+        """
+        kept: list[Hit] = []
+        self._look_up(hits[: 2 * (limit + SPARE)])
+        for hit in hits:
+            if len(kept) >= limit:
+                break
+            if not self._gives_way(hit, found):
+                kept.append(hit)
+        return kept
+
+    def marked(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits, each naming what gave way to it."""
+        return [
+            replace(
+                hit,
+                duplicates=tuple(sorted({*hit.duplicates, *self._same[hit.scope, hit.id]})),
+                conflicts=tuple(sorted({*hit.conflicts, *self._opposed[hit.scope, hit.id]})),
+            )
+            for hit in hits
+        ]
+
+    def unseen(self, shown: Sequence[Hit]) -> list[str]:
+        """One sentence for everything that gave way to what says the opposite and is not shown itself."""
+        seen = {(hit.scope, hit.id) for hit in shown}
+        return [
+            f"Memory {loser} of the {self._levels[loser]} was left out: {winner} of this {level} says the opposite."
+            for (level, winner), losers in self._opposed.items()
+            if (level, winner) not in seen
+            for loser in dict.fromkeys(losers)
+        ]
+
+    def _look_up(self, hits: Sequence[Hit]) -> None:
+        """Gets the vectors of the wider scopes' hits, those of one scope at once."""
+        for level, store in [*self._stores.items()][1:]:
+            wanted = [hit.id for hit in hits if hit.scope == level and (level, hit.id) not in self._vectors]
+            if wanted:
+                found = store.vectors(CONTENT_LEG, wanted)
+                self._vectors |= {(level, memory_id): vector for memory_id, vector in found.items()}
+
+    def _gives_way(self, hit: Hit, found: Set[Key]) -> bool:
+        for level in LEVELS[: LEVELS.index(hit.scope)]:
+            store = self._stores.get(level)
+            if store is not None and self._outdone(hit, level, store, found):
+                return True
+        return False
+
+    def _outdone(self, hit: Hit, level: Level, store: Store, found: Set[Key]) -> bool:
+        same = self._same_text(hit, store) or self._source(hit, level, store, found)
+        if same is not None:
+            self._same[level, same.id].append(hit.id)
+            return True
+        opposite = self._contradicting(hit, store)
+        if opposite is None:
+            return False
+        self._opposed[level, opposite.id].append(hit.id)
+        self._levels[hit.id] = hit.scope
+        return True
+
+    @staticmethod
+    def _same_text(hit: Hit, store: Store) -> Memory | None:
+        twins = store.same_text(hit.memory.fingerprint)
+        if not twins:
+            return None
+        memories = [twin for twin in store.many(twins).values() if twin.state in _DECIDING]
+        return max(memories, key=lambda memory: (memory.state in _RECALLABLE, memory.confidence), default=None)
+
+    def _source(self, hit: Hit, level: Level, store: Store, found: Set[Key]) -> Memory | None:
+        """What the hit was promoted from, when that was found too or is in quarantine."""
+        for link in self._stores[hit.scope].links(hit.id):
+            if link.kind == PROMOTED_FROM and link.source == hit.id:
+                source = _reference(link.target)
+                named = source is not None and (source.level, source.name) == (level, store.scope.project)
+                memory = store.many([source.id]).get(source.id) if source is not None and named else None
+                if memory is not None and (memory.state == "quarantined" or (level, memory.id) in found):
+                    return memory
+        return None
+
+    def _contradicting(self, hit: Hit, store: Store) -> Memory | None:
+        vector = self._vectors.get((hit.scope, hit.id))
+        if vector is None:
+            vector = self._stores[hit.scope].vector(CONTENT_LEG, hit.id)
+        if vector is None:
+            return None
+        opposite = Filter(outcome=_OPPOSITE[hit.outcome], min_confidence=LEAST_BELIEF)
+        for near in store.nearest(CONTENT_LEG, vector, opposite, 1):
+            if near.score > self._bar:
+                return store.many([near.id]).get(near.id)
+        return None
+
+
+def _rank(hit: Hit) -> tuple[float, int, bool]:
+    return -hit.relevance, LEVELS.index(hit.scope), not is_consolidated(hit.memory)
+
+
+def _reference(text: str) -> Reference | None:
+    """The reference, or None for a link that another program wrote."""
+    try:
+        return Reference.parse(text)
+    except InvalidInput:
+        return None
+
+
+def of_level(answer: Recall, level: Level) -> Recall:
+    """The answer with the hits of one scope alone; its tokens stay those of all it delivered."""
+    if all(hit.scope == level for hit in answer.delivered):
+        return answer
+    return replace(
+        answer,
+        memories=tuple(hit for hit in answer.memories if hit.scope == level),
+        unproven=tuple(hit for hit in answer.unproven if hit.scope == level),
+    )
+
+
+def shown_in(store: Store, session: str, origin: Scope) -> list[str]:
+    """Ids of what a wider scope has shown a session of the project, in that order."""
+    logs = store.recalls(limit=0, session=session_in(store.scope, session, origin))
+    return [*store.many([*dict.fromkeys(entry.memory_id for log in reversed(logs) for entry in log.entries)])]
+
+
+def credit(
+    store: Store, session: str, origin: Scope, *, succeeded: bool, rater: Rater, at: datetime, shared_by: int
+) -> list[OutcomeReport]:
+    """Reports in a wider scope how a session ended for everything it has shown it, all of it or nothing.
+
+    Args:
+        store: The team's or the org's.
+        session: As the project names it.
+        origin: The project.
+        succeeded: How the session ended.
+        rater: Who says so.
+        at: When.
+        shared_by: How many memories of all scopes share the weight of the outcome.
+    """
+    place = session_in(store.scope, session, origin)
+    reports = []
+    with store.transaction() as transaction:
+        for memory_id in shown_in(store, session, origin):
+            try:
+                report = report_outcome(
+                    transaction,
+                    memory_id,
+                    succeeded=succeeded,
+                    session=place,
+                    rater=rater,
+                    at=at,
+                    shared_by=shared_by,
+                )
+            except MemoryNotFound:
+                continue
+            reports.append(report)
+    return reports
+
+
+def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: bool) -> tuple[str, ...]:
+    """Logs and counts what each wider scope has delivered; returns what could not be logged.
+
+    Args:
+        stores: The team's and the org's.
+        answer: The whole answer.
+        origin: The project that asked.
+        usage: Whether the delivery is evidence.
+    """
+    warnings: list[str] = []
+    for store in stores:
+        part = of_level(answer, store.scope.level)
+        if not part.delivered:
+            continue
+        session = session_in(store.scope, answer.session, origin)
+        tokens = sum(hit.memory.tokens for hit in part.delivered)
+        logged = replace(part, query="", session=session, tokens=tokens, message="", warnings=())
+        try:
+            with store.transaction() as transaction:
+                transaction.log_recall(logged)
+                if usage:
+                    count_delivery(transaction, [hit.id for hit in part.delivered], session=session, at=answer.at)
+        except (StoreError, MemoryNotFound) as error:
+            warnings.append(f"The delivery of the {store.scope.shown} was not logged: {error} {error.hint}")
+    return tuple(warnings)

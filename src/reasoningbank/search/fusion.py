@@ -1,0 +1,334 @@
+"""Fusion of the legs of a search, and the relevance floor (DESIGN D13, docs/decisions/0004).
+
+The seed's store brings a cosine ``s`` to ``(1 + s) / 2`` and a BM25 score ``x`` to ``(2 / pi) * arctan(x)``, multiplies
+each by its leg's weight and adds them up; a leg that did not find something gives it 0 (spec/memoria_haios, section 2).
+Here the sum is divided by the sum of the weights, so that a score lies in [0, 1] and a least score means the same
+whatever the weights add up to. Reciprocal rank fusion (Cormack et al., 2009) adds ``weight / (60 + rank)``, divided by
+what a first rank in every leg gives.
+
+The legs have scales of their own, so each is first brought to one that means the same in every bank:
+
+* ``x``, the dense evidence: ``(cosine - background) / (1 - background)``, the larger of the content's and the
+  description's. The background is what two unrelated texts have in that vector space (:class:`Calibration`).
+* ``e``, the lexical evidence in nats: BM25 times ``known' / known``. ``known`` sums FTS5's idf over the query's terms
+  that the bank holds, ``known'`` sums ``log(1 + (N + 20) / (n + 0.5))`` over them. In a bank of thousands the factor is
+  near 1; in a bank of three, where FTS5's idf is zero or worse, it keeps a word from being worth nothing.
+* ``u``, the coverage: ``min(e, known') / all'``, the share of the query's rare-term mass that the memory covers;
+  ``all'`` counts the terms too that no memory holds.
+
+**Order.** ``x + weight * l ** 1.5`` with ``l = (e - e50) / (e1 - e50)``, at least 0: how far the memory stands out from
+the lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the query's, at most 4:
+``0.9 * u1 * (e1 - e10) / 7.4 * (1 - x10) * exp(2 i)``. So words count when the best hit covers the query's rare words
+(``u1``), when it stands out from the tenth, when the dense leg has not found ten close matches already (``x10``), and
+when the query names things: ``i`` is the share of its rare-term mass in identifiers. What a bank has
+learned that words are worth in it (``engine/weighing.py``) multiplies the weight.
+
+**Neighbours.** The five best then speak for what says nearly the same as they do: a memory gains a tenth of the mean of
+``max(0, x' - 0.7) / 0.3`` over them, ``x'`` being their dense evidence for each other. Where lessons are unlike each
+other nothing changes; where many say one thing in other words, they come together.
+
+**Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories, at
+least 3: the more memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that
+one of few memories that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its
+only mention.
+A memory is shown at least as relevant as those that it outranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+from numpy.typing import NDArray
+
+from reasoningbank.errors import InvalidInput
+from reasoningbank.search.identifiers import identifier_places
+from reasoningbank.types.graph_search import FUSIONS, Fusion
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
+from reasoningbank.types.records import LexicalMatches, Scored
+
+RANK_CONSTANT = 60
+"""k of reciprocal rank fusion."""
+CANDIDATES_PER_HIT = 5
+"""So many candidates of each leg are looked at for every hit that is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blended:
+    """What the fusion makes of one item: its score from 0 to 1, and rank and own score in each leg that found it."""
+
+    id: str
+    score: float
+    legs: Mapping[str, Leg]
+
+
+def normalised_cosine(score: float) -> float:
+    """A cosine as a number from 0 to 1: ``(1 + s) / 2``."""
+    return (1.0 + max(-1.0, min(1.0, score))) / 2.0
+
+
+def normalised_bm25(score: float) -> float:
+    """A BM25 score as a number from 0 to 1: ``(2 / pi) * arctan(x)``."""
+    return 2.0 / math.pi * math.atan(max(0.0, score))
+
+
+def check_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
+    """Returns the weights of the legs when they can be used.
+
+    Raises:
+        InvalidInput: When one is not a number from 0 to 1, or all are 0.
+    """
+    for name, weight in weights.items():
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0.0 <= weight <= 1.0:
+            raise InvalidInput(f"the weight of {name} is a number from 0 to 1, not {weight!r}")
+    if not any(weights.values()):
+        raise InvalidInput("all weights are 0, so nothing would be searched", hint="Give one leg a weight above 0.")
+    return weights
+
+
+def check_fusion(fusion: str) -> Fusion:
+    """Returns the name of a fusion; raises InvalidInput for any other."""
+    for known in FUSIONS:
+        if fusion == known:
+            return known
+    raise InvalidInput(f"fusion is one of {', '.join(FUSIONS)}, not {str(fusion)[:80]!r}")
+
+
+def check_least(min_score: float | None) -> float | None:
+    """Returns the least score; raises InvalidInput when it is not a number from 0 to 1."""
+    if min_score is not None and (isinstance(min_score, bool) or not 0.0 <= min_score <= 1.0):
+        raise InvalidInput(f"min_score is a number from 0 to 1, not {min_score!r}")
+    return min_score
+
+
+def blend(
+    legs: Mapping[str, Sequence[Scored]],
+    weights: Mapping[str, float],
+    *,
+    lexical: Collection[str],
+    fusion: Fusion = "weighted",
+) -> list[Blended]:
+    """All that any leg found, best first; of equals the smaller id comes first.
+
+    Args:
+        legs: What each leg found, best first, on its own scale.
+        weights: Of each leg; a leg of weight 0 is left out.
+        lexical: Legs whose scores are BM25; those of the others are cosines.
+        fusion: Adds normalised scores, or ranks.
+    """
+    used = {name: found for name, found in legs.items() if weights[name] > 0.0}
+    places = {
+        name: {hit.id: Leg(rank=rank, score=hit.score) for rank, hit in enumerate(found, start=1)}
+        for name, found in used.items()
+    }
+    whole = sum(weights[name] for name in used)
+    blended = []
+    for item in dict.fromkeys(hit.id for found in used.values() for hit in found):
+        standing = {name: found[item] for name, found in places.items() if item in found}
+        total = sum(weights[name] * _worth(leg, fusion, name in lexical) for name, leg in standing.items())
+        blended.append(Blended(id=item, score=total / whole, legs=standing))
+    return sorted(blended, key=lambda each: (-each.score, each.id))
+
+
+def _worth(leg: Leg, fusion: Fusion, lexical: bool) -> float:
+    if fusion == "rrf":
+        return (RANK_CONSTANT + 1) / (RANK_CONSTANT + leg.rank)
+    return normalised_bm25(leg.score) if lexical else normalised_cosine(leg.score)
+
+
+_Numbers = NDArray[numpy.float64]
+
+FLOOR = 0.2
+"""The least relevance of a memory that is shown."""
+
+_SCALE, _MARGIN_UNIT, _IDENTIFIERS, _MOST, _SHARPNESS = 0.9, 7.4, 2.0, 4.0, 1.5
+_TENTH, _BACKGROUND = 10, 50
+_COSINE, _TERMS, _MEMORIES, _INTERCEPT = 19.0, 5.7, -0.87, -4.25
+_EXACT, _EXACT_SLOPE, _EXACT_TIE = 0.6, 20.0, 0.1
+_FEW, _FEW_SHARE = 5, 0.02
+_SPEAKERS, _SAME, _VOICE = 5, 0.7, 0.1
+_PRIOR_MEMORIES = 20
+_LEAST_MEMORIES = 3
+_LEAST_IDF = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What the cosines of one family of embedding models mean.
+
+    Attributes:
+        family: Part of the model ids that it holds for, lower case.
+        background: The cosine of texts that have nothing to do with each other.
+    """
+
+    family: str
+    background: float
+
+
+CALIBRATIONS = (
+    Calibration(family="granite", background=0.5),
+    Calibration(family="minilm", background=0.05),
+)
+"""The families that were measured."""
+UNKNOWN = Calibration(family="", background=0.0)
+"""For any other model: a background of zero lets too much through rather than hiding what is relevant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    """One memory above the floor: relevance from 0 to 1, and rank and score in every leg that knows it."""
+
+    id: str
+    relevance: float
+    legs: Mapping[str, Leg]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The lexical leg on the scale of the module's docstring."""
+
+    evidence: Mapping[str, float]
+    coverage: Mapping[str, float]
+    ordered: Sequence[float]
+    covered: Sequence[float]
+    terms: int
+    memories: int
+    identifiers: float
+
+    def at(self, rank: int) -> float:
+        """The evidence of the hit at a rank from 1; zero when there are fewer."""
+        return self.ordered[rank - 1] if len(self.ordered) >= rank else 0.0
+
+
+def calibration_of(model_id: str) -> Calibration:
+    """The calibration of the model's family; :data:`UNKNOWN` for models that were not measured."""
+    name = model_id.casefold()
+    return next((known for known in CALIBRATIONS if known.family in name), UNKNOWN)
+
+
+def fuse(
+    content: Mapping[str, float],
+    description: Mapping[str, float],
+    lexical: LexicalMatches,
+    *,
+    model_id: str,
+    floor: float = FLOOR,
+    words_worth: float = 1.0,
+    vectors: Mapping[str, Vector] | None = None,
+) -> tuple[Fused, ...]:
+    """The candidates above the relevance floor, best first; of equals the smaller id comes first.
+
+    Args:
+        content: Cosine of every candidate with the query in the leg of title and content.
+        description: The same for the description, of those candidates that have one.
+        lexical: The lexical leg; its terms and number of memories say what a match is worth.
+        model_id: The vector space of the cosines.
+        floor: The least relevance; 0 keeps every candidate.
+        words_worth: What the weight of words is multiplied by in this bank (``engine/weighing.py``).
+        vectors: The unit vectors of the candidates in the leg of title and content; without them no memory speaks for
+            another.
+    """
+    background = calibration_of(model_id).background
+    words = _words(lexical)
+    ids = sorted({*content, *description, *words.evidence})
+    if not ids:
+        return ()
+    cosine = numpy.maximum(_column(content, ids, -1.0), _column(description, ids, -1.0))
+    nearness = (cosine - background) / (1.0 - background)
+    evidence, coverage = _column(words.evidence, ids, 0.0), _column(words.coverage, ids, 0.0)
+    base = words.at(_BACKGROUND)
+    span = max(words.at(1) - base, 0.05 * words.at(1), _LEAST_IDF)
+    prominence = numpy.maximum(0.0, (evidence - base) / span) ** _SHARPNESS
+    scores = nearness + words_worth * _weight(words, nearness) * prominence
+    if vectors:
+        scores += _VOICE * _voices(ids, scores, vectors, background)
+    order = numpy.lexsort((numpy.arange(len(ids)), -scores))
+    relevance = _relevance(nearness, coverage, words)[order]
+    kept = relevance >= floor
+    if not kept.any():
+        return ()
+    shown = numpy.maximum.accumulate(relevance[kept][::-1])[::-1].tolist()
+    legs = {
+        CONTENT_LEG: content,
+        DESCRIPTION_LEG: description,
+        LEXICAL_LEG: {hit.id: hit.score for hit in lexical.hits},
+    }
+    ranks = {name: _ranks(leg) for name, leg in legs.items()}
+    return tuple(
+        Fused(
+            id=ids[place],
+            relevance=value,
+            legs={
+                name: Leg(rank=ranks[name][ids[place]], score=leg[ids[place]])
+                for name, leg in legs.items()
+                if ids[place] in leg
+            },
+        )
+        for place, value in zip(order[kept].tolist(), shown, strict=True)
+    )
+
+
+def _column(values: Mapping[str, float], ids: Sequence[str], missing: float) -> _Numbers:
+    return numpy.array([values.get(one, missing) for one in ids])
+
+
+def _words(lexical: LexicalMatches) -> _Words:
+    memories = max(lexical.documents, *(term.documents for term in lexical.terms), 0) if lexical.terms else 0
+    mass = [_idf(term.documents, memories) for term in lexical.terms]
+    present = [term.documents for term in lexical.terms if term.documents > 0]
+    known = sum(max(_LEAST_IDF, math.log((memories - n + 0.5) / (n + 0.5))) for n in present)
+    smoothed = sum(_idf(n, memories) for n in present)
+    if known <= 0.0 or not lexical.hits:
+        return _Words({}, {}, (), (), len(lexical.terms), lexical.documents, 0.0)
+    evidence = {hit.id: hit.score * smoothed / known for hit in lexical.hits}
+    everything = sum(mass)
+    coverage = {one: min(value, smoothed) / everything for one, value in evidence.items()}
+    named = sum(mass[place] for place in identifier_places([term.text for term in lexical.terms])) / everything
+    ordered = sorted(evidence.values(), reverse=True)
+    covered = sorted(coverage.values())
+    return _Words(evidence, coverage, ordered, covered, len(lexical.terms), lexical.documents, named)
+
+
+def _voices(ids: Sequence[str], scores: _Numbers, vectors: Mapping[str, Vector], background: float) -> _Numbers:
+    """How much the best candidates speak for each candidate, from 0 to 1."""
+    nothing = numpy.zeros_like(next(iter(vectors.values())))
+    rows = numpy.array([vectors.get(one, nothing) for one in ids])
+    best = numpy.lexsort((numpy.arange(len(ids)), -scores))[:_SPEAKERS]
+    alike = (rows @ rows[best].T - background) / (1.0 - background)
+    voices: _Numbers = numpy.maximum(0.0, (alike - _SAME) / (1.0 - _SAME)).mean(axis=1, dtype=numpy.float64)
+    return voices
+
+
+def _idf(documents: int, memories: int) -> float:
+    return math.log(1.0 + (memories + _PRIOR_MEMORIES) / (documents + 0.5))
+
+
+def _weight(words: _Words, nearness: _Numbers) -> float:
+    """How much the best lexical hit of this query is worth on the scale of the dense evidence."""
+    if not words.coverage:
+        return 0.0
+    tenth = min(_TENTH, len(nearness)) - 1
+    room = min(1.0, max(0.0, 1.0 - float(-numpy.partition(-nearness, tenth)[tenth])))
+    margin = (words.at(1) - words.at(_TENTH)) / _MARGIN_UNIT
+    coverage = max(words.coverage.values())
+    return min(_MOST, _SCALE * coverage * margin * room * math.exp(_IDENTIFIERS * words.identifiers))
+
+
+def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Numbers:
+    evidence = _COSINE * nearness + _TERMS * coverage * math.log1p(words.terms)
+    evidence += _MEMORIES * math.log(max(_LEAST_MEMORIES, words.memories)) + _INTERCEPT
+    covered = numpy.array(words.covered)
+    as_good = len(covered) - numpy.searchsorted(covered, coverage - _EXACT_TIE)
+    exact = (coverage >= _EXACT) & (as_good <= max(_FEW, _FEW_SHARE * words.memories))
+    evidence = numpy.where(exact, numpy.maximum(evidence, _EXACT_SLOPE * (coverage - _EXACT)), evidence)
+    chance: _Numbers = 1.0 / (1.0 + numpy.exp(-numpy.clip(evidence, -40.0, 40.0)))
+    return chance
+
+
+def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
+    """Ranks from 1 by descending score; of equals the smaller id comes first."""
+    ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    return {one: rank for rank, one in enumerate(ordered, start=1)}

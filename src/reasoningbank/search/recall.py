@@ -1,0 +1,214 @@
+"""Search: three legs in one scope, fused, cut at the relevance floor, proven apart from unproven (DESIGN D6, D13)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from reasoningbank.memories.vectors import check_space
+from reasoningbank.memories.words import query_terms
+from reasoningbank.safety.text import reveal
+from reasoningbank.search.fusion import FLOOR, Fused, fuse
+from reasoningbank.storage.store import Store
+from reasoningbank.types.consolidation import is_consolidated
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, Filter, Hit
+from reasoningbank.types.records import Candidates, Pool, WordsWorth
+from reasoningbank.types.scope import Scope
+
+LEAST_DENSE, LEAST_LEXICAL = 30, 50
+"""Each leg brings at least so many memories before fusion, which measures the lexical best against the fiftieth."""
+CANDIDATES_PER_HIT = 6
+"""For longer answers each leg brings so many times the limit."""
+_SPARE = 5
+_LEAST = 1e-6
+UNPROVEN_POOL = 5
+"""How many of the most relevant unproven memories take part in the draw."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One search as it is run.
+
+    Attributes:
+        text: The query, clean and without secrets.
+        condition: What a memory must be; its confidence bounds are set here.
+        limit: Most proven memories.
+        min_confidence: What proven means for this search.
+        unproven: Most unproven memories.
+        legs: The legs that propose memories; the others only rank what these have proposed.
+    """
+
+    text: str
+    condition: Filter
+    limit: int
+    min_confidence: float
+    unproven: int
+    legs: tuple[str, ...] = LEGS
+
+
+class Searched(Protocol):
+    """What a search asks of a bank: of a store, or of a bank as it was (``engine/guarding/then.py``)."""
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memories they are."""
+
+    @property
+    def words_worth(self) -> WordsWorth:
+        """What words are worth in the bank."""
+
+    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        """The memories of these ids that exist."""
+
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        """All that a fused search needs, pool by pool."""
+
+
+class Wanted(NamedTuple):
+    """A list of memories that meet a condition, and how many it holds at most."""
+
+    condition: Filter
+    limit: int
+
+
+def recall(
+    store: Store, embedder: Embedder, question: Question, chance: random.Random, *, vector: Vector | None = None
+) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
+    """Finds the proven hits, best first, and draws the unproven ones.
+
+    Args:
+        store: Where to look.
+        embedder: Makes the query's vector.
+        question: What is wanted.
+        chance: Decides the draw.
+        vector: The query's vector, when it was made already.
+
+    Raises:
+        ModelMismatch: When the bank's vectors come from another model than the embedder.
+    """
+    if not check_space(store, embedder):
+        return (), ()
+    if vector is None:
+        vector = embedder.embed_queries([question.text])[0]
+    proven, pool = find(store, embedder.model_id, question, vector)
+    drawn = draw(unlike(pool, proven), question.unproven, chance)
+    return tuple(map(revealed, proven)), tuple(map(revealed, drawn))
+
+
+def find(store: Searched, model_id: str, question: Question, vector: Vector) -> tuple[list[Hit], list[Hit]]:
+    """The proven hits, best first, and the unproven ones that may be drawn from, as they are stored.
+
+    Args:
+        store: Where to look; its vectors are of this model.
+        model_id: The vector space.
+        question: What is wanted.
+        vector: The query's vector.
+    """
+    wanted = [Wanted(replace(question.condition, min_confidence=question.min_confidence), question.limit)]
+    if question.unproven > 0 and question.min_confidence > 0.0:
+        below = replace(question.condition, below_confidence=question.min_confidence)
+        wanted.append(Wanted(below, UNPROVEN_POOL))
+    worth = store.words_worth
+    factor = worth.factor if worth.model_id == model_id else 1.0
+    found = gather(store, vector, question.text, wanted, question.legs)
+    proven, *others = [
+        _collapsed(store, rank(candidates, model_id, words_worth=factor), each.limit)
+        for candidates, each in zip(found, wanted, strict=True)
+    ]
+    return proven, [hit for hits in others for hit in hits]
+
+
+def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:
+    """The hits whose text is not that of a hit that is shown already."""
+    texts = {hit.memory.fingerprint for hit in shown}
+    return [hit for hit in pool if hit.memory.fingerprint not in texts]
+
+
+def gather(
+    store: Searched, vector: Vector, text: str, wanted: Sequence[Wanted], legs: Sequence[str] = LEGS
+) -> Sequence[Candidates]:
+    """What the three legs bring for each list that is wanted; the evaluation measures the same.
+
+    The legs of a question are lexical or dense: one that names either dense leg lets both propose.
+    """
+    dense, lexical = any(leg in legs for leg in DENSE_LEGS), LEXICAL_LEG in legs
+    pools = [
+        Pool(
+            condition=each.condition,
+            dense=max(LEAST_DENSE, CANDIDATES_PER_HIT * each.limit) if dense else 0,
+            lexical=max(LEAST_LEXICAL, CANDIDATES_PER_HIT * each.limit) if lexical else 0,
+        )
+        for each in wanted
+    ]
+    return store.candidates(vector, " ".join(query_terms(text)), pools)
+
+
+def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_worth: float = 1.0) -> tuple[Fused, ...]:
+    """The candidates above the relevance floor, best first; none when no memory of the pool has a vector."""
+    content, description = candidates.dense[CONTENT_LEG], candidates.dense[DESCRIPTION_LEG]
+    if not content:
+        return ()
+    return fuse(
+        content,
+        description,
+        candidates.lexical,
+        model_id=model_id,
+        floor=floor,
+        words_worth=words_worth,
+        vectors=candidates.vectors,
+    )
+
+
+def revealed(hit: Hit) -> Hit:
+    """The hit as it may leave: its texts checked for secrets once more."""
+    return replace(hit, memory=reveal(hit.memory))
+
+
+def draw(pool: Sequence[Hit], count: int, chance: random.Random) -> list[Hit]:
+    """Thompson sampling: each hit draws a plausible usefulness from its posterior; the best times relevance win."""
+    promise = {hit.id: hit.relevance * _sample(hit, chance) for hit in pool}
+    chosen = sorted(pool, key=lambda hit: -promise[hit.id])[:count]
+    return sorted((replace(hit, unproven=True) for hit in chosen), key=lambda hit: -hit.relevance)
+
+
+def _sample(hit: Hit, chance: random.Random) -> float:
+    belief = hit.memory.belief
+    return chance.betavariate(max(belief.alpha, _LEAST), max(belief.beta, _LEAST))
+
+
+def _collapsed(store: Searched, fused: Sequence[Fused], limit: int) -> list[Hit]:
+    """The first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
+
+    Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
+    """
+    hits: dict[bytes, Hit] = {}
+    size = limit + _SPARE
+    for start in range(0, len(fused) if limit > 0 else 0, size):
+        batch = fused[start : start + size]
+        memories = store.many([one.id for one in batch])
+        for one in batch:
+            if one.id in memories:
+                memory, level = memories[one.id], store.scope.level
+                _collapse(hits, Hit(memory=memory, relevance=one.relevance, legs=one.legs, scope=level))
+        if len(hits) >= limit:
+            break
+    return sorted(hits.values(), key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))[:limit]
+
+
+def _collapse(hits: dict[bytes, Hit], hit: Hit) -> None:
+    """Adds a hit, or names it in the better one with the same text; of equals the more believed one is shown."""
+    fingerprint = hit.memory.fingerprint
+    first = hits.get(fingerprint)
+    if first is None:
+        hits[fingerprint] = hit
+        return
+    shown, hidden = (hit, first) if hit.confidence > first.confidence else (first, hit)
+    hits[fingerprint] = replace(
+        shown,
+        relevance=max(first.relevance, hit.relevance),
+        duplicates=tuple(sorted({*first.duplicates, *hit.duplicates, hidden.id})),
+    )

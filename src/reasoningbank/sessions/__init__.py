@@ -1,0 +1,1 @@
+"""Sessions: readers of transcripts, judge, distilling."""

@@ -1,0 +1,266 @@
+"""What a step ran: its command, the programs in it, and the name under which it can be tried again."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reasoningbank.types.session import Step
+
+
+def vocabulary(words: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(words.split())
+
+
+READING = "reading"
+"""The name that all attempts to look something up share: finding it elsewhere repairs a lookup that failed."""
+_EXECUTING_WORDS = vocabulary(
+    "bash shell sh zsh exec execute executes terminal run runs command commands console powershell python ipython "
+    "jupyter interpreter test tests"
+)
+_READING_WORDS = vocabulary(
+    "read view open cat search grep glob find list ls fetch get browse scroll goto look show lookup query"
+)
+_READERS = vocabulary(
+    "cat head tail less more bat nl tac ls dir tree find fd grep egrep fgrep rg ag ack sed awk gawk cut sort uniq wc "
+    "diff cmp file stat xxd hexdump strings echo printf which type man jq yq column tee tr pwd date env printenv "
+    "open goto scroll_down scroll_up search_dir search_file find_file view strace lsof ps curl wget gh test ["
+)
+_READING_GIT = vocabulary("show diff log status blame grep ls-files branch reflog rev-parse remote describe")
+_SILENT = vocabulary("cd pushd popd export set source . true : sleep mkdir touch unset alias umask ulimit wait exit")
+_FINDS_NOTHING = vocabulary("grep egrep fgrep rg ag ack diff cmp test [ which type command pgrep find fd")
+_EDITORS = vocabulary("edit create insert append str_replace_editor str_replace apply_patch")
+_PREFIXES = vocabulary("sudo time nohup nice command env exec stdbuf xvfb-run unbuffer winpty then do else !")
+_RUNNERS = vocabulary("uv poetry pipenv pdm hatch rye bundle npx pnpx bunx conda mamba coverage")
+_RUNNER_WORDS = frozenset(("run", "exec", "dlx", "x"))
+_TWO_WORDS = vocabulary(
+    "git npm yarn pnpm bun pip pip3 cargo go mvn gradle make docker kubectl apt apt-get brew terraform helm uv poetry "
+    "python python3 node ruby perl bash sh php java dotnet systemctl conda aws gcloud az"
+)
+_SEPARATOR = re.compile(
+    r"""
+      '[^']*' | "(?:\\.|[^"\\])*" | \\.          # quoted text stays whole
+    | (?P<heredoc><<-?\s*['"]?(?P<word>\w+)['"]?)
+    | (?P<cut>\&\&|\|\|?|;|\n)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\]|['"\\])+""", re.DOTALL)
+_REDIRECTION = re.compile(r"^(?:\d*|&)>{1,2}(?:&\d+|.*)$|^<")
+_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
+_TOOL_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_MAX_COMMAND = 20_000
+_MAX_NAME = 160
+_COMMAND_KEYS = ("command", "cmd", "script", "code", "input")
+_PLACE_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "url")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One program of a command line.
+
+    Attributes:
+        words: The program and its arguments without prefixes such as ``sudo``, variables and redirections.
+        folder: Where ``cd`` went before it; empty when it did not.
+    """
+
+    words: tuple[str, ...]
+    folder: str = ""
+
+    @property
+    def program(self) -> str:
+        """The program's name without its folder."""
+        return self.words[0].rsplit("/", 1)[-1]
+
+    @property
+    def reads(self) -> bool:
+        """Whether it only shows what is there already, so that a summary in its output is a quotation."""
+        if self.program == "git":
+            return self.word(1) in _READING_GIT
+        if self.program == "sed" and self.word(1).startswith(("-i", "--in-place")):
+            return False
+        return self.program in _READERS
+
+    @property
+    def silent(self) -> bool:
+        """Whether it only prepares what comes after it."""
+        return self.program in _SILENT
+
+    def word(self, index: int) -> str:
+        """The word at that place, empty beyond the end."""
+        return self.words[index] if index < len(self.words) else ""
+
+
+def command(step: Step) -> str:
+    """The shell command or the code that the step executed; empty when its tool executes nothing."""
+    action = step.action
+    if not action:
+        return ""
+    executes = _executes(step.tool, action)
+    if action.lstrip().startswith("{"):
+        arguments = _arguments(action)
+        for key in _COMMAND_KEYS[: None if executes else 2]:
+            text = _command_text(arguments.get(key))
+            if text and (executes or not _is_word(step.tool, _READING_WORDS)):
+                return text[:_MAX_COMMAND]
+        if arguments:
+            return ""
+    return action[:_MAX_COMMAND] if executes else ""
+
+
+def parts(line: str) -> tuple[Part, ...]:
+    """The programs of a command line in order. Accepts any text; what stands in a here-document is not a command."""
+    return _parts(line[:_MAX_COMMAND])
+
+
+def only_reads(step: Step) -> bool:
+    """Whether the step looked something up and changed and executed nothing."""
+    line = command(step)
+    if line:
+        working = [part for part in parts(line) if not part.silent]
+        return bool(working) and all(part.reads for part in working)
+    return _is_word(step.tool, _READING_WORDS)
+
+
+def found_nothing(step: Step) -> bool:
+    """Whether its exit status says that a search or comparison had no match, which is an answer and not an error."""
+    if step.exit_code != 1:
+        return False
+    programs = [part for part in parts(command(step)) if not part.silent]
+    if not programs:
+        return False
+    last = programs[-1]
+    return last.program in _FINDS_NOTHING or (last.program == "git" and last.word(1) in {"diff", "grep"})
+
+
+def attempt(step: Step) -> str:
+    """The name under which the step can be tried again: equal for tries of the same thing, empty without an action."""
+    if not step.action and not step.tool:
+        return ""
+    if only_reads(step):
+        return READING
+    line = command(step)
+    if not line.strip():
+        return _tool_attempt(step)
+    working = [part for part in parts(line) if not part.silent and not part.reads]
+    if not working:
+        return step.tool or line.split(maxsplit=1)[0][:_MAX_NAME]
+    part = working[-1]
+    wanted = 2 if part.program in _TWO_WORDS else 1
+    operands = [word for word in part.words[1:] if not word.startswith("-") or word in {"-m", "-c"}]
+    if part.word(1) in {"-m", "run", "compose"}:
+        wanted += 1
+    elif wanted == 1 and operands and "/" not in part.words[0]:
+        wanted = 2
+    return " ".join([part.program, *operands[: wanted - 1]])[:_MAX_NAME]
+
+
+def _tool_attempt(step: Step) -> str:
+    if step.action.lstrip().startswith("{"):
+        arguments = _arguments(step.action)
+        for key in _PLACE_KEYS:
+            place = arguments.get(key)
+            if isinstance(place, str) and place:
+                return f"{step.tool} {place}"[:_MAX_NAME]
+    return (step.tool or step.action.split(maxsplit=1)[0])[:_MAX_NAME]
+
+
+def _executes(tool: str, action: str) -> bool:
+    if not tool:
+        return not action.lstrip().startswith("{")
+    return _is_word(tool, _EXECUTING_WORDS) or action.split(maxsplit=1)[:1] == [tool]
+
+
+@functools.lru_cache(maxsize=1024)
+def _tool_words(tool: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _TOOL_WORDS.findall(tool[:200]))
+
+
+def _is_word(tool: str, words: frozenset[str]) -> bool:
+    return not words.isdisjoint(_tool_words(tool))
+
+
+@functools.lru_cache(maxsize=256)
+def _arguments(action: str) -> Mapping[str, object]:
+    try:
+        value = json.loads(action)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _command_text(value: object) -> str:
+    if isinstance(value, list):
+        words = [word for word in value if isinstance(word, str)]
+        if len(words) >= 3 and words[1] in {"-c", "-lc", "-lic", "-ic"}:
+            return words[2]
+        return " ".join(words)
+    return value if isinstance(value, str) else ""
+
+
+@functools.lru_cache(maxsize=512)
+def _parts(line: str) -> tuple[Part, ...]:
+    found: list[Part] = []
+    folder = ""
+    for segment in _segments(line):
+        words = _program_words(segment)
+        if not words:
+            continue
+        if words[0] == "cd" and len(words) > 1:
+            folder = words[1].strip("'\"").rstrip("/")
+        found.append(Part(tuple(words), folder))
+        if found[0].program in _EDITORS:
+            break
+    return tuple(found)
+
+
+def _segments(line: str) -> list[str]:
+    segments: list[str] = []
+    start = position = 0
+    while match := _SEPARATOR.search(line, position):
+        position = match.end()
+        if match["heredoc"]:
+            first_line = line.find("\n", position)
+            if first_line >= 0:
+                end = re.compile(rf"^\s*{match['word']}\s*$", re.MULTILINE).search(line, first_line)
+                segments.append(line[start:first_line])
+                start = position = end.end() if end else len(line)
+        elif match["cut"]:
+            segments.append(line[start : match.start()])
+            start = position
+    segments.append(line[start:])
+    return segments
+
+
+def _program_words(segment: str) -> list[str]:
+    words: list[str] = []
+    redirected = False
+    for word in _WORD.findall(segment.strip("() \t\r\n{}")):
+        if not redirected and not _REDIRECTION.match(word):
+            words.append(word)
+        redirected = word.endswith((">", "<")) and not redirected
+    index = 0
+    while index < len(words):
+        word = words[index]
+        name = word.rsplit("/", 1)[-1]
+        if _ASSIGNMENT.match(word) or name in _PREFIXES:
+            index += 1
+        elif name in {"timeout", "gtimeout"}:
+            index += 1
+            while index < len(words) and (words[index].startswith("-") or words[index][:1].isdigit()):
+                index += 1
+        elif name in _RUNNERS and index + 1 < len(words) and (words[index + 1] in _RUNNER_WORDS or name.endswith("x")):
+            index += 2 if words[index + 1] in _RUNNER_WORDS else 1
+            while index < len(words) and words[index].startswith("-") and words[index] != "-m":
+                index += 1
+            if index < len(words) and words[index] == "-m":
+                words[index - 1] = "python"
+                index -= 1
+                break
+        else:
+            break
+    return words[index:]

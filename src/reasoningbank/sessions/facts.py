@@ -1,0 +1,429 @@
+"""Facts of a session that tell how it ended, found without a model: commits, tests, the words of the user.
+
+Only whole sentences about the work itself count: "it works now", "that fixed it", "that did not work", "still failing".
+Thanks, agreement ("yes, that's correct", "that works for me", "looks good"), questions, conditions ("if it works ...")
+and the description of a further task are no verdicts. English only: other languages yield none rather than a wrong one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from reasoningbank.sessions.commands import READING, Part, attempt, command, found_nothing, only_reads, parts
+from reasoningbank.sessions.test_runs import Run, covers, run_of, stashes
+from reasoningbank.types.session import Evidence, Step
+
+_COMMITTED = re.compile(
+    r"^\[(?P<branch>[^\]\n]{1,200}?) (?:\(root-commit\) )?(?P<hash>[0-9a-f]{6,40})\] (?P<subject>[^\n]*)", re.MULTILINE
+)
+_HEAD = re.compile(r"^(?:HEAD|@)(?:~(?P<count>\d{0,4})|(?P<carets>\^{1,20}))?$")
+_HASH = re.compile(r"^[0-9a-f]{6,40}$")
+_SHOWN = 80
+
+
+@dataclass
+class _Commit:
+    step: int
+    name: str
+    subject: str
+
+
+@dataclass
+class _History:
+    kept: list[_Commit] = field(default_factory=list)
+    undone: list[tuple[int, _Commit, str]] = field(default_factory=list)
+    discarded: list[tuple[int, str, str]] = field(default_factory=list)
+
+
+def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
+    """Commits that were made in these steps and kept (positive) or reverted (negative), and edits thrown away.
+
+    A commit that was amended or softly reset is neither: its work lives on. Reverting a commit from before the session
+    is work, not a failure. Edits thrown away count only when nothing was committed and those files were not touched
+    after that.
+    """
+    history = _History()
+    for index, step in enumerate(steps):
+        if "git" not in step.action or step.failed:
+            continue
+        for part in parts(command(step)):
+            if part.program == "git" and len(part.words) > 1:
+                _follow(history, index, step, _without_options(part))
+    found = [
+        Evidence(
+            kind="commit",
+            positive=True,
+            detail=f"commit kept: {commit.subject}"[: _SHOWN * 2],
+            step=commit.step,
+            name=commit.name,
+        )
+        for commit in history.kept
+    ]
+    found += [
+        Evidence(
+            kind="commit",
+            positive=False,
+            detail=f"commit undone by git {how}: {commit.subject}"[: _SHOWN * 2],
+            step=index,
+            name=commit.name,
+        )
+        for index, commit, how in history.undone
+    ]
+    last_commit = max((commit.step for commit in history.kept), default=-1)
+    for index, files, how in history.discarded:
+        later = (step.action for step in steps[index + 1 :] if step.action and not step.failed)
+        if index > last_commit and not any(_touches(action, files) for action in later):
+            what = files or "all uncommitted edits"
+            found.append(
+                Evidence(
+                    kind="commit",
+                    positive=False,
+                    detail=f"thrown away by git {how}: {what}"[: _SHOWN * 2],
+                    step=index,
+                    name=f"edits of {files}"[: _SHOWN * 2],
+                )
+            )
+    return found
+
+
+def _without_options(part: Part) -> Part:
+    words = list(part.words)
+    while len(words) > 1 and words[1].startswith("-"):
+        del words[1 : 3 if words[1] in {"-C", "-c", "--git-dir", "--work-tree"} else 2]
+    return Part(tuple(words), part.folder)
+
+
+def _follow(history: _History, index: int, step: Step, part: Part) -> None:
+    verb = part.word(1)
+    options = {word for word in part.words[2:] if word.startswith("-")}
+    operands = [word.strip("'\"") for word in part.words[2:] if not word.startswith("-")]
+    if verb == "commit":
+        _commit(history, index, step, amended="--amend" in options)
+    elif verb == "revert" and not options & {"--abort", "--quit"}:
+        for operand in operands or ["HEAD"]:
+            _undo(history, index, _pointed(history, operand), "revert")
+    elif verb == "reset":
+        target = operands[0] if operands else "HEAD"
+        gone = _above(history, target)
+        if "--hard" in options:
+            if not gone and _HEAD.match(target) and not target.strip("HEAD@"):
+                history.discarded.append((index, "", "reset --hard"))
+            _undo(history, index, gone, "reset --hard")
+        else:
+            history.kept = [commit for commit in history.kept if commit not in gone]
+    elif verb in {"checkout", "restore"}:
+        files = _files(verb, part, options)
+        if files:
+            history.discarded.append((index, files, verb))
+
+
+def _commit(history: _History, index: int, step: Step, *, amended: bool) -> None:
+    match = _COMMITTED.search(step.observation)
+    if match is None and (step.exit_code != 0 or "nothing to commit" in step.observation):
+        return
+    name = match["hash"] if match else f"commit at step {index}"
+    subject = match["subject"][:_SHOWN] if match else "without a reported hash"
+    if amended and history.kept:
+        history.kept.pop()
+    history.kept.append(_Commit(index, name, subject))
+
+
+def _above(history: _History, target: str) -> list[_Commit]:
+    """The session's commits that a reset to the target takes away."""
+    head = _HEAD.match(target)
+    if head:
+        count = len(head["carets"]) if head["carets"] else int(head["count"] or 1) if head["count"] is not None else 0
+        return (
+            history.kept[len(history.kept) - count :]
+            if 0 < count <= len(history.kept)
+            else list(history.kept if count else ())
+        )
+    for place, commit in enumerate(history.kept):
+        if _HASH.match(target) and (commit.name.startswith(target) or target.startswith(commit.name)):
+            return history.kept[place + 1 :]
+    return list(history.kept)
+
+
+def _pointed(history: _History, target: str) -> list[_Commit]:
+    """The session's commits that the name means, none when it means an older one."""
+    head = _HEAD.match(target)
+    if head:
+        back = len(head["carets"]) if head["carets"] else int(head["count"] or 1) if head["count"] is not None else 0
+        return history.kept[-1 - back : len(history.kept) - back] if back < len(history.kept) else []
+    if not _HASH.match(target):
+        return []
+    return [commit for commit in history.kept if commit.name.startswith(target) or target.startswith(commit.name)]
+
+
+def _undo(history: _History, index: int, gone: Sequence[_Commit], how: str) -> None:
+    for commit in gone:
+        history.kept.remove(commit)
+        history.undone.append((index, commit, how))
+
+
+def _files(verb: str, part: Part, options: set[str]) -> str:
+    words = [word.strip("'\"") for word in part.words[2:]]
+    if verb == "checkout":
+        if "--" in words:
+            return " ".join(words[words.index("--") + 1 :])
+        return "." if words == ["."] else ""
+    if "--staged" in options and "--worktree" not in options:
+        return ""
+    return " ".join(word for word in words if not word.startswith("-"))
+
+
+def _touches(action: str, files: str) -> bool:
+    return not files or any(name in action for name in files.split() if name != ".") or files == "."
+
+
+_MAX_TEXT = 4_000
+_MAX_SENTENCE = 300
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED_LINE = re.compile(r"^\s*(?:>|\||\$ |[+-]{1,3} ).*$", re.MULTILINE)
+_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]*")
+
+_OPENING = (
+    r"(?:(?:no|nope|yes|yep|yeah|yup|ok|okay|well|hmm+|ugh|oh|ah|hey|hi|great|perfect|nice|cool|awesome|excellent|"
+    r"wonderful|fantastic|brilliant|amazing|wow|super|sweet|hooray|yay|sorry|unfortunately|sadly|actually|and|but|so|"
+    r"now|thanks|thank you|thx|thanks a lot|thank you so much|great job|good job|nice work|well done|confirmed|"
+    r"i(?: just)? (?:checked|tested|tried|ran)(?: it| that| this)?(?: again)?|i(?: can)? confirm(?: that)?|"
+    r"i'm afraid|i am afraid|wait)[,:\s-]+)*"
+)
+_WORK = (
+    r"(?:it|that|this|everything|all of it|(?:the|your|that|this) (?:fix|changes?|solution|code|patch|script|build|"
+    r"program|app|command|answer|result|output|implementation|version|approach))"
+)
+_TROUBLE = r"(?:(?:the|that|this) (?:bug|issue|problem|error|failure|crash|warning)|it|that|this)"
+_TESTS = r"(?:all (?:of )?)?(?:the )?(?:tests?|checks?|specs?|test suite|build|ci)"
+_WANTED = r"what i (?:want|wanted|need|needed|asked|asked for|meant|was looking for)"
+_IS = r"(?: is| are| was| were|'s)"
+_NOW = r"(?: (?:now|again|all|indeed|really|finally|already|actually|just|still|exactly|seems? to|appears? to))*"
+_NOT = r"(?: (?:do|does|did|is|are|was|were|has|have)(?:n't| not)|'s not)"
+
+_APPROVAL = (
+    rf"{_WORK}{_NOW} (?:works?|worked)",
+    rf"{_WORK}{_IS}{_NOW} working",
+    r"(?:works|worked|working|fixed|solved|resolved|lgtm|problem solved|issue resolved|bug fixed)",
+    rf"{_WORK}{_NOW} (?:fixed|solved|resolved|did) (?:it|that|the (?:bug|issue|problem|error|trick))",
+    rf"{_TROUBLE}(?:{_IS}| has been| got){_NOW} (?:fixed|solved|resolved|gone)",
+    rf"{_TROUBLE} no longer (?:fails?|crash(?:es)?|happens?|occurs?|appears?|breaks?)",
+    rf"{_TESTS}{_IS}?{_NOW} (?:pass|passes|passed|passing|green|succeeds?|succeeded)",
+    rf"(?:{_WORK}(?:{_IS}| looks?){_NOW} )?(?:exactly|just) {_WANTED}",
+    rf"{_WORK}(?:{_IS}| looks?){_NOW} {_WANTED}",
+    r"you(?:'ve| have)? (?:fixed|solved) (?:it|that|the (?:bug|issue|problem|error))",
+)
+_APPROVAL_END = (
+    r"(?:,? (?:now|again|too|perfectly|great|fine|well|nicely|correctly|properly|as expected|as intended|like a charm|"
+    r"flawlessly|on my (?:machine|side|end|computer)|here|locally|thanks|thank you|thx|so much|a lot|very much|"
+    r"perfect|awesome|nice|good (?:job|work)|great (?:job|work)|well done|for (?:the|your) help))*\s*[.!;,:)]*"
+)
+_FAILS = r"(?:fail(?:s|ed|ing)?|broken|crash(?:es|ed|ing)?|wrong|red|(?:doesn't|does not) work|(?:isn't|not) working)"
+_PERSISTS = (
+    r"(?:happens?|happening|there|persists?|occurs?|exists?|present|not (?:fixed|solved|resolved|working|right))"
+)
+_SEE = r"(?:getting|seeing|get|see|have|having) (?:(?:the|that|an|this|same|exact|exactly) )*"
+_SAME = r"(?:same|the same|the exact same|exactly the same)"
+_DEFECT = r"(?:errors?|problems?|issues?|failures?|crash|bug|result|output)"
+_REJECTION = (
+    rf"{_WORK}{_NOW}{_NOT}{_NOW} (?:(?:yet|even|quite|fully|properly|correctly) )?"
+    r"(?:work(?:ing|ed)?|help(?:ed)?|(?:fix|solve)(?:d|ed)?(?: (?:it|the \w+|anything))?|compile|right|correct|"
+    rf"resolved|{_WANTED})",
+    r"(?:do|does|did)(?:n't| not) (?:work|help|(?:fix|solve) (?:it|the \w+|anything))",
+    rf"(?:still )?not (?:working|fixed|solved|resolved|correct|right|{_WANTED})",
+    rf"(?:{_TROUBLE}|{_WORK}|{_TESTS})?{_IS}? ?still (?:the same |(?:is |are ))?(?:{_FAILS}|{_PERSISTS})",
+    rf"(?:i'm |i am |i )?still {_SEE}{_DEFECT}",
+    rf"(?:i'm |i am |i )?(?:(?:still )?{_SEE})?{_SAME} {_DEFECT}(?= (?:again|still|as before|here)|[.!,;]|$)",
+    rf"{_WORK}{_IS}{_NOW} (?:(?:completely|totally|simply) )?(?:wrong|incorrect|broken|worse|useless)",
+    rf"{_WORK}{_NOW} (?:failed|no longer works?|made it worse|broke (?:it|everything|the \w+))",
+    r"you(?:'ve| have)?(?: just)? (?:broke|broken) (?:it|that|everything|the \w+)",
+    r"(?:please )?(?:revert|undo|roll back) (?:it|that|this|everything|(?:all )?(?:your|those|these) changes?)",
+)
+_REJECTION_END = (
+    r"(?:,? (?:now|again|either|at all|for me|here|yet|anymore|though|sorry|completely|as before|as well|too))*"
+    r"(?:\s*$|\s*[.!;,:(-]|\s(?:when|because|after|and|as|on|in|with|for|at|from|the|i|it)\b)"
+)
+_SINGLE_WORD = r"(?:wrong|incorrect)[.!]*$"
+_APPROVES = re.compile(rf"{_OPENING}(?:{'|'.join(_APPROVAL)}){_APPROVAL_END}$")
+_REJECTS = re.compile(rf"{_OPENING}(?:(?:{'|'.join(_REJECTION)}){_REJECTION_END}|{_SINGLE_WORD})")
+_EXPLAINS = re.compile(r"\bwork(?:s|ed)? (?:like (?:this|that)|(?:that|this) way|by|as follows)\b")
+_CLUES = re.compile(
+    r"work|fix|solve|resolv|pass|green|succeed|correct|what i|looks? good|lgtm|did (?:it|that|the)|help|gone|no longer|"
+    r"fail|brok|crash|wrong|error|problem|issue|still|same|revert|undo|roll back|compile|right|worse|useless"
+)
+
+
+def verdict_in(text: str) -> tuple[bool, str] | None:
+    """The user's last explicit verdict in a message: whether it approves, and the sentence; None without one.
+
+    Accepts any text; of a long one only the beginning, because a verdict comes first and a pasted log after it.
+    """
+    words = text[:_MAX_TEXT].lower().replace("\u2019", "'")
+    if not _CLUES.search(words):
+        return None
+    found: tuple[bool, str] | None = None
+    for match in _SENTENCE.finditer(_QUOTED_LINE.sub("", _FENCED.sub("\n", words))):
+        sentence = " ".join(match[0].split()).strip("*_\"'() ")
+        if not sentence or sentence.endswith("?") or len(sentence) > _MAX_SENTENCE:
+            continue
+        if _APPROVES.match(sentence):
+            found = (True, sentence)
+        elif _REJECTS.match(sentence) and not _EXPLAINS.search(sentence):
+            found = (False, sentence)
+    return found
+
+
+_ERROR_START = re.compile(
+    r"^(?:error|fatal|failed)\b[^\n]{0,20}?:|^Error (?:executing|running|calling) ", re.IGNORECASE
+)
+_EXCEPTION = re.compile(r"^(?:\w+\.){0,6}\w*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")
+_TRACEBACK = "Traceback (most recent call last):"
+_NOT_FOUND = re.compile(
+    r"^(?:/bin/)?(?:ba|z|da)?sh: (?:line \d+: )?[^\n]{1,120}: (?:command )?not found$", re.MULTILINE
+)
+_BETWEEN = 5
+
+
+def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
+    """Everything in the steps that speaks for or against success, in the order of the steps.
+
+    * ``test_run``: each run of a test runner that counted tests; its name is equal for runs of the same tests.
+    * ``repair``: something that failed and later succeeded, with the steps in between.
+    * ``exit_code``: what failed last and was not repaired, once per name; and, when anything was done, how many actions
+      reported no error (for the whole session: it has no step).
+    * ``commit``: commits kept or undone, edits thrown away.
+    * ``user_verdict``: explicit words of the user, from the second turn on.
+
+    Promises: never raises, changes nothing, and takes time proportional to the text.
+    """
+    runs, passed_over = _runs(steps)
+    found = [
+        Evidence(kind="test_run", positive=run.succeeded, detail=run.detail, step=index, name=run.name)
+        for index, run in runs.items()
+    ]
+    found += _attempts(steps, runs, passed_over)
+    found += commit_facts(steps)
+    found += _user_verdicts(steps)
+    return tuple(sorted(found, key=lambda fact: len(steps) if fact.step is None else fact.step))
+
+
+def _runs(steps: Sequence[Step]) -> tuple[dict[int, Run], frozenset[int]]:
+    """The test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
+    runs: dict[int, Run] = {}
+    passed_over: set[int] = set()
+    aside = False
+    for index, step in enumerate(steps):
+        moves = [stashes(part) for part in parts(command(step))] if "stash" in step.action else []
+        if aside or True in moves:
+            passed_over.add(index)
+        elif run := run_of(step):
+            runs[index] = run
+        for move in moves:
+            aside = aside if move is None else move
+    return runs, frozenset(passed_over)
+
+
+def _user_verdicts(steps: Sequence[Step]) -> list[Evidence]:
+    found = []
+    worked = False
+    for index, step in enumerate(steps):
+        said = verdict_in(step.user) if worked and step.user else None
+        if said is not None:
+            positive, words = said
+            found.append(
+                Evidence(kind="user_verdict", positive=positive, detail=f"the user said: {words}"[:200], step=index)
+            )
+        worked = worked or bool(step.action or step.thought or step.tool)
+    return found
+
+
+def _attempts(steps: Sequence[Step], runs: Mapping[int, Run], passed_over: Set[int]) -> list[Evidence]:
+    open_failures: dict[str, int] = {}
+    repaired: list[Evidence] = []
+    tried = clean = 0
+    for index, step in enumerate(steps):
+        run = runs.get(index)
+        name = run.name if run else attempt(step)
+        if not name or index in passed_over:
+            continue
+        tried += 1
+        if not run.succeeded if run else _failed(step):
+            open_failures[name] = index
+            continue
+        clean += 1
+        if run:
+            mended = [earlier for earlier in open_failures if earlier == name or covers(name, earlier)]
+        else:
+            mended = [name] if name in open_failures else []
+        for earlier in mended:
+            start = open_failures.pop(earlier)
+            if earlier != READING:
+                repaired.append(_repair(steps, earlier, start, index))
+    found = repaired
+    failed_runs = {run.name for run in runs.values()}
+    found += [
+        Evidence(kind="exit_code", positive=False, detail=_failure(steps[index]), step=index, name=name)
+        for name, index in open_failures.items()
+        if name not in failed_runs
+    ]
+    if clean:
+        found.append(Evidence(kind="exit_code", positive=True, detail=f"{clean} of {tried} actions reported no error"))
+    return found
+
+
+def _failed(step: Step) -> bool:
+    """Whether the step failed by its status, its error, or the unmistakable end of what an execution printed."""
+    if step.failed:
+        return not found_nothing(step)
+    if step.exit_code is not None or not step.observation:
+        return False
+    text = step.observation
+    if not command(step):
+        return _reports_error(text)
+    if only_reads(step):
+        return False
+    if _TRACEBACK in text and _EXCEPTION.match(text.rstrip()[-2_000:].rsplit("\n", 1)[-1]):
+        return True
+    return len(text) < 2_000 and _NOT_FOUND.search(text) is not None
+
+
+def _reports_error(text: str) -> bool:
+    """Whether a tool answered with nothing but an error, as plain text or as a JSON object."""
+    if _ERROR_START.match(text):
+        return "\n" not in text.strip()
+    if not text.startswith("{") or len(text) > 20_000 or '"error"' not in text[:200].lower():
+        return False
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return bool(answer.get("error"))
+
+
+def _failure(step: Step) -> str:
+    status = f"exit status {step.exit_code}" if step.exit_code not in {None, 0} else "an error"
+    words = (step.error or step.observation).strip()
+    return f"{_short(step)} ended with {status}: {_clip(words)}" if words else f"{_short(step)} ended with {status}"
+
+
+def _repair(steps: Sequence[Step], name: str, start: int, end: int) -> Evidence:
+    between = [f"{index} {_short(steps[index])}" for index in range(start + 1, end) if steps[index].action]
+    shown = "; ".join(between[-_BETWEEN:]) or "nothing"
+    return Evidence(
+        kind="repair",
+        positive=True,
+        detail=f"{_clip(name)} failed at step {start} and succeeded at step {end}; in between: {shown}",
+        step=end,
+        name=name,
+    )
+
+
+def _short(step: Step) -> str:
+    return _clip(command(step) or f"{step.tool} {step.action}".strip() or "the turn")
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text[: _SHOWN * 4].split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "\u2026"

@@ -1,0 +1,376 @@
+"""Judge how a session ended: evidence first; a language model only where that does not decide.
+
+Every fact that still stands adds its weight to the log-odds of success, which start at 0 (probability 0.5):
+
+    probability = 1 / (1 + exp(-sum)),   sum = over kinds (strongest fact for success - strongest fact against it)
+
+============  ===  =======  ===========================================================================
+kind          for  against  why
+============  ===  =======  ===========================================================================
+user_verdict  3.0      3.0  who asked for the work knows best (0.95 alone); 1.0 when not the last word
+test_run      2.2      2.2  tests are written to decide, but may test something else (0.90 alone)
+commit        0.6      1.0  kept work was not thrown away; it may still be wrong
+submission    0.4      2.2  handing something in proves little, ending with nothing to hand in much
+repair        0.3        -  the agent got past an error
+exit_code     0.3      0.6  actions that worked prove little; errors that stayed add up, to 1.8 at most
+============  ===  =======  ===========================================================================
+
+The weights are choices, not fitted to any set, made so that only tests or a user's words make a success (from 0.85),
+and these, a run without a result, or several different failures beside which little worked, make a failure (up to
+0.15). A user's verdict was not the last word when the user spoke again later, or when the agent went on working after
+a rejection. What sub-agents saw counts half. Facts for success do not add up within a kind: ten passing runs beside a
+failing one are no success. Between the borders facts of both signs make it partial, those of one sign leave it
+unknown: that nothing went wrong is no success (spec row H10), an error that stayed among much that worked is partial
+(H19).
+
+What no longer stands: an earlier fact of the same kind and name; a test run whose tests were run again within a wider
+run; a passing run before a failing run of a part of it; an error that was repaired, or after which tests passed; an
+undone commit before one that was kept; and whatever contradicts a later verdict of the user. A sub-agent's fact makes
+only sub-agents' facts obsolete. The order is that of the steps; facts without a step come last.
+
+The session reaches the model as quoted data between marks that the session cannot contain, never among the
+instructions, and the answer is read as a whole object with a closed set of verdicts: no word inside a sentence, of the
+session or of the model, is ever taken for a verdict (paper.md, section 3, defects 6 to 11).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from statistics import fmean
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
+from reasoningbank.llm.answers import read_answer
+from reasoningbank.llm.prompts import prompt
+from reasoningbank.safety.text import clean_line, safe_line
+from reasoningbank.sessions.digest import digest
+from reasoningbank.sessions.facts import facts
+from reasoningbank.sessions.test_runs import covers
+from reasoningbank.types.ports import LanguageModel, Prompt
+from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Trajectory, Verdict
+
+SUCCESS_FROM = 0.85
+"""From this probability on evidence alone is a success."""
+FAILURE_TO = 0.15
+"""Up to this probability evidence alone is a failure."""
+SUB_AGENT_SHARE = 0.5
+"""What a fact counts that a sub-agent saw."""
+
+_FOR: dict[EvidenceKind, float] = {
+    "user_verdict": 3.0,
+    "test_run": 2.2,
+    "commit": 0.6,
+    "submission": 0.4,
+    "repair": 0.3,
+    "exit_code": 0.3,
+}
+_AGAINST: dict[EvidenceKind, float] = {
+    "user_verdict": 3.0,
+    "test_run": 2.2,
+    "commit": 1.0,
+    "submission": 2.2,
+    "exit_code": 0.6,
+}
+_ERRORS_AT_MOST = 1.8
+_SUPERSEDED_WORD = 1.0
+_NAMED = 4
+_CLIP = 160
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    evidence: Evidence
+    place: float
+    share: float
+    last_word: bool
+
+    @property
+    def weight(self) -> float:
+        if self.evidence.kind == "user_verdict" and not self.last_word:
+            return _SUPERSEDED_WORD
+        weights = _FOR if self.evidence.positive else _AGAINST
+        return weights.get(self.evidence.kind, 0.0) * self.share
+
+    def replaces(self, earlier: _Fact) -> bool:
+        """Whether the earlier fact no longer stands because of this one."""
+        mine, old = self.evidence, earlier.evidence
+        if self.share < earlier.share:
+            return False
+        if mine.kind == "user_verdict":
+            return old.kind == "user_verdict" or old.positive != mine.positive
+        if mine.kind == "test_run" and old.kind == "test_run":
+            part_failed = old.positive and not mine.positive and covers(old.name, mine.name)
+            return part_failed or covers(mine.name, old.name)
+        if mine.positive and not old.positive:
+            if mine.kind == "test_run" and old.kind == "exit_code":
+                return True
+            if mine.kind == "repair" and old.kind in {"exit_code", "test_run"} and mine.name == old.name:
+                return True
+            if mine.kind == old.kind == "commit":
+                return True
+        both_errors = mine.kind == "exit_code" and not mine.positive and not old.positive
+        same = mine.kind == old.kind and bool(mine.name) and mine.name == old.name
+        return same and (self.share == earlier.share or not both_errors)
+
+
+def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None = None) -> Judgement:
+    """What the trajectory's evidence says about how it ended; unknown when that does not decide it.
+
+    Promises: never raises on a trajectory; a further latest fact against success never raises the probability, one
+    for it never lowers it; facts of different steps may be given in any order.
+
+    Args:
+        trajectory: Its ``evidence`` is weighed; when that is empty, the facts of its steps.
+        at: The time of the judgement.
+        user: A verdict that a person gave just now: it decides alone.
+    """
+    evidence = trajectory.evidence or facts(trajectory.steps)
+    if user is not None:
+        evidence = (*evidence, user)
+    standing = _standing(_weighed(trajectory, evidence, user))
+    probability = 1.0 / (1.0 + math.exp(-_log_odds(standing)))
+    verdict = _verdict(probability, standing)
+    said = [fact for fact in standing if fact.evidence.kind == "user_verdict"]
+    decided = verdict in {"success", "failure"}
+    by_user = bool(said) and decided and said[-1].evidence.positive == (verdict == "success")
+    return Judgement(
+        verdict=verdict,
+        probability=probability,
+        rationale=_rationale(verdict, standing),
+        judge="user" if by_user else "evidence",
+        evidence=evidence,
+        at=at,
+    )
+
+
+def _weighed(trajectory: Trajectory, evidence: Sequence[Evidence], user: Evidence | None) -> list[_Fact]:
+    steps = trajectory.steps
+    last_spoken = max((index for index, step in enumerate(steps) if step.user), default=-1)
+    last_acted = max((index for index, step in enumerate(steps) if step.action), default=-1)
+    found = []
+    for fact in evidence:
+        place = math.inf if fact.step is None or fact is user else float(fact.step)
+        by_sub_agent = 0 <= place < len(steps) and bool(steps[int(place)].actor)
+        last_word = place >= last_spoken and (fact.positive or place > last_acted)
+        found.append(_Fact(fact, place, SUB_AGENT_SHARE if by_sub_agent else 1.0, last_word))
+    return sorted(found, key=lambda fact: fact.place)
+
+
+def _standing(found: Sequence[_Fact]) -> list[_Fact]:
+    """The facts that no later one has made obsolete, in order. What is obsolete never comes back."""
+    standing: list[_Fact] = []
+    later: dict[tuple[str, bool, str, float], _Fact] = {}
+    for fact in reversed(found):
+        if not any(other.replaces(fact) for other in later.values()):
+            standing.append(fact)
+        evidence = fact.evidence
+        later.setdefault((evidence.kind, evidence.positive, evidence.name, fact.share), fact)
+    return standing[::-1]
+
+
+def _log_odds(standing: Sequence[_Fact]) -> float:
+    total = 0.0
+    for kind in _FOR:
+        of_kind = [fact for fact in standing if fact.evidence.kind == kind]
+        total += max((fact.weight for fact in of_kind if fact.evidence.positive), default=0.0)
+        against = [fact.weight for fact in of_kind if not fact.evidence.positive]
+        total -= min(sum(against), _ERRORS_AT_MOST) if kind == "exit_code" else max(against, default=0.0)
+    return total
+
+
+def _verdict(probability: float, standing: Sequence[_Fact]) -> Verdict:
+    if probability >= SUCCESS_FROM:
+        return "success"
+    if probability <= FAILURE_TO:
+        return "failure"
+    signs = {fact.evidence.positive for fact in standing if fact.weight > 0}
+    return "partial" if len(signs) > 1 else "unknown"
+
+
+def _rationale(verdict: Verdict, standing: Sequence[_Fact]) -> str:
+    strongest = sorted(standing, key=lambda fact: -fact.weight)
+    pieces = []
+    for positive, words in ((True, "for success"), (False, "against it")):
+        named = [_words(fact.evidence) for fact in strongest if fact.evidence.positive is positive and fact.weight > 0]
+        if named:
+            more = f", and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+            pieces.append(f"{words}: {'; '.join(named[:_NAMED])}{more}")
+    if not pieces:
+        return "Nothing in the session proves how it ended."
+    text = "Evidence " + ". Evidence ".join(pieces) + "."
+    return f"{text} That does not decide it." if verdict == "unknown" else text
+
+
+def _words(evidence: Evidence) -> str:
+    kind = evidence.kind.replace("_", " ")
+    detail = " ".join(evidence.detail[: 2 * _CLIP].split())
+    detail = detail if len(detail) <= _CLIP else detail[: _CLIP - 1] + "\u2026"
+    where = "" if evidence.step is None else f" (step {evidence.step})"
+    return f"{kind}{where}" + (f", {detail}" if detail else "")
+
+
+Check = Literal["met", "not met", "unclear"]
+_SURE = 0.6
+
+
+def _plain(value: object) -> object:
+    """A word without case and surrounding white space; anything else, and any other word, is left to be refused."""
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+class Opinion(BaseModel):
+    """What the model is asked for, in this order: reasons come before the verdict."""
+
+    reason: str = Field(min_length=1, description="One to three sentences: what decides it, with step numbers.")
+    completeness: Annotated[Check, BeforeValidator(_plain)] = Field(
+        description="Whether every part and constraint of the task was done."
+    )
+    grounding: Annotated[Check, BeforeValidator(_plain)] = Field(
+        description="Whether everything claimed or reported was seen in an observation."
+    )
+    right_target: Annotated[Check, BeforeValidator(_plain)] = Field(
+        description="Whether the work was done on exactly what the task named."
+    )
+    verdict: Annotated[Literal["success", "failure", "partial", "unknown"], BeforeValidator(_plain)] = Field(
+        description="How the session ended; unknown when the record does not show it."
+    )
+    probability: float = Field(ge=0.0, le=1.0, description="How likely the task succeeded, from 0 to 1.")
+
+    @property
+    def doubt(self) -> str:
+        """Why the verdict is not believed: it contradicts the checks or the probability; empty when it does not."""
+        checks = {"completeness": self.completeness, "grounding": self.grounding, "right target": self.right_target}
+        if self.verdict == "success":
+            open_checks = [name for name, check in checks.items() if check != "met"]
+            if open_checks:
+                return f"{' and '.join(open_checks)} not shown"
+            if self.probability < _SURE:
+                return f"a probability of {self.probability:.2f}"
+        if self.verdict == "failure":
+            if set(checks.values()) == {"met"}:
+                return "every check was met"
+            if self.probability > 1 - _SURE:
+                return f"a probability of {self.probability:.2f}"
+        return ""
+
+
+PROMPT = "judge"
+"""Name of the prompt that asks for an opinion."""
+MAX_VOTES = 9
+_MAX_RATIONALE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    verdict: Verdict
+    probability: float
+    reason: str
+
+
+@functools.cache
+def schema() -> dict[str, object]:
+    """The JSON schema of the answer that is asked for."""
+    return Opinion.model_json_schema()
+
+
+def judge(
+    trajectory: Trajectory,
+    model: LanguageModel | None,
+    *,
+    at: datetime,
+    votes: int = 1,
+    tokens: int = 6_000,
+    patient: bool = False,
+) -> Judgement:
+    """How the session ended: by evidence where that decides, else by the model's opinion.
+
+    Promises: evidence that says success or failure is never overruled, the model is not even asked. Without a model,
+    or for a session in which nothing happened, the evidence's judgement is the answer. No answer, a malformed one and
+    a spent budget leave it unknown at 0.5 with the reason, never a failure. Temperature is 0.
+
+    Args:
+        trajectory: The session.
+        model: Who is asked where evidence does not decide; None asks nobody.
+        at: The time of the judgement.
+        votes: How often the model is asked, at most ``MAX_VOTES``: more than half of the votes decide, anything else
+            is unknown; the probability is the mean. More than one guards against a provider whose answers vary.
+        tokens: Most tokens of the session that the model is shown.
+        patient: Whether somebody will ask again later: then no answer is an error, and so is one that cannot be read
+            and leaves it unknown, instead of a judgement.
+
+    Raises:
+        ModelUnavailable, BudgetExhausted, MalformedAnswer: Only when ``patient``.
+        InvalidInput: A number of votes below 1 or above ``MAX_VOTES``.
+    """
+    if not 1 <= votes <= MAX_VOTES:
+        raise InvalidInput(f"a judge is asked 1 to {MAX_VOTES} times, not {votes}")
+    proven = by_evidence(trajectory, at=at)
+    if model is None or proven.verdict in {"success", "failure"} or not _happened(trajectory):
+        return proven
+    shown = trajectory if trajectory.evidence else replace(trajectory, evidence=facts(trajectory.steps))
+    question = prompt(PROMPT, digest(shown, tokens=tokens))
+    cast: list[_Vote] = []
+    malformed: MalformedAnswer | None = None
+    for _ in range(votes):
+        try:
+            cast.append(_ask(model, question))
+        except (ModelUnavailable, BudgetExhausted) as error:
+            if patient:
+                raise
+            return _unknown(proven, model, f"The model gave no answer, so nothing was judged: {error.message}")
+        except MalformedAnswer as error:
+            malformed = error
+            cast.append(_Vote("unknown", 0.5, f"The model's answer could not be read: {error.message}"))
+    counted = _counted(cast, proven, model)
+    if patient and malformed is not None and counted.verdict == "unknown":
+        raise malformed
+    return counted
+
+
+def _happened(trajectory: Trajectory) -> bool:
+    """Whether there is anything to judge: an environment that never started teaches nothing (defect 13)."""
+    return bool(trajectory.final_answer.strip()) or any(
+        step.action.strip() or step.thought.strip() or step.observation.strip() for step in trajectory.steps
+    )
+
+
+def _ask(model: LanguageModel, question: Prompt) -> _Vote:
+    answer = model.complete(question, schema(), temperature=0.0)
+    opinion = read_answer(answer.text, Opinion)
+    doubt = opinion.doubt
+    reason = clean_line(opinion.reason)[:_MAX_RATIONALE]
+    if doubt:
+        return _Vote("unknown", 0.5, f"{reason} (Not taken as {opinion.verdict}: {doubt}.)")
+    return _Vote(opinion.verdict, opinion.probability, reason)
+
+
+def _counted(cast: Sequence[_Vote], proven: Judgement, model: LanguageModel) -> Judgement:
+    """The majority: more than half of the votes for one verdict, else unknown."""
+    verdict, count = Counter(vote.verdict for vote in cast).most_common(1)[0]
+    decided = 2 * count > len(cast)
+    if not decided:
+        verdict = "unknown"
+    reason = next((vote.reason for vote in cast if vote.verdict == verdict), cast[0].reason)
+    if len(cast) > 1:
+        tally = f"{count} of {len(cast)} votes for {verdict}" if decided else f"No majority of {len(cast)} votes"
+        reason = f"{tally}. {reason}"
+    return replace(
+        proven,
+        verdict=verdict,
+        probability=fmean(vote.probability for vote in cast),
+        rationale=reason[:_MAX_RATIONALE],
+        judge=model.name,
+    )
+
+
+def _unknown(proven: Judgement, model: LanguageModel, reason: str) -> Judgement:
+    return replace(
+        proven, verdict="unknown", probability=0.5, rationale=safe_line(reason)[:_MAX_RATIONALE], judge=model.name
+    )

@@ -1,0 +1,1 @@
+"""Sharing: promotion between scopes, and files that git merges."""

@@ -1,0 +1,280 @@
+"""Keeps what searches need of one bank file in memory and in step with it: vectors, filter columns, text lengths."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy
+from numpy.typing import NDArray
+
+from reasoningbank.errors import ModelMismatch, StoreCorrupt
+from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.rows import LEGS_PER_KEY, Row, Value, checksum, vector_id
+from reasoningbank.storage.sidecars import Register, Sidecars
+from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, contexts, lengths
+from reasoningbank.storage.vector_file import Header
+from reasoningbank.storage.vector_search import (
+    COLUMNS_SQL,
+    SNAPSHOT_MIN_ROWS,
+    Columns,
+    LegMatrix,
+    LegView,
+    changed_since,
+)
+from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
+
+VECTORS_SQL = changed_since(
+    "v.id, v.vector, v.checksum", "CROSS JOIN vectors AS v ON v.id = ?1 * m.key + ?2", change="?3", derived=True
+)
+NAMED_VECTORS_SQL = (
+    "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
+    "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
+)
+WITHOUT_VECTOR_SQL = (
+    "SELECT m.key FROM memories AS m INDEXED BY memories_by_change "
+    "WHERE m.change <> m.born AND m.change > ?3 AND m.indexed > ?3 "
+    "AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.id = ?1 * m.key + ?2)"
+)
+STATE_SQL = "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta"
+MAX_NAMES = 65_536
+"""So many ids are kept; when there are more, they are looked up again."""
+_BATCH = 4_096
+_ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
+
+
+class Reader(Protocol):
+    """Runs one query of a consistent read and gives its rows."""
+
+    def __call__(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        """All rows of the query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """What the bank says of itself in one consistent read.
+
+    Attributes:
+        bank: The bank's identifier, and how often all its vectors were made anew.
+    """
+
+    bank: str
+    change: int
+    model: tuple[str, int] | None
+    tokens: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What searches need of one state of the bank. Places count the memories by age.
+
+    Attributes:
+        documents: How many memories the bank holds.
+        keys: The key of the memory at each place, ascending.
+        masks: For each condition asked for, which places meet it.
+        lengths: How many words the text at each place has.
+        contexts: Where the words of each description stand; of no memory when that was not asked for.
+        legs: The dense legs.
+        names: Ids by key, as far as they were looked up: a key is never given out again. Add what is looked up.
+    """
+
+    documents: int
+    keys: NDArray[numpy.int64]
+    masks: Sequence[NDArray[numpy.bool_]]
+    lengths: NDArray[numpy.int32]
+    contexts: Contexts
+    legs: Mapping[str, LegView]
+    names: dict[int, str]
+
+    def places(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+        """The place of each key.
+
+        Raises:
+            StoreCorrupt: When no memory has one of these keys.
+        """
+        places = numpy.searchsorted(self.keys, keys)
+        if len(keys) and (places.max() >= len(self.keys) or bool((self.keys[places] != keys).any())):
+            raise StoreCorrupt("the text index names a memory that does not exist")
+        return places
+
+
+class DenseIndex:
+    """What searches need of one bank, refreshed from the bank's change counter before every search."""
+
+    _names: dict[int, str]
+    _state: _State
+    _contexts: Contexts
+    _contexts_reached: int
+
+    def __init__(self, sidecars: Sidecars, *, register: Register) -> None:
+        self._sidecars = sidecars
+        self._register = register
+        self._lock = threading.Lock()
+        self._forget()
+
+    def view(
+        self,
+        read: Reader,
+        conditions: Sequence[Filter],
+        dimension: int | None = None,
+        *,
+        leg: str = "",
+        context: bool = False,
+    ) -> View:
+        """The state that ``read`` sees; this must be the first read of its transaction.
+
+        It is made under the index's lock, which keeps the states that the index sees in order.
+
+        Args:
+            read: Reads the state.
+            conditions: What the masks are made for.
+            dimension: The query's; None when there is none.
+            leg: A leg that must be there although the fused search does not use it.
+            context: Whether the words of the descriptions are to be told from the others.
+
+        Raises:
+            ModelMismatch: When the bank's vectors have another dimension.
+        """
+        with self._lock:
+            try:
+                with decoding("the bank"):
+                    self._refresh(read)
+                    if leg in _ON_DEMAND:
+                        self._refresh_on_demand(read, leg)
+                    if context and self._contexts_reached < self._state.change:
+                        self._contexts = contexts(read, self._contexts_reached, self._columns, self._contexts)
+                        self._contexts_reached = self._state.change
+            except BaseException:
+                self._forget()
+                raise
+            model = self._state.model
+            if model is not None and dimension not in (None, model[1]):
+                raise ModelMismatch(f"the bank's vectors have {model[1]} dimensions, the query's {dimension}")
+            if len(self._names) > MAX_NAMES:
+                self._names = {}
+            masks = [self._columns.mask(condition) for condition in conditions]
+            return View(
+                documents=self._columns.living,
+                keys=self._columns.keys,
+                masks=masks,
+                lengths=self._lengths,
+                contexts=self._contexts.of(self._columns.alive) if context else NO_CONTEXTS,
+                legs=self._views,
+                names=self._names,
+            )
+
+    def _forget(self) -> None:
+        self._columns = Columns()
+        self._lengths = numpy.empty(0, dtype=numpy.int32)
+        self._contexts, self._contexts_reached = NO_CONTEXTS, -1
+        self._legs: dict[str, LegMatrix] = {}
+        self._views: Mapping[str, LegView] = {}
+        self._reached: dict[str, int] = {}
+        self._names = {}
+        self._state = _State(bank="", change=-1, model=None, tokens={})
+
+    def _refresh(self, read: Reader) -> None:
+        state = _read_state(read)
+        if (state.bank, state.change, state.model) == (self._state.bank, self._state.change, self._state.model):
+            return
+        if state.change < self._state.change or (state.bank, state.model) != (self._state.bank, self._state.model):
+            self._forget()
+        since = self._state.change
+        gone = [cast(int, row[0]) for row in read("SELECT key FROM deletions WHERE change > ?", (since,))]
+        self._columns.apply(read(COLUMNS_SQL, (since,)), gone)
+        self._lengths = lengths(read, since, self._columns, self._lengths)
+        if state.model is not None:
+            for leg in DENSE_LEGS:
+                self._refresh_leg(read, leg, gone, since, state)
+        self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
+        self._state = state
+
+    def _refresh_on_demand(self, read: Reader, leg: str) -> None:
+        """A leg that only some searches use is brought up to date by them alone."""
+        state, since = self._state, self._reached.get(leg, -1)
+        if state.model is None or since == state.change:
+            return
+        gone = [cast(int, row[0]) for row in read("SELECT key FROM deletions WHERE change > ?", (since,))]
+        self._refresh_leg(read, leg, gone, since, state)
+        self._views = {**self._views, leg: self._legs[leg].view()}
+        self._reached[leg] = state.change
+
+    def _refresh_leg(self, read: Reader, leg: str, gone: list[int], since: int, state: _State) -> None:
+        assert state.model is not None
+        dimension = state.model[1]
+        matrix = self._legs.get(leg)
+        if matrix is None:
+            matrix, since = self._loaded(read, leg, state)
+            gone = []
+        if since >= 0:
+            gone = gone + [cast(int, row[0]) for row in read(WITHOUT_VECTOR_SQL, (*_place(leg), since))]
+        matrix.forget(numpy.array(gone, dtype=numpy.int64))
+        self._append(matrix, read(VECTORS_SQL, (*_place(leg), since)), dimension)
+        if matrix.tail_rows > max(SNAPSHOT_MIN_ROWS, matrix.snapshot_rows // 4):
+            matrix = self._written(leg, matrix, state)
+        self._legs[leg] = matrix
+
+    def _loaded(self, read: Reader, leg: str, state: _State) -> tuple[LegMatrix, int]:
+        """The leg's sidecar, and the change from which on the bank is to be read; all of it without a sidecar."""
+        header = _header(leg, state)
+        dimension = header.dimension
+        snapshot = self._sidecars.read(header, state.tokens)
+        if snapshot is None or snapshot.header.change > state.change:
+            return LegMatrix(dimension, None, self._columns), -1
+        matrix = LegMatrix(dimension, snapshot, self._columns)
+        since = snapshot.header.change
+        if len(snapshot.erased):
+            named = (*_place(leg), since, str(snapshot.keys[snapshot.erased].tolist()))
+            self._append(matrix, read(NAMED_VECTORS_SQL, named), dimension)
+        return matrix, since
+
+    def _append(self, matrix: LegMatrix, rows: Sequence[Row], dimension: int) -> None:
+        for start in range(0, len(rows), _BATCH):
+            batch = rows[start : start + _BATCH]
+            keys = numpy.array([row[0] for row in batch], dtype=numpy.int64) // LEGS_PER_KEY
+            matrix.append(keys, _decoded(batch, dimension))
+
+    def _written(self, leg: str, matrix: LegMatrix, state: _State) -> LegMatrix:
+        """Makes the leg's next sidecar and goes on with it; the given matrix when that cannot be done now."""
+        header = _header(leg, state)
+        snapshot = self._sidecars.write(header, matrix.compact, self._register)
+        return matrix if snapshot is None else LegMatrix(header.dimension, snapshot, self._columns)
+
+
+def _header(leg: str, state: _State) -> Header:
+    """What a sidecar of this state belongs to, under a new name."""
+    assert state.model is not None
+    model_id, dimension = state.model
+    return Header(
+        bank=state.bank,
+        leg=leg,
+        model_id=model_id,
+        dimension=dimension,
+        rows=0,
+        change=state.change,
+        token=uuid.uuid4().hex,
+    )
+
+
+def _read_state(read: Reader) -> _State:
+    values = dict(cast("Sequence[tuple[str, str]]", read(STATE_SQL)))
+    model = (values["model_id"], int(values["dimension"])) if "model_id" in values else None
+    bank = f"{values['bank']} {values.get('space', '')}"
+    return _State(bank=bank, change=int(values["change"]), model=model, tokens=values)
+
+
+def _place(leg: str) -> tuple[int, int]:
+    """What makes a vector's id of a memory's key."""
+    return LEGS_PER_KEY, vector_id(0, leg)
+
+
+def _decoded(rows: Sequence[Row], dimension: int) -> NDArray[numpy.float32]:
+    matrix = numpy.empty((len(rows), dimension), dtype=numpy.float32)
+    for number, (name, vector, stored) in enumerate(rows):
+        if checksum((name, vector)) != stored:
+            raise StoreCorrupt(f"vector number {name!r} does not hold what was written to it")
+        matrix[number] = numpy.frombuffer(cast(bytes, vector), dtype=numpy.float32)
+    return matrix

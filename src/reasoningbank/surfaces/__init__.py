@@ -1,1 +1,0 @@
-"""Surfaces: the ways in. Each speaks one protocol and calls the bank; none holds a rule of its own."""

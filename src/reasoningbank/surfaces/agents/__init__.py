@@ -1,1 +1,0 @@
-"""Agents that work with a bank's memories: adapters that make a trajectory of what they did."""

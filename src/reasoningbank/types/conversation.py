@@ -1,0 +1,378 @@
+"""Conversations, questions and workflows (seed 003)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, get_args
+
+from reasoningbank.errors import InvalidInput
+from reasoningbank.types.graph import Edge, Node, check_graph_id
+from reasoningbank.types.graph_search import GraphAnswer, Preference
+from reasoningbank.types.lesson import Lesson, LessonHit
+
+Speaker = Literal["user", "assistant", "system", "tool"]
+SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)
+Part = Literal["node", "edge", "preference", "lesson"]
+
+REQUEST = "request"
+"""The name of the request among the ends of a conversation's edges."""
+ANSWER = "answer"
+"""The name of the final answer there."""
+MAX_CONVERSATION = 400_000
+"""Most characters of all texts of a conversation together."""
+MAX_PARTS = 500
+"""Most nodes, edges or preferences of one conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What somebody said.
+
+    Raises:
+        InvalidInput: When the role is none of ``SPEAKERS``.
+    """
+
+    role: Speaker
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.role not in SPEAKERS:
+            raise InvalidInput(f"role: must be one of {', '.join(SPEAKERS)}, not {str(self.role)[:80]!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A preference that came up: of the user when the conversation names one, else of the role.
+
+    Attributes:
+        preference_type: What it is about, for example ``report_style``.
+        text: The rule.
+        tags: Words to find it by.
+    """
+
+    preference_type: str
+    text: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonNote:
+    """The one lesson of a conversation; ``link_nodes`` holds names as the conversation's edges do."""
+
+    key_lesson: str
+    context_to_prefer: str = ""
+    tags: tuple[str, ...] = ()
+    link_nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What was asked, done, found and answered.
+
+    Attributes:
+        conv_id: The conversation's id; all its nodes carry it.
+        messages: What was said, in order.
+        user_id, user_role: Who asked.
+        request: What was asked; empty to take the first message of the user.
+        answer: What was answered in the end; empty to take the last message of the assistant.
+        nodes: What else is known of it: sources, actions, events, further answers. Give them ids that stay the same
+            when the conversation is remembered again.
+        edges: Sentences between them; an end is ``request``, ``answer``, the id of one of these nodes, or of a node
+            that the bank has already.
+        wishes: Preferences that came up.
+        lesson: The lesson of it, if there is one.
+
+    Raises:
+        InvalidInput: The message names the field.
+    """
+
+    conv_id: str
+    messages: tuple[Message, ...] = ()
+    user_id: str = ""
+    user_role: str = ""
+    request: str = ""
+    answer: str = ""
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    lesson: LessonNote | None = None
+
+    def __post_init__(self) -> None:
+        check_graph_id("conv_id", self.conv_id)
+        for name, parts in (("nodes", self.nodes), ("edges", self.edges), ("preferences", self.wishes)):
+            if len(parts) > MAX_PARTS:
+                raise InvalidInput(f"{name}: a conversation has at most {MAX_PARTS}, not {len(parts)}")
+        if self.wishes and not (self.user_id.strip() or self.user_role.strip()):
+            raise InvalidInput("preferences: name the user_id or the user_role whose they are")
+        if self._length > MAX_CONVERSATION:
+            raise InvalidInput(f"messages: a conversation has at most {MAX_CONVERSATION:,} characters in all")
+        if not self.asked:
+            raise InvalidInput("request: is missing; there is neither a request nor a message of the user")
+
+    @property
+    def asked(self) -> str:
+        """The request."""
+        return self.request.strip() or next((each.text.strip() for each in self.messages if each.role == "user"), "")
+
+    @property
+    def answered(self) -> str:
+        """The final answer; empty when there is none."""
+        if self.answer.strip():
+            return self.answer.strip()
+        said = [each.text.strip() for each in self.messages if each.role == "assistant" and each.text.strip()]
+        return said[-1] if said else ""
+
+    @property
+    def is_one_turn(self) -> bool:
+        """Whether the final answer is certainly the answer to the request: the user spoke once, or both were given."""
+        spoken = sum(each.role == "user" and bool(each.text.strip()) for each in self.messages)
+        return spoken <= 1 or bool(self.request.strip() and self.answer.strip())
+
+    @property
+    def _length(self) -> int:
+        parts: tuple[Message | Node | Edge | Wish, ...] = (*self.messages, *self.nodes, *self.edges, *self.wishes)
+        return sum(len(each.text) for each in parts) + len(self.request) + len(self.answer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A node of the bank that is like one of the conversation; no edge is made of likeness alone.
+
+    Attributes:
+        node_id: The conversation's node.
+        neighbour: The other one.
+        score: How much they are alike, from 0 to 1.
+    """
+
+    node_id: str
+    neighbour: Node
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedPart:
+    """Something of a conversation, or of a model's answer about it, that was not stored."""
+
+    part: Part
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationReport:
+    """What became of a conversation.
+
+    Attributes:
+        conv_id: The conversation.
+        nodes, edges: What the bank holds of it now, that was named in this call.
+        preferences: The preferences that were stored or held already.
+        lesson: The lesson; None when there is none.
+        new: Ids of the nodes and edges, and of the lesson's memory, that were not there before.
+        proposals: Nodes of other conversations that are like those of this one and are not linked with them.
+        refused: What was not stored, with the reason.
+        waiting: Whether the rest waits for a language model.
+        message: One sentence for a person.
+    """
+
+    conv_id: str
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    preferences: tuple[Preference, ...] = ()
+    lesson: Lesson | None = None
+    new: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    refused: tuple[RefusedPart, ...] = ()
+    waiting: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphQuery:
+    """One search in the graph.
+
+    Attributes:
+        query: What to look for.
+        bm25_weight, dense_weight: Of the words and of the meaning, each from 0 to 1, not both 0.
+        tags: Tags of the graph, as they are stored there; the walk prefers edges that carry them.
+
+    Raises:
+        InvalidInput: The message names the field.
+    """
+
+    query: str
+    bm25_weight: float = 0.5
+    dense_weight: float = 0.5
+    tags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_query(self.query, self.bm25_weight, self.dense_weight)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankQuery:
+    """One search among the lessons; the fields are those of a GraphQuery.
+
+    The dense weight is shared by what a lesson says and when it applies, in the proportion of ``lesson_search``.
+    """
+
+    query: str
+    bm25_weight: float = 0.5
+    dense_weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_query(self.query, self.bm25_weight, self.dense_weight)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionPlan:
+    """How a question is answered.
+
+    Attributes:
+        question: The question, secrets removed.
+        clarification: One question back; then both lists are empty and nothing is searched.
+        graph, bank: The sub-queries.
+        dropped: Tags that a model named and the graph does not have.
+        model: Who planned; empty for the rule.
+        message: One sentence: how it was planned, and what was not used.
+    """
+
+    question: str
+    clarification: str = ""
+    graph: tuple[GraphQuery, ...] = ()
+    bank: tuple[BankQuery, ...] = ()
+    dropped: tuple[str, ...] = ()
+    model: str = ""
+    message: str = ""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of all sub-queries, each once."""
+        return tuple(dict.fromkeys(tag for each in self.graph for tag in each.tags))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswer:
+    """What the bank knows about a question.
+
+    Attributes:
+        plan: How it was searched for.
+        graph: Nodes, paths and preferences; its context is the whole answer as text, lessons included, within the
+            budget. None when a question was asked back.
+        lessons: The lessons that fit, best first.
+        sentences: Each path as one story: its sentences in the order of the walk.
+        message: One sentence for a person.
+    """
+
+    plan: QuestionPlan
+    graph: GraphAnswer | None = None
+    lessons: tuple[LessonHit, ...] = ()
+    sentences: tuple[tuple[str, ...], ...] = ()
+    message: str = ""
+
+
+def check_query(query: str, bm25_weight: float, dense_weight: float) -> None:
+    """Refuses a sub-query that cannot be searched.
+
+    Raises:
+        InvalidInput: The message names the field.
+    """
+    if not query.strip():
+        raise InvalidInput("query: cannot be empty")
+    for name, weight in (("bm25_weight", bm25_weight), ("dense_weight", dense_weight)):
+        if isinstance(weight, bool) or not 0.0 <= weight <= 1.0:
+            raise InvalidInput(f"{name}: must be a number from 0 to 1, not {weight!r}")
+    if not bm25_weight and not dense_weight:
+        raise InvalidInput("bm25_weight: and dense_weight cannot both be 0")
+
+
+WorkflowStatus = Literal["running", "waiting_for_input", "completed", "failed", "cancelled"]
+WORKFLOW_STATUSES: tuple[WorkflowStatus, ...] = get_args(WorkflowStatus)
+EventKind = Literal["progress", "memories", "status", "error", "complete"]
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+FINAL_EVENTS: frozenset[EventKind] = frozenset({"memories", "complete"})
+"""What who wants only results is sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowEvent:
+    """Something that happened in a workflow.
+
+    Attributes:
+        cursor: Its number in the workflow, from 1, without gaps; what comes later has a higher one.
+        kind: One of ``EVENT_KINDS``.
+        payload: A JSON object.
+        at: When it happened.
+    """
+
+    cursor: int
+    kind: EventKind
+    payload: Mapping[str, object]
+    at: datetime
+
+    @property
+    def final(self) -> bool:
+        """Whether it is a result and not only news about the way to it."""
+        return self.kind in FINAL_EVENTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A turn that has ended; it never changes.
+
+    Attributes:
+        message_id: The turn's id.
+        user_input: What the user asked.
+        clarification_question, clarification: What was asked back, and the user's answer; empty when nothing was.
+        answer, reasoning: What was answered, and why.
+        tool_calls: What was called for it, as JSON objects.
+        at: When it ended.
+    """
+
+    message_id: str
+    user_input: str
+    answer: str
+    clarification_question: str = ""
+    clarification: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[Mapping[str, object], ...] = ()
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """A conversation and the turn that is under way.
+
+    Attributes:
+        id: The workflow's id; also the ``conv_id`` of what is remembered of it.
+        status: ``running`` until the turn is answered; ``waiting_for_input`` while a question back is open.
+        message_id: The id of the turn under way, or of the last one.
+        user_input: What the user asked in it.
+        clarification_question: The question back; empty when there was none.
+        clarification: The user's answer to it.
+        searched: Whether the memories of the turn have been found.
+        until: Until when whoever searches has time; later another may take the search up.
+        user, role: Who asks.
+        turns: Turns that have ended, the oldest first; the last 20 of them.
+        events: What happened, the oldest first; the last 200 of it.
+        cursor: The number of the last event.
+    """
+
+    id: str
+    status: WorkflowStatus
+    message_id: str
+    user_input: str
+    clarification_question: str = ""
+    clarification: str = ""
+    searched: bool = False
+    until: datetime | None = None
+    user: str = ""
+    role: str = ""
+    turns: tuple[Turn, ...] = ()
+    events: tuple[WorkflowEvent, ...] = field(default=())
+    cursor: int = 0
+
+    def after(self, cursor: int, *, final_only: bool = False) -> tuple[WorkflowEvent, ...]:
+        """The events later than a cursor; of these only the results when only they are wanted."""
+        return tuple(each for each in self.events if each.cursor > cursor and (each.final or not final_only))

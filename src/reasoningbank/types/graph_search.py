@@ -1,0 +1,381 @@
+"""Searches in the contextual graph: conditions, results, reports, and what the labels of nodes answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal, get_args
+
+from reasoningbank.errors import InvalidInput
+from reasoningbank.types.graph import LABELS, Edge, Label, Node, WeightBand
+from reasoningbank.types.memory import LeftOut
+from reasoningbank.types.recall import Leg
+from reasoningbank.types.walk import GraphContext, WalkPath, WalkResult
+
+GraphKind = Literal["node", "edge"]
+Fusion = Literal["weighted", "rrf"]
+GraphFormat = Literal["json", "jsonl", "cypher", "csv"]
+
+GRAPH_KINDS: tuple[GraphKind, ...] = get_args(GraphKind)
+FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
+GRAPH_FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
+
+TEXT_LEG = "text"
+"""The dense leg over the text of nodes or of edges."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphFilter:
+    """What a node or an edge must be to be considered; applied inside every leg, before its best are taken.
+
+    Edges have neither a label nor a conversation nor a time: only ``tags`` restrict them.
+
+    Attributes:
+        labels: Any of these labels; empty for all.
+        tags: All of these tags, exactly as they are stored.
+        conv_id: Only nodes of this conversation.
+        during: Only events whose time overlaps this window, its end exclusive.
+
+    Raises:
+        InvalidInput: When a label does not exist, or a time has no zone.
+    """
+
+    labels: tuple[Label, ...] = ()
+    tags: tuple[str, ...] = ()
+    conv_id: str | None = None
+    during: tuple[datetime, datetime] | None = None
+
+    def __post_init__(self) -> None:
+        for label in self.labels:
+            if label not in LABELS:
+                raise InvalidInput(f"label: must be one of {', '.join(LABELS)}, not {str(label)[:80]!r}")
+        if self.during is not None and any(moment.tzinfo is None for moment in self.during):
+            raise InvalidInput("times must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
+
+    @property
+    def of_nodes(self) -> bool:
+        """Whether it asks for something that only nodes have."""
+        return bool(self.labels) or self.conv_id is not None or self.during is not None
+
+    def accepts(self, item: Node | Edge) -> bool:
+        """Whether a node or an edge is what the filter asks for; stores answer the same inside their legs."""
+        if any(tag not in item.tags for tag in self.tags):
+            return False
+        if isinstance(item, Edge):
+            return not self.of_nodes
+        if (self.labels and item.label not in self.labels) or self.conv_id not in {None, item.conv_id}:
+            return False
+        return self.during is None or _overlap(item.window, self.during)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphSize:
+    """How much a graph holds.
+
+    Attributes:
+        pointers: Links of nodes and lessons.
+        pending: Nodes and edges that have no vector yet: they are found by their words alone.
+    """
+
+    nodes: int = 0
+    edges: int = 0
+    pointers: int = 0
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeHit:
+    """A node that a search found.
+
+    Attributes:
+        score: The fused score, from 0 to 1.
+        legs: Rank and score in every leg that found it: ``text`` is a cosine, ``lexical`` is BM25.
+    """
+
+    node: Node
+    score: float
+    legs: Mapping[str, Leg]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeHit:
+    """An edge that a search found; the fields are those of a NodeHit."""
+
+    edge: Edge
+    score: float
+    legs: Mapping[str, Leg]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicate:
+    """A node or an edge of an import that could not be stored under its id.
+
+    Attributes:
+        kind: ``node`` or ``edge``.
+        id: The id that it shares with another one.
+        reason: What it differs in from the other one.
+        stored_as: The id it has in the bank; empty when it was not stored.
+        source, target: The ends of an edge.
+    """
+
+    kind: GraphKind
+    id: str
+    reason: str
+    stored_as: str = ""
+    source: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dangling:
+    """A link of an import that was not stored, because what it names exists neither in the import nor in the bank.
+
+    Attributes:
+        kind: ``edge``, or ``pointer`` for a link of a node and a lesson.
+        id: The edge, or the node or lesson that names it.
+        missing: The id that does not exist.
+    """
+
+    kind: Literal["edge", "pointer"]
+    id: str
+    missing: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphImport:
+    """What an import did.
+
+    Attributes:
+        nodes_added, edges_added, lessons_added, pointers_added: What is new in the bank.
+        nodes_updated: Nodes whose ``update_time`` in the import is later than in the bank.
+        nodes_unchanged, edges_unchanged, lessons_unchanged: What the bank held already.
+        conflicts: Ids of nodes, edges and lessons that the bank holds with other contents; it keeps its own.
+        duplicates: Ids that the import gives twice, or to other things than the bank does.
+        dangling: Links to what does not exist; they are not stored.
+        left_out: Nodes and edges that look like a prompt injection; they are not stored.
+        bands: How many edges of the import lie in each band of weights.
+        pending: Nodes and edges of the bank whose vectors are still to be made in the background.
+        messages: What else is to be known, one sentence each.
+    """
+
+    nodes_added: int = 0
+    nodes_updated: int = 0
+    nodes_unchanged: int = 0
+    edges_added: int = 0
+    edges_unchanged: int = 0
+    lessons_added: int = 0
+    lessons_unchanged: int = 0
+    pointers_added: int = 0
+    conflicts: tuple[str, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
+    dangling: tuple[Dangling, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    bands: Mapping[WeightBand, int] = field(default_factory=dict)
+    pending: int = 0
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphAdded:
+    """What was added to a graph.
+
+    Attributes:
+        nodes, edges: As they are stored now, in the order they were given; what was there already included.
+        new: Ids of those that were not there before.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    new: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """A node with what hangs on it.
+
+    Attributes:
+        edges: Every edge that touches it, in the order they were stored.
+        lessons: The lessons it points to: their memories' ids by their row ids.
+    """
+
+    node: Node
+    edges: tuple[Edge, ...] = ()
+    lessons: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphAnswer:
+    """The answer to a question to the graph.
+
+    Attributes:
+        query: The query, secrets removed.
+        seeds: The nodes that fit it best, best first.
+        walk: The paths that begin at them.
+        context: The same as text for a language model, within the budget.
+        pending: Nodes and edges that have no vector yet: they are found by their words alone.
+        message: One sentence: what was found, or why nothing was.
+    """
+
+    query: str
+    seeds: tuple[NodeHit, ...]
+    walk: WalkResult
+    context: GraphContext
+    pending: int = 0
+    message: str = ""
+
+
+def _overlap(window: tuple[datetime, datetime] | None, asked: tuple[datetime, datetime]) -> bool:
+    """Whether a window touches the one asked for; a window without length is a moment."""
+    if window is None:
+        return False
+    start, end = window
+    return start < asked[1] and (end > asked[0] or (start == end and start >= asked[0]))
+
+
+ActionOutcome = Literal["success", "failure", "unknown"]
+ACTION_OUTCOMES: tuple[ActionOutcome, ...] = get_args(ActionOutcome)
+
+SUPERSEDES = "supersedes"
+"""The tag of an edge from a preference to the one that it replaces."""
+
+_DONE = frozenset({"success", "successful", "succeeded", "complete", "completed", "done", "finished", "ok", "passed"})
+_FAILED = frozenset(
+    {"failed", "failure", "error", "aborted", "cancelled", "canceled", "rejected", "refused", "timeout", "timed out"}
+)
+_ALWAYS = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preference:
+    """A rule about how somebody wants things.
+
+    Attributes:
+        node: Where it is kept: a node of label UserPreference.
+        user: Whose it is; empty when it is a role's.
+        role: The role that it holds for; empty when it is a user's.
+        replaced_by: The id of the preference that holds instead; empty for one that holds.
+    """
+
+    node: Node
+    user: str = ""
+    role: str = ""
+    replaced_by: str = ""
+
+    @property
+    def id(self) -> str:
+        """The node's id."""
+        return self.node.id
+
+    @property
+    def text(self) -> str:
+        """The rule."""
+        return self.node.text
+
+    @property
+    def preference_type(self) -> str:
+        """What it is about: of one type and owner only the newest holds."""
+        return str(self.node.fields.get("preference_type", ""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """Something that happened, and what was concluded from it.
+
+    Attributes:
+        event: A node of label Event.
+        start, end: From when to when it lasted, the end exclusive.
+        answers: The ways to the answers that it is linked with, over at most one action, the strongest first.
+        answer_nodes: The last node of each of these ways.
+    """
+
+    event: Node
+    start: datetime
+    end: datetime
+    answers: tuple[WalkPath, ...] = ()
+    answer_nodes: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Evidence behind an answer.
+
+    Attributes:
+        node: A node of label DataSource.
+        path: The way from the answer to it, at most three hops; its score is the product of its edges' weights.
+    """
+
+    node: Node
+    path: WalkPath
+
+    @property
+    def doc_pointer(self) -> str:
+        """Where the document is."""
+        return str(self.node.fields.get("doc_pointer", ""))
+
+    @property
+    def relevant_parts(self) -> str:
+        """Where to look in it."""
+        return str(self.node.fields.get("relevant_parts", ""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """How something was done.
+
+    Attributes:
+        node: A node of label AgentAction.
+    """
+
+    node: Node
+
+    @property
+    def parameters(self) -> str:
+        """What it was done with, character for character as stored: SQL, JSON, the text of a call."""
+        return str(self.node.fields.get("parameter_field", ""))
+
+    @property
+    def status(self) -> str:
+        """How it ended, in the words of whoever stored it."""
+        return str(self.node.fields.get("status", ""))
+
+    @property
+    def outcome(self) -> ActionOutcome:
+        """What the status means; a word that is not known is never taken for a success."""
+        return action_outcome(self.node)
+
+
+def action_outcome(node: Node) -> ActionOutcome:
+    """What the status of an action means: case, dashes and underscores make no difference."""
+    word = " ".join(str(node.fields.get("status", "")).casefold().replace("_", " ").replace("-", " ").split())
+    if word in _DONE:
+        return "success"
+    return "failure" if word in _FAILED else "unknown"
+
+
+def time_window(since: date | None, until: date | None) -> tuple[datetime, datetime]:
+    """The window from the one to the other, its end exclusive; a day without a time is in it as a whole.
+
+    Args:
+        since: A day, or a time with a zone; None for no beginning. Days are days in UTC.
+        until: A day, or a time with a zone; None for no end.
+
+    Raises:
+        InvalidInput: When a time has no zone, or the end is before the beginning.
+    """
+    start = _ALWAYS[0] if since is None else _moment("since", since, days=0)
+    end = _ALWAYS[1] if until is None else _moment("until", until, days=1)
+    if end < start:
+        raise InvalidInput("until: is before since")
+    return start, end
+
+
+def _moment(name: str, day: date, *, days: int) -> datetime:
+    if isinstance(day, datetime):
+        if day.tzinfo is None:
+            raise InvalidInput(f"{name}: must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
+        return day
+    try:
+        return datetime.combine(day + timedelta(days=days), time(), tzinfo=UTC)
+    except OverflowError:
+        return _ALWAYS[1]

@@ -1,0 +1,260 @@
+"""The result of a search and of a briefing: what was found, why, and what it costs to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from reasoningbank.errors import InvalidInput
+from reasoningbank.types.consolidation import is_consolidated
+from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State, new_id
+from reasoningbank.types.scope import Level
+from reasoningbank.types.session import DistilReport
+
+CONTENT_LEG = "content"
+"""The dense leg over title and content."""
+DESCRIPTION_LEG = "description"
+"""The dense leg over the description: when the memory applies."""
+TASK_LEG = "task"
+"""The dense leg over the task that a distilled memory came from; only the search by experience uses it."""
+LEXICAL_LEG = "lexical"
+"""BM25 over all text and tags."""
+DENSE_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG)
+"""The dense legs of the fused search."""
+VECTOR_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG)
+"""Every leg that a memory may have a vector in."""
+LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What a memory must be to be considered; applied inside every leg, before its best are taken.
+
+    Attributes:
+        outcome: Only this outcome.
+        tags: All of these tags.
+        states: Any of these states.
+        category: Only this category.
+        categories: Any of these categories; None for all.
+        consolidated: Only memories that were made of others, or only those that were not; None for all.
+        min_confidence: At least this confidence.
+        below_confidence: Less than this confidence.
+        created_after, created_before: Creation time, inclusive and exclusive.
+    """
+
+    outcome: Outcome | None = None
+    tags: tuple[str, ...] = ()
+    states: tuple[State, ...] = ("active", "candidate")
+    category: str | None = None
+    categories: tuple[str, ...] | None = None
+    consolidated: bool | None = None
+    min_confidence: float | None = None
+    below_confidence: float | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for moment in (self.created_after, self.created_before):
+            if moment is not None and moment.tzinfo is None:
+                raise InvalidInput("times must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
+
+    def accepts(self, memory: Memory) -> bool:
+        """Whether a memory is what the filter asks for; stores answer the same inside their legs."""
+        confidence, made = memory.confidence, memory.created_at
+        return (
+            memory.state in self.states
+            and self.outcome in {None, memory.outcome}
+            and self.category in {None, memory.category}
+            and (self.categories is None or memory.category in self.categories)
+            and self.consolidated in {None, is_consolidated(memory)}
+            and (self.min_confidence is None or confidence >= self.min_confidence)
+            and (self.below_confidence is None or confidence < self.below_confidence)
+            and (self.created_after is None or made >= self.created_after)
+            and (self.created_before is None or made < self.created_before)
+            and all(tag in memory.tags for tag in self.tags)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leg:
+    """Where one memory stood in one leg: rank from 1, and the leg's own score (cosine, or BM25)."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One memory of an answer, with the reason it is there.
+
+    Attributes:
+        memory: The memory as it is now.
+        relevance: How well it fits the query, from 0 to 1, independent of confidence.
+        legs: Rank and score in every leg that found it.
+        unproven: Whether it is below the confidence asked for and was drawn by Thompson sampling (DESIGN D6).
+        duplicates: Ids of memories with the same text that this hit stands for.
+        scope: Where it is known: in the project itself, its team or its org.
+        conflicts: Ids of memories of wider scopes that say the opposite and gave way to it.
+    """
+
+    memory: Memory
+    relevance: float
+    legs: Mapping[str, Leg]
+    unproven: bool = False
+    duplicates: tuple[str, ...] = ()
+    scope: Level = "project"
+    conflicts: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def title(self) -> str:
+        """The memory's title."""
+        return self.memory.title
+
+    @property
+    def description(self) -> str:
+        """When the memory applies."""
+        return self.memory.description
+
+    @property
+    def content(self) -> str:
+        """What to do, or what to avoid."""
+        return self.memory.content
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether it is a strategy or an anti-pattern."""
+        return self.memory.outcome
+
+    @property
+    def confidence(self) -> float:
+        """The memory's confidence when the search ran."""
+        return self.memory.confidence
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The memory's tags."""
+        return self.memory.tags
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 90 % credible interval of the confidence."""
+        return self.memory.belief.interval()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The answer to one search.
+
+    Attributes:
+        memories: Proven hits, best first.
+        unproven: Hits below the confidence asked for, offered so that they can be tested.
+        query: The query, secrets removed.
+        session: The session the delivery counts for.
+        embedder: Name of the embedder that was used.
+        tokens: Tokens of all texts delivered.
+        message: One sentence: what was found, or that nothing relevant is known.
+        warnings: What could not be done, for example logging the delivery on a full disk.
+    """
+
+    memories: tuple[Hit, ...] = ()
+    unproven: tuple[Hit, ...] = ()
+    query: str = ""
+    session: str = ""
+    embedder: str = ""
+    tokens: int = 0
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    id: str = field(default_factory=new_id)
+
+    @property
+    def count(self) -> int:
+        """How many proven memories were found."""
+        return len(self.memories)
+
+    @property
+    def delivered(self) -> tuple[Hit, ...]:
+        """Everything that was shown, proven first."""
+        return self.memories + self.unproven
+
+
+PROJECT_SCOPE = "project"
+"""The scope of a memory of the project itself."""
+HELD_OUT = "held out"
+"""Why a session that is held out is not shown what others would be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefItem:
+    """One memory that is shown.
+
+    Attributes:
+        hit: The memory, secrets removed, and how relevant it is; without a task its relevance is 0.
+        scope: Where it is known: ``project`` for the project's own.
+    """
+
+    hit: Hit
+    scope: str = PROJECT_SCOPE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """One memory that was considered and is not shown.
+
+    Attributes:
+        id: The memory.
+        reason: One of ``budget``, ``limit``, ``near-duplicate of ID``, ``same text as ID``, ``shown before in this
+            session``, ``held out``.
+    """
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """The best memories for an agent's context within a token budget.
+
+    Attributes:
+        text: Quoted evidence between the marks of ``domain/echo.py``; empty when nothing is worth showing.
+        tokens: cl100k tokens of the text; never above the budget.
+        items: What the text shows, in its order.
+        left_out: What was considered and is not shown, best first. What lies below the relevance floor was not
+            considered.
+        session: What the delivery counts for; its outcome credits exactly the items.
+        message: One sentence: what is shown, or that nothing is.
+        warnings: What could not be done, for example logging the delivery on a full disk.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    items: tuple[BriefItem, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    session: str = ""
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOutcome:
+    """What the end of a session did to the memories that were shown in it.
+
+    Attributes:
+        session: The session.
+        succeeded: How it ended.
+        credited: One report per memory whose confidence has moved.
+        unchanged: Ids of shown memories that this session had reported an outcome for before.
+        learned: What the branch's own account taught, when it gave one.
+    """
+
+    session: str
+    succeeded: bool
+    credited: tuple[OutcomeReport, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    learned: DistilReport | None = None

@@ -1,0 +1,247 @@
+"""What goes into a store and comes out of it, besides the domain's own nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy
+from numpy.typing import NDArray
+
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import Filter, Leg
+from reasoningbank.types.session import Judgement
+from reasoningbank.types.signal import ProjectWeights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """What is derived from a memory and stored with it.
+
+    Attributes:
+        text: Analysed words for the lexical leg.
+        model_id: The vector space of the vectors.
+        vectors: One unit vector per dense leg that the memory has text for.
+        context: Where in ``text`` the words of the description stand: the number of words before them, and how many.
+    """
+
+    text: str
+    model_id: str
+    vectors: Mapping[str, Vector]
+    context: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One memory's score in one leg."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosePairs:
+    """Pairs of memories that are close in a dense leg, closest first: columns, for there may be millions.
+
+    Attributes:
+        ids: The memories that are in any pair, oldest first.
+        first, second: Where in ``ids`` the two of each pair stand; the first is always the older one.
+        scores: Their cosines, at most 1.
+    """
+
+    ids: tuple[str, ...]
+    first: NDArray[numpy.int32]
+    second: NDArray[numpy.int32]
+    scores: NDArray[numpy.float32]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalTerm:
+    """One term of a query: how many of the bank's memories contain it (0: nothing to match)."""
+
+    text: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalMatches:
+    """The lexical leg's answer: hits by descending BM25, and what its terms are worth in this bank.
+
+    Attributes:
+        hits: At most as many as asked for, best first; scores are positive.
+        terms: The query's terms that are not stop words.
+        documents: How many memories the bank's text index holds.
+    """
+
+    hits: tuple[Scored, ...] = ()
+    terms: tuple[LexicalTerm, ...] = ()
+    documents: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """The memories that one list of an answer is chosen from, and how many of them each leg brings.
+
+    Attributes:
+        condition: What a memory must be.
+        dense: Most memories that each dense leg brings.
+        lexical: Most memories that the lexical leg brings.
+    """
+
+    condition: Filter
+    dense: int
+    lexical: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """What the legs brought from one pool.
+
+    Attributes:
+        dense: Per dense leg the inner products of all candidates that have a vector in it, whichever leg brought them.
+        lexical: What the lexical leg brought.
+        vectors: The vectors in the content leg of all candidates that have one there.
+    """
+
+    dense: Mapping[str, Mapping[str, float]]
+    lexical: LexicalMatches
+    vectors: Mapping[str, Vector] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Durable background work, stored in the transaction that made it necessary.
+
+    Attributes:
+        kind: What to do.
+        key: Idempotency key: a second job of the same kind and key is not stored.
+        due: Not before this time.
+        attempts: How many times it was claimed.
+        lease: What proves that this worker has claimed it; empty when nobody has.
+        error: What went wrong the last time; empty when nothing did.
+    """
+
+    kind: str
+    key: str
+    due: datetime
+    payload: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 0
+    lease: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A directed relation between two memories."""
+
+    source: str
+    target: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """A recallable memory that has not been active, with what decides what becomes of it.
+
+    Attributes:
+        provenance: The memory's.
+        active: When it was last used, rated, reported on, changed, recorded or made recallable.
+        disused: The time of its newest disuse signal; None when it has none.
+    """
+
+    id: str
+    belief: Belief
+    provenance: Mapping[str, str]
+    active: datetime
+    disused: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordsWorth:
+    """What a bank has learned that words are worth in it.
+
+    Attributes:
+        factor: What the fusion's weight of words is multiplied by.
+        model_id: The vector space it was learned in; it says nothing about another.
+        memories: How many memories the bank had then.
+    """
+
+    factor: float = 1.0
+    model_id: str = ""
+    memories: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightChange:
+    """One entry of the weights' history: the weights after a rating."""
+
+    at: datetime
+    weights: ProjectWeights
+    signal_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallEntry:
+    """One delivered item of a logged recall."""
+
+    memory_id: str
+    rank: int
+    unproven: bool
+    relevance: float
+    legs: Mapping[str, Leg]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallLog:
+    """What one search delivered, as it was logged; deleted memories are gone from it."""
+
+    id: str
+    at: datetime
+    query: str
+    session: str
+    embedder: str
+    tokens: int
+    entries: tuple[RecallEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreReport:
+    """What a check of a store found.
+
+    Attributes:
+        engine: Name and version of the engine.
+        location: Where it lives, for a person.
+        schema: Version of the schema.
+        sizes: Bytes per part.
+        problems: One sentence per defect; empty when everything is in order.
+    """
+
+    engine: str
+    location: str
+    schema: int
+    sizes: Mapping[str, int]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryEntry:
+    """A stored trajectory in a list.
+
+    Attributes:
+        judgement: The latest; None before the first.
+        distilled: When it was distilled, with or without a lesson; None while it waits.
+    """
+
+    id: str
+    task: str
+    session: str
+    source: str
+    steps: int
+    at: datetime
+    judgement: Judgement | None
+    distilled: datetime | None

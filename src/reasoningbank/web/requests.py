@@ -1,0 +1,258 @@
+"""Requests and answers in JSON: who asks, what was sent, and an error of the tree as a status with code and hint."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+
+from reasoningbank.errors import (
+    BankError,
+    InvalidInput,
+    MissingTenantError,
+    ModelError,
+    NotFound,
+    PolicyError,
+    StoreBusy,
+    StoreError,
+    WorkflowBusy,
+)
+from reasoningbank.operations.fields import error_answer
+from reasoningbank.types.scope import Membership
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.mcp.banks import Banks
+
+Answer = TypeVar("Answer")
+Handler = Callable[[Request], Awaitable[Response]]
+
+TENANT, MEMBERSHIP = "reasoningbank.tenant", "reasoningbank.membership"
+"""What the gate notes in a connection's scope."""
+MAX_BODY = 2**20
+"""The longest request in bytes."""
+AT_ONCE = 8
+_STATUS: tuple[tuple[type[BankError], int], ...] = (
+    (NotFound, 404),
+    (WorkflowBusy, 409),
+    (InvalidInput, 400),
+    (MissingTenantError, 401),
+    (PolicyError, 403),
+    (StoreBusy, 503),
+    (StoreError, 500),
+    (ModelError, 502),
+)
+_log = logging.getLogger(__name__)
+
+
+class Desk:
+    """The banks of a server, and the threads in which they are used.
+
+    Args:
+        banks: The banks.
+    """
+
+    def __init__(self, banks: Banks) -> None:
+        self._banks = banks
+        self._places: CapacityLimiter | None = None
+
+    async def use(
+        self, connection: HTTPConnection, work: Callable[[Bank], Answer], project: str | None = None
+    ) -> Answer:
+        """Does something with the bank of whom the connection's token stands for.
+
+        Args:
+            connection: A request or a WebSocket.
+            work: Told the bank, gives the answer; runs in a thread.
+            project: The project; None for the query parameter ``project_id``, else the server's.
+        """
+        if self._places is None:
+            self._places = CapacityLimiter(AT_ONCE)
+        return await to_thread.run_sync(partial(self._used, connection, work, project), limiter=self._places)
+
+    def _used(self, connection: HTTPConnection, work: Callable[[Bank], Answer], project: str | None) -> Answer:
+        with self._bank(connection, project) as bank:
+            return work(bank)
+
+    @contextmanager
+    def _bank(self, connection: HTTPConnection, project: str | None) -> Iterator[Bank]:
+        from reasoningbank.mcp.banks import belonging
+
+        tenant = connection.scope.get(TENANT)
+        if not isinstance(tenant, str):
+            raise MissingTenantError("no tenant: the request came without a token")
+        named = project if project is not None else connection.query_params.get("project_id")
+        if (
+            named
+            and connection.scope.get("method", "GET") == "GET"
+            and not self._banks.has(tenant, self._banks.project(named))
+        ):
+            raise NotFound(
+                f"there is no project {named[:80]!r}", hint="A project is made by what is first stored in it."
+            )
+        membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
+        with belonging(membership), self._banks.use(tenant, self._banks.project(named or None)) as bank:
+            yield bank
+
+
+def answering(handler: Handler) -> Handler:
+    """The handler with every error as JSON: ``error``, ``message``, ``hint`` and the status of its class."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await _handled(handler, request)
+        except BankError as error:
+            return refusal(error)
+
+    return answer
+
+
+async def _handled(handler: Handler, request: Request) -> Response:
+    """What the handler answers; a defect of ours is an error of the tree, told apart in the log."""
+    try:
+        return await handler(request)
+    except BankError:
+        raise
+    except Exception as error:
+        _log.exception("%s %s failed", request.method, request.url.path)
+        raise BankError(
+            f"the server failed: {type(error).__name__}", hint="This is a defect of the server; its log says where."
+        ) from error
+
+
+def refusal(error: BankError) -> JSONResponse:
+    """An error as an answer."""
+    return JSONResponse({**error_answer(error)}, status_code=status_of(error))
+
+
+def status_of(error: BankError) -> int:
+    """The HTTP status of an error; 500 for what has none of its own."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+async def body_of(request: Request) -> Mapping[str, object]:
+    """The JSON object that was sent.
+
+    Raises:
+        InvalidInput: When it is too long, or no JSON object.
+    """
+    chunks: list[bytes] = []
+    length = 0
+    async for chunk in request.stream():
+        length += len(chunk)
+        if length > MAX_BODY:
+            raise InvalidInput(f"the request has more than {MAX_BODY:,} bytes", hint="Send less at once.")
+        chunks.append(chunk)
+    try:
+        value = json.loads(b"".join(chunks))
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("the request is no JSON", hint="Send one JSON object in UTF-8.") from error
+    if not isinstance(value, dict):
+        raise InvalidInput("the request is no JSON object", hint="Send one JSON object.")
+    return value
+
+
+class Fields:
+    """The fields of an object, checked; a field that nobody knows is refused.
+
+    Args:
+        values: The object.
+        known: The names that it may have.
+
+    Raises:
+        InvalidInput: When it has another one.
+    """
+
+    def __init__(self, values: Mapping[str, object], known: tuple[str, ...]) -> None:
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise InvalidInput(f"{unknown[0][:80]}: is no field of this request", hint=f"It has {', '.join(known)}.")
+        self._values = {name: value for name, value in values.items() if value is not None}
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text."""
+        return cast(str, self._one(name, str, "a text", default))
+
+    def optional(self, name: str) -> str | None:
+        """A text, or None when it is not there."""
+        return self.text(name) if name in self._values else None
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """A truth value."""
+        return cast(bool, self._one(name, bool, "true or false", default))
+
+    def whole(self, name: str, default: int) -> int:
+        """A whole number."""
+        value = self._values.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise InvalidInput(f"{name}: must be a whole number")
+        return value
+
+    def number(self, name: str, default: float | None = None) -> float | None:
+        """A number."""
+        value = self._values.get(name, default)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise InvalidInput(f"{name}: must be a number")
+        return None if value is None else float(value)
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """A list of texts; None when it is not there."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise InvalidInput(f"{name}: must be a list of texts")
+        return tuple(dict.fromkeys(value))
+
+    def mapping(self, name: str) -> Mapping[str, object]:
+        """An object; empty when it is not there."""
+        return cast("Mapping[str, object]", self._one(name, dict, "an object", {}))
+
+    def objects(self, name: str) -> tuple[Mapping[str, object], ...]:
+        """A list of objects; empty when it is not there."""
+        value = self._values.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            raise InvalidInput(f"{name}: must be a list of objects")
+        return tuple(value)
+
+    def _one(self, name: str, kind: type, wanted: str, default: object) -> object:
+        value = self._values.get(name, default)
+        if not isinstance(value, kind):
+            raise InvalidInput(f"{name}: must be {wanted}")
+        return value
+
+
+def query_whole(connection: HTTPConnection, name: str, default: int) -> int:
+    """A whole number of the query.
+
+    Raises:
+        InvalidInput: When it is none.
+    """
+    text = connection.query_params.get(name, "")
+    if not text:
+        return default
+    if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 15:
+        raise InvalidInput(f"{name}: must be a whole number, not {text[:40]!r}")
+    return int(text)
+
+
+def query_flag(connection: HTTPConnection, name: str) -> bool:
+    """Whether a parameter of the query says yes.
+
+    Raises:
+        InvalidInput: When it says neither yes nor no.
+    """
+    text = connection.query_params.get(name, "").casefold()
+    if text in {"", "0", "false", "no"}:
+        return False
+    if text in {"1", "true", "yes"}:
+        return True
+    raise InvalidInput(f"{name}: must be true or false, not {text[:40]!r}")

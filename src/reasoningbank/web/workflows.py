@@ -1,0 +1,224 @@
+"""Workflows over REST and WebSocket: begin a turn, follow its events, end it with an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.operations.fields import error_answer
+from reasoningbank.types.conversation import Workflow, WorkflowEvent
+from reasoningbank.web.requests import Desk, Fields, body_of, query_flag, query_whole, refusal
+
+LOOK_EVERY = 0.1
+"""Seconds between two looks for new events; they are read from the bank, so that any process may have made them."""
+_MAX_COMMAND = 10_000
+_log = logging.getLogger(__name__)
+
+
+class Workflows:
+    """The endpoints of workflows.
+
+    Args:
+        desk: Where the banks are.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._searches: set[asyncio.Task[None]] = set()
+
+    async def execute(self, request: Request) -> Response:
+        """``POST /workflow/execute``: 201 with the turn that was begun, 409 while another one is under way."""
+        names = ("user_input", "workflow_id", "ask_clarifications", "user_id", "user_role", "preferences", "project_id")
+        fields = Fields(await body_of(request), names)
+        preferences, project = fields.mapping("preferences"), fields.optional("project_id")
+        user = fields.text("user_id") or _named(preferences, "user_id")
+        role = fields.text("user_role") or _named(preferences, "user_role")
+        said, workflow_id = fields.text("user_input"), fields.text("workflow_id")
+        asks = fields.flag("ask_clarifications", default=True)
+        workflow = await self._desk.use(
+            request,
+            lambda bank: bank.workflow_execute(said, workflow_id=workflow_id, ask=asks, user=user, role=role),
+            project,
+        )
+        if workflow.status == "running":
+            self._search(request, workflow.id, project)
+        return JSONResponse(_begun(workflow), status_code=201)
+
+    async def answer(self, request: Request) -> Response:
+        """``POST /workflow/ai-answer``: ends the turn."""
+        names = ("workflow_id", "message_id", "response", "reasoning", "tool_calls", "project_id")
+        fields = Fields(await body_of(request), names)
+        if not fields.text("workflow_id"):
+            raise InvalidInput("workflow_id: is missing")
+        workflow = await self._desk.use(
+            request,
+            lambda bank: bank.workflow_answer(
+                fields.text("workflow_id"),
+                fields.text("message_id"),
+                fields.text("response"),
+                reasoning=fields.text("reasoning"),
+                tool_calls=fields.objects("tool_calls"),
+            ),
+            fields.optional("project_id"),
+        )
+        return JSONResponse({**_begun(workflow), "remembered": dict(workflow.events[-1].payload)["remembered"]})
+
+    async def get(self, request: Request) -> Response:
+        """``GET /workflow/{workflow_id}``: the workflow as it is, its turns included."""
+        workflow_id = request.path_params["workflow_id"]
+        workflow = await self._desk.use(request, lambda bank: bank.workflow(workflow_id))
+        await self._resume(request, workflow)
+        return JSONResponse(workflow_fields(workflow))
+
+    async def follow(self, socket: WebSocket) -> None:
+        """``WS /workflow/ws/{workflow_id}``: events later than ``cursor`` as they come; or results alone."""
+        workflow_id = socket.path_params["workflow_id"]
+        try:
+            cursor, final_only = query_whole(socket, "cursor", 0), query_flag(socket, "final_only")
+            workflow = await self._desk.use(socket, lambda bank: bank.workflow(workflow_id))
+        except BankError as error:
+            await socket.send_denial_response(refusal(error))
+            return
+        await socket.accept()
+        await self._resume(socket, workflow)
+        listening = asyncio.create_task(self._listen(socket, workflow_id))
+        try:
+            while not listening.done():
+                for event in workflow.after(cursor, final_only=final_only):
+                    await socket.send_json(event_fields(event))
+                cursor = max(cursor, workflow.cursor)
+                await asyncio.wait({listening}, timeout=LOOK_EVERY)
+                workflow = await self._desk.use(socket, lambda bank: bank.workflow(workflow_id))
+        except (WebSocketDisconnect, RuntimeError):
+            return
+        except BankError as error:
+            await _closed(socket, error)
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+    async def _listen(self, socket: WebSocket, workflow_id: str) -> None:
+        """Does what the client commands, until it goes away."""
+        while True:
+            message = await socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            try:
+                answer = await self._commanded(socket, workflow_id, message.get("text") or "")
+            except BankError as error:
+                answer = {"event": "error", "payload": {**error_answer(error)}}
+            if socket.application_state is not WebSocketState.CONNECTED:
+                return
+            await socket.send_json(answer)
+
+    async def _commanded(self, socket: WebSocket, workflow_id: str, text: str) -> Mapping[str, object]:
+        command = _command(text)
+        if command == "get_final":
+            workflow = await self._desk.use(socket, lambda bank: bank.workflow(workflow_id))
+            final = [event_fields(event) for event in workflow.events if event.final and _of_turn(event, workflow)]
+            return {"event": "final", "payload": {"status": workflow.status, "events": final}}
+        workflow = await self._desk.use(socket, lambda bank: bank.workflow_cancel(workflow_id))
+        return {"event": "cancelled", "payload": {"status": workflow.status, "message_id": workflow.message_id}}
+
+    def _search(self, connection: HTTPConnection, workflow_id: str, project: str | None) -> None:
+        """Finds the memories of a turn besides."""
+
+        async def search() -> None:
+            try:
+                await self._desk.use(connection, lambda bank: bank.workflow_search(workflow_id), project)
+            except BankError as error:
+                _log.warning("workflow %s was not searched: %s", workflow_id, error.advice)
+
+        task = asyncio.create_task(search())
+        self._searches.add(task)
+        task.add_done_callback(self._searches.discard)
+
+    async def _resume(self, connection: HTTPConnection, workflow: Workflow) -> None:
+        """Takes up a search that somebody has begun who no longer answers."""
+        if await self._desk.use(connection, lambda bank: bank.workflow_stalled(workflow)):
+            self._search(connection, workflow.id, None)
+
+
+def workflow_fields(workflow: Workflow) -> dict[str, object]:
+    """A workflow as JSON."""
+    return {
+        **_begun(workflow),
+        "user_input": workflow.user_input,
+        "clarification": workflow.clarification,
+        "searched": workflow.searched,
+        "cursor": workflow.cursor,
+        "turns": [
+            {
+                "message_id": turn.message_id,
+                "user_input": turn.user_input,
+                "clarification_question": turn.clarification_question,
+                "clarification": turn.clarification,
+                "ai_answer": turn.answer,
+                "ai_reasoning": turn.reasoning,
+                "ai_tool_calls": [dict(call) for call in turn.tool_calls],
+                "at": turn.at.isoformat(),
+            }
+            for turn in workflow.turns
+        ],
+    }
+
+
+def event_fields(event: WorkflowEvent) -> dict[str, object]:
+    """An event as JSON."""
+    return {
+        "cursor": event.cursor,
+        "event": event.kind,
+        "payload": dict(event.payload),
+        "is_final": event.final,
+        "at": event.at.isoformat(),
+    }
+
+
+def _begun(workflow: Workflow) -> dict[str, object]:
+    said = {
+        "running": "The question is being looked up.",
+        "waiting_for_input": "The question needs to be made clear first.",
+        "completed": "The turn has ended.",
+        "failed": "The turn has failed.",
+        "cancelled": "The turn was cancelled.",
+    }[workflow.status]
+    return {
+        "workflow_id": workflow.id,
+        "message_id": workflow.message_id,
+        "status": workflow.status,
+        "clarification_question": workflow.clarification_question,
+        "message": said,
+    }
+
+
+def _command(text: str) -> str:
+    try:
+        value = json.loads(text[:_MAX_COMMAND])
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("a command is a JSON object", hint='Send {"command": "get_final"} or cancel.') from error
+    command = value.get("command") if isinstance(value, dict) else None
+    if command not in {"get_final", "cancel"}:
+        raise InvalidInput(f"there is no command {str(command)[:40]!r}", hint="There are get_final and cancel.")
+    return str(command)
+
+
+def _of_turn(event: WorkflowEvent, workflow: Workflow) -> bool:
+    return event.payload.get("message_id") == workflow.message_id
+
+
+def _named(preferences: Mapping[str, object], name: str) -> str:
+    value = preferences.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+async def _closed(socket: WebSocket, error: BankError) -> None:
+    if socket.application_state is WebSocketState.CONNECTED:
+        await socket.send_json({"event": "error", "payload": {**error_answer(error)}})
+        await socket.close(code=1011)
