@@ -90,7 +90,7 @@ class Bank(
         chance: random.Random | None = None,
         session: str | None = None,
     ) -> Self:
-        """Opens the bank of a tenant's project, made when it does not exist; loads no model.
+        """Open the bank of a tenant's project, made when it does not exist; load no model.
 
         Args:
             url: Where banks live; None for one file per project below the data directory.
@@ -168,7 +168,7 @@ class Bank(
         source: str = "api",
         vouched: bool = False,
     ) -> Memory:
-        """Stores a strategy (outcome success) or an anti-pattern (failure); it can be found at once.
+        """Store a strategy (outcome success) or an anti-pattern (failure); it can be found at once.
 
         Secrets are replaced and invisible characters removed before anything is stored. A text that orders its reader
         about is kept aside in quarantine with the reason in its provenance, unless a person vouches for it.
@@ -202,7 +202,7 @@ class Bank(
             return memory
 
     def get(self, memory_id: str) -> Memory:
-        """The memory of an id, secrets removed once more.
+        """Return the memory of an id, secrets removed once more.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -222,7 +222,7 @@ class Bank(
         states: Sequence[State] = STATES,
         min_confidence: float | None = None,
     ) -> tuple[Memory, ...]:
-        """Memories in the order they were recorded, archived ones included; limit 0 means all.
+        """Return memories in the order they were recorded, archived ones included; limit 0 means all.
 
         Raises:
             NegativeLimit, NegativeOffset: When they are below zero.
@@ -245,7 +245,7 @@ class Bank(
         category: str | None = None,
         state: State | None = None,
     ) -> Memory:
-        """Changes a memory; what is None stays. The earlier version is kept, its evidence stays with it.
+        """Change a memory; what is None stays. The earlier version is kept, its evidence stays with it.
 
         Out of quarantine leads only ``release``.
 
@@ -284,7 +284,7 @@ class Bank(
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
     def delete(self, memory_id: str) -> None:
-        """Erases a memory, its words, vectors, evidence and earlier versions from the bank's files.
+        """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.
 
         Backups and exports made before still hold it.
 
@@ -297,7 +297,7 @@ class Bank(
                 transaction.delete(memory_id, at=self._clock.now())
 
     def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
-        """Rates a memory; helpful never lowers its confidence and unhelpful never raises it.
+        """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.
 
         A human's ratings all count; an agent's once per memory and session.
 
@@ -317,7 +317,7 @@ class Bank(
     def outcome(
         self, memory_id: str, *, succeeded: bool, session: str | None = None, rater: Rater = "human"
     ) -> OutcomeReport:
-        """Reports how a task ended that used a memory: once per memory and session, without a session every time.
+        """Report how a task ended that used a memory: once per memory and session, without a session every time.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -347,11 +347,11 @@ class Bank(
         states: Sequence[State] = STATES,
         min_confidence: float | None = None,
     ) -> int:
-        """How many memories there are, archived ones included."""
+        """Return how many memories there are, archived ones included."""
         return self._open_store().count(checked_filter(outcome, tags, category, states, min_confidence))
 
     def stats(self) -> Stats:
-        """Counts, learned weights and what searches cost."""
+        """Count, learned weights and what searches cost."""
         store = self._open_store()
         recallable = store.count(Filter())
         proven = store.count(Filter(min_confidence=MIN_CONFIDENCE))
@@ -374,7 +374,7 @@ class Bank(
         )
 
     def history(self, memory_id: str) -> tuple[Event, ...]:
-        """Everything that happened to a memory, oldest first, each with the confidence that followed.
+        """Return everything that happened to a memory, oldest first, each with the confidence that followed.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -384,7 +384,9 @@ class Bank(
         return history(self._owner(memory_id), memory_id)
 
     def vector(self, memory_id: str, *, leg: str = "content") -> Vector | None:
-        """The stored vector of a memory in a dense leg (seed 004 ``GetMemoryVector``); None when it has none there.
+        """Return the stored vector of a memory in a dense leg (seed 004 ``GetMemoryVector``).
+
+        None when it has none there.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.

@@ -43,7 +43,7 @@ class SystemClock:
     """The real time."""
 
     def now(self) -> datetime:
-        """The current time in UTC."""
+        """Return the current time in UTC."""
         return datetime.now(UTC)
 
 
@@ -115,7 +115,7 @@ class Upkeep:
         return self._embedder
 
     def rollup(self) -> int:
-        """Moves signals older than thirty days into counts; returns how many. No confidence changes."""
+        """Move signals older than thirty days into counts; return how many. No confidence changes."""
         from reasoningbank.memories.evidence import roll_up
 
         now = self._clock.now()
@@ -127,7 +127,7 @@ class Upkeep:
         return moved
 
     def backup(self, target: str | Path | None = None) -> Path:
-        """Writes a complete, consistent copy while others read and write; returns where it lies.
+        """Write a complete, consistent copy while others read and write; return where it lies.
 
         Args:
             target: The file to write; None makes one below the data directory and keeps the newest few.
@@ -154,7 +154,7 @@ class Upkeep:
         return path
 
     def restore(self, source: str | Path) -> None:
-        """Replaces the bank by a backup of it; what it held until now is kept aside in a file of its own.
+        """Replace the bank by a backup of it; what it held until now is kept aside in a file of its own.
 
         Raises:
             StoreUnavailable: When there is no such backup.
@@ -168,7 +168,7 @@ class Upkeep:
             self._store, self._damage = self._storage.open(self._scope), None
 
     def export(self, target: str | Path) -> int:
-        """Writes all memories with their evidence as JSON lines, secrets removed; returns how many memories."""
+        """Write all memories with their evidence as JSON lines, secrets removed; return how many memories."""
         from reasoningbank.memories.transfer import write_export
 
         store = self._open_store()
@@ -185,7 +185,7 @@ class Upkeep:
         return count
 
     def import_(self, source: str | Path, *, progress: Callable[[int, int], None] | None = None) -> ImportReport:
-        """Adds the memories, documents and graph of an export; all of them or, when a line is unusable, none.
+        """Add the memories, documents and graph of an export; all of them or, when a line is unusable, none.
 
         Args:
             source: A file that ``export`` wrote.
@@ -246,7 +246,7 @@ class Upkeep:
         )
 
     def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Makes every vector anew with this bank's embedder, in one step for readers; returns how many memories.
+        """Make every vector anew with this bank's embedder, in one step for readers; return how many memories.
 
         The queries of the traces that are compared, the texts of documents and the graph get new vectors too.
 
@@ -261,7 +261,7 @@ class Upkeep:
             return put_remade(transaction, self._embedder, remade)
 
     def check(self) -> Health:
-        """Reads the whole bank, tries the embedder, and lists every defect."""
+        """Read the whole bank, try the embedder, and list every defect."""
         if self._damage is not None:
             facts = {"tenant": self._scope.tenant, "project": self._scope.project}
             return Health(facts=facts, problems=(f"{self._damage} {self._damage.hint}",))
@@ -291,7 +291,7 @@ class Upkeep:
         return Health(facts=facts, problems=tuple(problems))
 
     def close(self) -> None:
-        """Releases everything; a second time does nothing."""
+        """Release everything; a second time does nothing."""
         with self._lock:
             if self._closed:
                 return
@@ -320,7 +320,7 @@ class Upkeep:
         return self._store
 
     def _owner(self, memory_id: str) -> Store:
-        """The store of this tenant that holds the memory (DESIGN D9).
+        """Return the store of this tenant that holds the memory (DESIGN D9).
 
         This project's first, then its team's and org's, then the tenant's other projects, teams and orgs.
         """
@@ -357,7 +357,7 @@ class Upkeep:
         write: Callable[[Transaction, str], _Answer],
         note: Callable[[Transaction, str], None] | None = None,
     ) -> _Answer:
-        """Runs a write in one transaction of the store that holds the memory, with the session's name there.
+        """Run a write in one transaction of the store that holds the memory, with the session's name there.
 
         What it says of the session itself is noted in the same transaction, or where the session is: a team knows none.
         """
@@ -374,7 +374,7 @@ class Upkeep:
         return answer
 
     def _keep_up(self) -> None:
-        """Does the daily roll-up when it is due; looks once an hour."""
+        """Do the daily roll-up when it is due; look once an hour."""
         now = self._clock.now()
         with self._lock:
             if now < self._next_look:
@@ -401,7 +401,7 @@ class Upkeep:
         origin: Origin,
         confidence: float | None = None,
     ) -> Memory:
-        """A new memory of this project."""
+        """Return a new memory of this project."""
         from reasoningbank.memories.admission import draft
 
         return draft(
@@ -420,7 +420,7 @@ class Upkeep:
 
 
 def session_name(session: str | None) -> str:
-    """A session's name as it is stored: one clean line without secrets, empty when there is none."""
+    """Return a session's name as it is stored: one clean line without secrets, empty when there is none."""
     if not session:
         return ""
     from reasoningbank.safety.text import safe_line
@@ -431,7 +431,7 @@ def session_name(session: str | None) -> str:
 
 
 def usable_path(path: str | Path) -> Path:
-    """The absolute path; raises StoreUnavailable when the operating system cannot even look there."""
+    """Return the absolute path; raises StoreUnavailable when the operating system cannot even look there."""
     try:
         absolute = Path(path).expanduser().absolute()
         absolute.exists()
@@ -441,21 +441,21 @@ def usable_path(path: str | Path) -> Path:
 
 
 def checked_limit(limit: int) -> int:
-    """Returns the limit; raises NegativeLimit below zero."""
+    """Return the limit; raise NegativeLimit below zero."""
     if limit < 0:
         raise NegativeLimit(f"limit cannot be negative: {limit}")
     return limit
 
 
 def checked_offset(offset: int) -> int:
-    """Returns the offset; raises NegativeOffset below zero."""
+    """Return the offset; raise NegativeOffset below zero."""
     if offset < 0:
         raise NegativeOffset(f"offset cannot be negative: {offset}")
     return offset
 
 
 def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Tags to search for, cleaned as stored tags are."""
+    """Return tags to search for, cleaned as stored tags are."""
     from reasoningbank.safety.text import clean_line
 
     return tuple(tag for tag in (clean_line(tag) for tag in tags) if tag)

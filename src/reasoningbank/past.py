@@ -48,7 +48,7 @@ class Past:
         return self._then.notes()
 
     def get(self, memory_id: str) -> PastMemory:
-        """One memory as it was, secrets removed once more.
+        """Return one memory as it was, secrets removed once more.
 
         Raises:
             MemoryNotFound: When this project has no such memory, or had none then.
@@ -66,7 +66,7 @@ class Past:
         states: Sequence[State] = STATES,
         min_confidence: float | None = None,
     ) -> tuple[PastMemory, ...]:
-        """Memories as they were, in the order they were recorded; limit 0 means all.
+        """Return memories as they were, in the order they were recorded; limit 0 means all.
 
         Raises:
             NegativeLimit, NegativeOffset: When they are below zero.
@@ -84,7 +84,7 @@ class Past:
         states: Sequence[State] = STATES,
         min_confidence: float | None = None,
     ) -> int:
-        """How many memories there were, archived ones included."""
+        """Return how many memories there were, archived ones included."""
         return len(self._then.page(checked_filter(outcome, tags, category, states, min_confidence)))
 
     def search(
@@ -100,7 +100,7 @@ class Past:
         created_before: datetime | None = None,
         unproven: int = 1,
     ) -> Recall:
-        """What the same search would have found then, ranked as searches are ranked today; nothing is logged.
+        """Return what the same search would have found then, ranked as searches are ranked today; nothing is logged.
 
         The unproven memory is the most relevant one and not drawn by lot, so that the same question has one answer. A
         text that was replaced since is compared by meaning alone, not by its words.
@@ -153,7 +153,7 @@ class Past:
 
 
 def _revealed(past: PastMemory) -> PastMemory:
-    """The memory as it may leave: its texts checked for secrets once more."""
+    """Return the memory as it may leave: its texts checked for secrets once more."""
     from reasoningbank.safety.text import reveal
 
     return replace(past, memory=reveal(past.memory))

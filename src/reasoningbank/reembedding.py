@@ -41,7 +41,7 @@ class Remade:
 
 
 def remake(store: Store, embedder: Embedder, progress: Progress | None = None) -> Remade:
-    """Embeds everything that the bank holds; the longest part, and it holds no lock.
+    """Embed everything that the bank holds; the longest part, and it holds no lock.
 
     Args:
         store: The bank.
@@ -79,7 +79,7 @@ def remake(store: Store, embedder: Embedder, progress: Progress | None = None) -
 
 
 def put_remade(transaction: Transaction, embedder: Embedder, remade: Remade) -> int:
-    """Replaces every vector in one step for readers; returns how many memories there are.
+    """Replace every vector in one step for readers; return how many memories there are.
 
     What was changed since ``remake`` is embedded here.
     """
@@ -103,7 +103,7 @@ def put_remade(transaction: Transaction, embedder: Embedder, remade: Remade) -> 
 
 
 def query_vectors(traces: Sequence[Trace], embedder: Embedder) -> dict[str, Vector]:
-    """The vectors of the traces' queries by trace id, made as those of the queries they are compared with."""
+    """Return the vectors of the traces' queries by trace id, made as those of the queries they are compared with."""
     found: dict[str, Vector] = {}
     for start in range(0, len(traces), _BATCH):
         batch = traces[start : start + _BATCH]
@@ -113,7 +113,7 @@ def query_vectors(traces: Sequence[Trace], embedder: Embedder) -> dict[str, Vect
 
 
 def graph_texts(reader: StoreReader, kind: GraphKind) -> list[GraphText]:
-    """The text of every node, or of every edge."""
+    """Return the text of every node, or of every edge."""
     if kind == "node":
         return [GraphText(id=node.id, text=node.text) for node in reader.node_page(GraphFilter(), limit=0)]
     return [GraphText(id=edge.id, text=edge.text) for edge in reader.edge_page(limit=0)]

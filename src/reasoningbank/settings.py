@@ -118,7 +118,7 @@ class Settings:
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """Reads the environment and the settings file.
+    """Read the environment and the settings file.
 
     Raises:
         ConfigurationError: When the file cannot be read, or a key or a value is not known.
@@ -139,20 +139,20 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def data_directory(environment: Mapping[str, str] | None = None) -> Path:
-    """The data directory: ``REASONINGBANK_HOME``, else the platform's place for data."""
+    """Return the data directory: ``REASONINGBANK_HOME``, else the platform's place for data."""
     environment = os.environ if environment is None else environment
     return Path(environment.get(f"{PREFIX}HOME") or _default_home()).expanduser().absolute()
 
 
 def client_directory(environment: Mapping[str, str] | None = None) -> Path | None:
-    """The directory of the project that an agent's client works on, when it says so and the directory exists."""
+    """Return the directory of the project that an agent's client works on, when it says so and the directory exists."""
     environment = os.environ if environment is None else environment
     named = environment.get("CLAUDE_PROJECT_DIR") or environment.get("DEVIN_PROJECT_DIR") or ""
     return Path(named) if named and Path(named).is_dir() else None
 
 
 def local_tenant() -> str:
-    """The tenant of a command or stdio server that names none: the local user (DESIGN D9)."""
+    """Return the tenant of a command or stdio server that names none: the local user (DESIGN D9)."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -160,7 +160,7 @@ def local_tenant() -> str:
 
 
 def project_of(directory: Path) -> str:
-    """The project of a directory: its normalised git remote and the path inside, else its real path (DESIGN D9)."""
+    """Return the project of a directory: its git remote and the path inside, else its real path (DESIGN D9)."""
     real = directory.resolve()
     remote = _git(real, "config", "--get", "remote.origin.url")
     root = _git(real, "rev-parse", "--show-toplevel")
@@ -172,7 +172,7 @@ def project_of(directory: Path) -> str:
 
 
 def normal_remote(remote: str) -> str:
-    """One name for all spellings of a remote: host/path, lower-case host, no scheme, user, port or ``.git``."""
+    """Return one name for all spellings of a remote: host/path, lower-case host, no scheme, user, port or ``.git``."""
     match = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", remote)
     if match:
         host, path = match.group(1), match.group(2)
@@ -234,7 +234,7 @@ def _with(settings: Settings, key: str, value: object, source: str) -> Settings:
 
 
 def _switched(value: object) -> bool:
-    """A switch as TOML has it or as a variable spells it."""
+    """Return a switch as TOML has it or as a variable spells it."""
     state = value if isinstance(value, bool) else _SWITCH.get(str(value).strip().lower())
     if state is None:
         raise ValueError("expected true or false")
@@ -248,7 +248,7 @@ def _unknown(name: str, options: list[str]) -> ConfigurationError:
 
 
 def secret_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Variables of the environment that hold a secret, told by their name or by a password in a URL, with their values.
+    """Return the environment's variables that hold a secret, by their name or by a password in a URL.
 
     Values of fewer than six characters are left out: they are switches, and they occur in ordinary text.
     """
@@ -261,10 +261,10 @@ def secret_variables(environment: Mapping[str, str] | None = None) -> dict[str, 
 
 
 def set_default_variable(name: str, value: str) -> None:
-    """Sets a variable of this process's environment for a library that reads it, unless it is set already."""
+    """Set a variable of this process's environment for a library that reads it, unless it is set already."""
     os.environ.setdefault(name, value)
 
 
 def child_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment with further variables, for a program that is run."""
+    """Return this process's environment with further variables, for a program that is run."""
     return {**os.environ, **variables}

@@ -105,7 +105,7 @@ def _failed() -> StatusCode:
 
 
 def anonymous(name: str) -> str:
-    """A short hash that tells scopes apart without naming them."""
+    """Return a short hash that tells scopes apart without naming them."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -116,19 +116,19 @@ class Observation:
         self._span = span
 
     def note(self, **facts: Attribute) -> None:
-        """Adds attributes below ``gen_ai.memory.``; never give it content."""
+        """Add attributes below ``gen_ai.memory.``; never give it content."""
         for name, value in facts.items():
             self._span.set_attribute(f"gen_ai.memory.{name}", value)
 
     def delivered(self, count: int) -> None:
-        """Counts memories that a search delivered."""
+        """Count memories that a search delivered."""
         self.note(result_count=count)
         _delivered().add(count)
 
 
 @contextmanager
 def observed(operation: Operation, *, store: str) -> Iterator[Observation]:
-    """A span and the duration and count of one operation.
+    """Give a span and the duration and count of one operation.
 
     Args:
         operation: What is done.
@@ -166,7 +166,7 @@ class Chat:
         self._labels = labels
 
     def answered(self, *, model: str, input_tokens: int, output_tokens: int, finish: str) -> None:
-        """Notes which model answered, what that cost (0: not known) and why it stopped; never what it said."""
+        """Note which model answered, what that cost (0: not known) and why it stopped; never what it said."""
         self._span.set_attribute("gen_ai.response.model", model)
         if finish:
             self._span.set_attribute("gen_ai.response.finish_reasons", [finish])
@@ -178,7 +178,7 @@ class Chat:
 
 @contextmanager
 def chatted(*, provider: str, model: str, temperature: float, max_tokens: int, server: str) -> Iterator[Chat]:
-    """A span and the duration and tokens of one call of a language model, its attempts included.
+    """Give a span and the duration and tokens of one call of a language model, its attempts included.
 
     Args:
         provider: Who answers, in the conventions' spelling or a name of its own.

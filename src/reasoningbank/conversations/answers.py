@@ -33,7 +33,7 @@ class Questioning(Scaling):
     def plan(
         self, question: str, *, ask: bool = True, clarification: str = "", history: Sequence[str] = ()
     ) -> QuestionPlan:
-        """How a question is to be looked up: sub-queries, or one question back when it is ambiguous.
+        """Return how a question is to be looked up: sub-queries, or one question back when it is ambiguous.
 
         A language model plans, where one is configured; without one, or when it gives no usable answer, the rule of
         ``reasoningbank.conversations.questions`` does. Tags are always tags that the graph has.
@@ -79,7 +79,7 @@ class Questioning(Scaling):
         role: str = "",
         session: str | None = None,
     ) -> QuestionAnswer:
-        """Answers a question from the graph and the lessons, or asks one question back and searches nothing.
+        """Answer a question from the graph and the lessons, or asks one question back and searches nothing.
 
         Every graph sub-query finds nodes; one walk begins at all of them, with the tags of the plan, so that paths that
         meet strengthen each other. Every bank sub-query finds lessons; their delivery counts as one of the memories.
@@ -116,7 +116,7 @@ class Questioning(Scaling):
         role: str = "",
         session: str | None = None,
     ) -> QuestionAnswer:
-        """Does what a plan says; the arguments are those of ``ask``. A plan that asks back searches nothing."""
+        """Do what a plan says; the arguments are those of ``ask``. A plan that asks back searches nothing."""
         from reasoningbank.conversations.questions import answer_graph, stories, with_lessons
         from reasoningbank.graph.provenance import preferences
 
@@ -136,7 +136,7 @@ class Questioning(Scaling):
         return QuestionAnswer(plan=plan, graph=graph, lessons=found, sentences=told, message=said)
 
     def _lessons_for(self, store: Store, plan: QuestionPlan, limit: int, session: str | None) -> tuple[LessonHit, ...]:
-        """The lessons of all bank sub-queries, each at its best score; their delivery is noted once."""
+        """Return the lessons of all bank sub-queries, each at its best score; their delivery is noted once."""
         from reasoningbank.search.lessons import find_lessons, lessons_of
 
         best: dict[str, LessonHit] = {}
@@ -162,7 +162,7 @@ class Questioning(Scaling):
         return hits
 
     def _question_store(self) -> Store:
-        """The store, when the embedder is the one that the bank was built with."""
+        """Return the store, when the embedder is the one that the bank was built with."""
         from reasoningbank.memories.vectors import check_space
 
         store = self._open_store()

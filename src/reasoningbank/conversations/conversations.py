@@ -25,7 +25,7 @@ class Conversing(Scaling):
     """Writes back what a finished conversation has shown, once."""
 
     def remember_conversation(self, conversation: Conversation | Mapping[str, object]) -> ConversationReport:
-        """Stores a finished conversation in the graph; the same conversation a second time adds nothing.
+        """Store a finished conversation in the graph; the same conversation a second time adds nothing.
 
         What the conversation tells itself is stored whatever becomes of the rest: its request, its final answer, and
         the nodes, sentences, preferences and the lesson that it names. A language model, where one is configured, adds
@@ -77,7 +77,7 @@ class Conversing(Scaling):
         return known if self._model is None else {**known, CONVERSE: self._converse_job}
 
     def _converse_job(self, job: Job) -> None:
-        """Asks the language model about a conversation that waits."""
+        """Ask the language model about a conversation that waits."""
         from reasoningbank.conversations.format import read_conversation
         from reasoningbank.conversations.remember import Stored, certain_parts, propose, read_note
 
@@ -93,7 +93,7 @@ class Conversing(Scaling):
     def _asked(
         self, store: Store, told: Conversation, key: str, proposals: tuple[Proposal, ...], before: Stored
     ) -> tuple[Stored, Parts]:
-        """Asks the model and stores what it finds, all of it or nothing."""
+        """Ask the model and store what it finds, all of it or nothing."""
         from reasoningbank.conversations.extraction import ask
         from reasoningbank.conversations.remember import certain_parts
 
@@ -110,7 +110,7 @@ class Conversing(Scaling):
     def _remembered(
         self, store: Store, parts: Parts, told: Conversation, key: str, *, done: bool, waits: bool, at: datetime
     ) -> Stored:
-        """Stores what is new of the parts, in one transaction."""
+        """Store what is new of the parts, in one transaction."""
         from reasoningbank.conversations.remember import Ready as ReadyParts
         from reasoningbank.conversations.remember import fresh_of, store_parts
         from reasoningbank.sessions.distil import twin_of
@@ -125,7 +125,7 @@ class Conversing(Scaling):
             return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)
 
     def _conversation_lesson(self, parts: Parts, told: Conversation) -> Ready | None:
-        """The lesson as a memory that still has to prove itself."""
+        """Return the lesson as a memory that still has to prove itself."""
         from reasoningbank.memories.admission import prepare
         from reasoningbank.search.lessons import title_of
 
@@ -152,7 +152,7 @@ class Conversing(Scaling):
         return prepare([replace(memory, state="candidate")], self._embedder, origin="model")[0]
 
     def _conversation_store(self) -> Store:
-        """The store, when the embedder is the one that the bank was built with."""
+        """Return the store, when the embedder is the one that the bank was built with."""
         from reasoningbank.memories.vectors import check_space
 
         store = self._open_store()

@@ -87,7 +87,7 @@ class _Names:
 def ask(
     model: LanguageModel, conversation: Conversation, parts: Parts, neighbours: Sequence[Node], *, at: datetime
 ) -> None:
-    """Adds what the model finds to what is certain; what fails a check is left out and said so.
+    """Add what the model finds to what is certain; what fails a check is left out and said so.
 
     Raises:
         ModelUnavailable, BudgetExhausted: When there was no answer.
@@ -112,7 +112,7 @@ def ask(
 
 
 def material(conversation: Conversation, parts: Parts, neighbours: Sequence[Node]) -> str:
-    """The conversation, what is known of it and the neighbours as quoted data (DESIGN D10)."""
+    """Return the conversation, what is known of it and the neighbours as quoted data (DESIGN D10)."""
     turns = "".join(f"{each.role}\n{quote(each.text)}" for each in conversation.messages if each.text.strip())
     known = "".join(f"{node.id}, {node.label}\n{quote(node.text)}" for node in parts.nodes.values())
     told = "".join(quote(f"{edge.source} -> {edge.target}: {edge.text}") for edge in parts.edges.values())
@@ -134,7 +134,7 @@ def _names(parts: Parts, neighbours: Sequence[Node]) -> _Names:
 
 
 def _node(parts: Parts, proposed: NewNode, said: str, at: datetime) -> Node | None:
-    """The node, when its label and fields are valid and its text stands in the conversation."""
+    """Return the node, when its label and fields are valid and its text stands in the conversation."""
     label = proposed.label
     if label not in LABELS or label == "UserRequest":
         parts.refuse("node", proposed.name, f"its label is {label[:40]!r}")
@@ -171,7 +171,7 @@ def _node(parts: Parts, proposed: NewNode, said: str, at: datetime) -> Node | No
 
 
 def _edge(parts: Parts, proposed: NewEdge, ids: Mapping[str, str], said: str, at: datetime) -> None:
-    """Takes the edge, when its ends are known and its sentence gives a reason that stands in what was said."""
+    """Take the edge, when its ends are known and its sentence gives a reason that stands in what was said."""
     label = f"{proposed.source} -> {proposed.target}"
     source, target = ids.get(proposed.source.strip(), ""), ids.get(proposed.target.strip(), "")
     if not source or not target:
@@ -205,7 +205,7 @@ def _edge(parts: Parts, proposed: NewEdge, ids: Mapping[str, str], said: str, at
 
 
 def _lesson(parts: Parts, proposed: NewLesson, ids: Mapping[str, str], said: str) -> None:
-    """Takes the lesson, when it is one and stands in the conversation."""
+    """Take the lesson, when it is one and stands in the conversation."""
     lesson, context = proposed.key_lesson.strip(), proposed.context_to_prefer.strip()
     title = title_of(lesson) if lesson else ""
     links = dict.fromkeys(ids[name] for name in proposed.link_nodes if name in ids)
@@ -233,7 +233,7 @@ def _lesson(parts: Parts, proposed: NewLesson, ids: Mapping[str, str], said: str
 
 
 def _ungrounded(text: str, said: str) -> str:
-    """What a text says that the conversation does not, as the rest of a sentence; empty when it stands there."""
+    """Return what a text says that the conversation does not, as the rest of a sentence; empty when it stands there."""
     problem = check_claim(text, [said])
     problem = problem.replace("no source that it names says", "the conversation does not say")
     return problem.replace("the sources that it names say", "the conversation says").replace(
@@ -242,7 +242,7 @@ def _ungrounded(text: str, said: str) -> str:
 
 
 def _said(conversation: Conversation, parts: Parts) -> str:
-    """Everything that the conversation says: its messages, and what was told of it."""
+    """Return everything that the conversation says: its messages, and what was told of it."""
     texts = [each.text for each in conversation.messages]
     for node in parts.nodes.values():
         texts.append(node.text)

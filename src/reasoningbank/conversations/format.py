@@ -27,7 +27,7 @@ _WORDS = 12
 
 
 def read_conversation(record: Mapping[str, object], *, at: datetime) -> Conversation:
-    """The conversation that a JSON object describes; see docs/reference/web.md.
+    """Return the conversation that a JSON object describes; see docs/reference/web.md.
 
     ``sources`` and ``actions`` are nodes of these labels in short: an action's ``parameters`` are kept word for word,
     its ``uses`` and the conversation's ``rests_on`` name what leads to it and to the answer, and become edges.
@@ -80,7 +80,10 @@ def read_conversation(record: Mapping[str, object], *, at: datetime) -> Conversa
 
 
 def conversation_fields(conversation: Conversation) -> dict[str, object]:
-    """The conversation as a JSON object that ``read_conversation`` reads again; all is said, nothing in short."""
+    """Return the conversation as a JSON object that ``read_conversation`` reads again.
+
+    All is said, nothing in short.
+    """
     lesson = conversation.lesson
     return {
         "conv_id": conversation.conv_id,
@@ -126,25 +129,25 @@ def conversation_fields(conversation: Conversation) -> dict[str, object]:
 
 
 def digest(conversation: Conversation) -> str:
-    """Equal for conversations that say the same: 32 hexadecimal digits."""
+    """Return equal for conversations that say the same: 32 hexadecimal digits."""
     said = json.dumps(conversation_fields(conversation), sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(said.encode("ascii"), digest_size=16).hexdigest()
 
 
 def derived_id(kind: str, *parts: str) -> str:
-    """An id that follows from what is named, so that the same conversation a second time finds the first."""
+    """Return an id that follows from what is named, so that the same conversation a second time finds the first."""
     told = "\x00".join(parts).encode("utf-8", "surrogatepass")
     return f"{kind}-{hashlib.blake2b(told, digest_size=10).hexdigest()}"
 
 
 def short(text: str) -> str:
-    """The first words of a text, to name it within a sentence."""
+    """Return the first words of a text, to name it within a sentence."""
     words = " ".join(text.split()).replace("'", "").split()
     return " ".join(words[:_WORDS])
 
 
 def text_of(record: Mapping[str, object], name: str) -> str:
-    """A text of an object; empty when it is not there.
+    """Return a text of an object; empty when it is not there.
 
     Raises:
         InvalidInput: When it is something else.
@@ -169,7 +172,7 @@ class _Reading:
         self._texts = {REQUEST: told.asked, ANSWER: told.answered}
 
     def node(self, record: Record, name: str) -> Node:
-        """Takes a node; an edge may name it by its id or by the short name."""
+        """Take a node; an edge may name it by its id or by the short name."""
         reader = Reader(self._at)
         known = {key: value for key, value in record.items() if value is not None}
         reader.node({**known, "conv_id": self._conv_id})
@@ -184,7 +187,7 @@ class _Reading:
         return node
 
     def action(self, record: Record, name: str) -> None:
-        """Takes an action, and the edges that say why it was taken and what it used."""
+        """Take an action, and the edges that say why it was taken and what it used."""
         uses = _texts(record, "uses")
         given = {key: value for key, value in record.items() if key not in {"uses", "parameters"}}
         if text_of(record, "parameters"):
@@ -195,7 +198,7 @@ class _Reading:
             self.link(used, node.id, _USED)
 
     def link(self, source: str, target: str, sentence: str) -> None:
-        """Takes an edge that follows from how the conversation is told.
+        """Take an edge that follows from how the conversation is told.
 
         Raises:
             InvalidInput: When an end is not a part of the conversation.
@@ -216,7 +219,7 @@ class _Reading:
         )
 
     def edge(self, record: Record) -> None:
-        """Takes an edge that is told in full."""
+        """Take an edge that is told in full."""
         reader = Reader(self._at)
         reader.edge(record)
         (edge,) = reader.draft.edges
@@ -235,7 +238,7 @@ class _Reading:
         )
 
     def lesson(self, value: object) -> LessonNote | None:
-        """The lesson, its links as ids."""
+        """Return the lesson, its links as ids."""
         if value is None:
             return None
         if not isinstance(value, Mapping):
@@ -249,7 +252,7 @@ class _Reading:
 
 
 def _message(record: Mapping[str, object]) -> Message:
-    """A message; its content is a text, or a list of parts of which those with a text count."""
+    """Return a message; its content is a text, or a list of parts of which those with a text count."""
     role = text_of(record, "role")
     if role not in SPEAKERS:
         raise InvalidInput(f"messages.role: must be one of {', '.join(SPEAKERS)}, not {role[:80]!r}")

@@ -54,7 +54,7 @@ _WORD = re.compile(r"\w+")
 
 
 def why_bare(text: str, names: Sequence[str] = ()) -> str:
-    """Why a text is no reason for an edge, as the rest of a sentence; empty when it gives one.
+    """Return why a text is no reason for an edge, as the rest of a sentence; empty when it gives one.
 
     It gives one when it has at least three words, and at least one that is neither a function word, nor a name of its
     ends, nor a word that only says that there is some relation.
@@ -102,12 +102,12 @@ class Parts:
         return tuple(each.id for each in self.nodes.values() if each.label in {"UserRequest", "AgentAnswer"})
 
     def refuse(self, part: Part, name: str, reason: str) -> None:
-        """Notes that something is not stored."""
+        """Note that something is not stored."""
         self.refused.append(RefusedPart(part=part, name=name[:200], reason=reason))
 
 
 def prepared_conversation(given: Conversation | Mapping[str, object], *, at: datetime) -> Conversation:
-    """The conversation without secrets, invisible characters and the bank's own blocks (echo guard).
+    """Return the conversation without secrets, invisible characters and the bank's own blocks (echo guard).
 
     Raises:
         InvalidInput: When a field is not usable; the message names it.
@@ -117,7 +117,7 @@ def prepared_conversation(given: Conversation | Mapping[str, object], *, at: dat
 
 
 def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
-    """The request, the final answer, and the nodes, edges and the lesson that the conversation tells itself.
+    """Return the request, the final answer, and the nodes, edges and the lesson that the conversation tells itself.
 
     A text that orders its reader about, and an edge without a reason or with an end that was refused, are left out and
     said so.
@@ -144,7 +144,7 @@ def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
 
 
 def add_node(parts: Parts, node: Node) -> bool:
-    """Takes a node unless its text is an order; whether it was taken."""
+    """Take a node unless its text is an order; whether it was taken."""
     if danger := graph_danger(node):
         parts.refuse("node", node.id, f"its text {danger}")
         return False
@@ -153,7 +153,7 @@ def add_node(parts: Parts, node: Node) -> bool:
 
 
 def add_edge(parts: Parts, edge: Edge, *, outside: bool = False) -> bool:
-    """Takes an edge that gives a reason; whether it was taken.
+    """Take an edge that gives a reason; whether it was taken.
 
     Args:
         parts: What is to be stored.
@@ -234,7 +234,9 @@ _ASKED, _PER_NODE, _TEXT = 4, 8, 2_000
 
 
 def propose(store: Store, embedder: Embedder, parts: Parts) -> tuple[Proposal, ...]:
-    """The nodes that are most like the request and the answers, the most alike first; none of the conversation itself.
+    """Return the nodes that are most like the request and the answers, the most alike first.
+
+    None of the conversation itself.
 
     Raises:
         ModelMismatch: When the bank was built with another embedder.
@@ -306,7 +308,7 @@ class Note:
 
 
 def read_note(reader: StoreReader, key: str) -> Note:
-    """What was noted about the conversation of a digest."""
+    """Return what was noted about the conversation of a digest."""
     document = reader.document(COLLECTION, (), key)
     if document is None:
         return Note()
@@ -319,7 +321,7 @@ def read_note(reader: StoreReader, key: str) -> Note:
 
 
 def fresh_of(store: Store, parts: Parts, embedder: Embedder) -> Prepared:
-    """The nodes and edges that the store does not have, admitted and with vectors.
+    """Return the nodes and edges that the store does not have, admitted and with vectors.
 
     Raises:
         InvalidNode, InvalidEdge: When one breaks a rule.
@@ -342,7 +344,7 @@ def store_parts(
     waits: bool,
     at: datetime,
 ) -> Stored:
-    """Stores what is new, notes the conversation, and gives what waits a job.
+    """Store what is new, notes the conversation, and give what waits a job.
 
     Args:
         transaction: Where to.
@@ -378,7 +380,7 @@ def store_parts(
 def _put_nodes(
     transaction: Transaction, ready: Ready, conversation: Conversation, known: dict[str, str], stored: Stored
 ) -> dict[str, str]:
-    """Stores new nodes; returns for each node of the conversation the id of the node that stands for it."""
+    """Store new nodes; return for each node of the conversation the id of the node that stands for it."""
     parts = ready.parts
     alias = {name: known.get(name, name) for name in parts.nodes}
     present = transaction.nodes(list({*parts.nodes, *alias.values()}))
@@ -437,7 +439,7 @@ def _put_edges(transaction: Transaction, ready: Ready, alias: Mapping[str, str],
 
 
 def _put_lesson(transaction: Transaction, ready: Ready, alias: Mapping[str, str], stored: Stored) -> None:
-    """Stores the lesson, or links the memory that says the same."""
+    """Store the lesson, or links the memory that says the same."""
     note = ready.parts.lesson
     if ready.lesson is None or note is None:
         return
@@ -459,7 +461,7 @@ def _put_lesson(transaction: Transaction, ready: Ready, alias: Mapping[str, str]
 
 
 def _owned(node: Node, conversation: Conversation) -> Node | None:
-    """A preference with its owner; None for any other node, and for a preference that is nobody's."""
+    """Return a preference with its owner; None for any other node, and for a preference that is nobody's."""
     if node.label != "UserPreference" or not str(node.fields.get("preference_type", "")).strip():
         return None
     if any(str(node.fields.get(name, "")).strip() for name in ("user_id", "user_role")):

@@ -23,7 +23,7 @@ class Workflowing(Conversing, Questioning):
     def workflow_execute(
         self, user_input: str, *, workflow_id: str = "", ask: bool = True, user: str = "", role: str = ""
     ) -> Workflow:
-        """Begins a turn: the question is planned; when it is ambiguous, the workflow waits for the user's answer.
+        """Begin a turn: the question is planned; when it is ambiguous, the workflow waits for the user's answer.
 
         Otherwise it is running, and ``workflow_search`` finds what is known. Without an id a new workflow begins; with
         the id of one that waits this is the answer to its question back; with that of one that has ended, a new turn.
@@ -71,7 +71,7 @@ class Workflowing(Conversing, Questioning):
         return self._workflow_changed(identifier, planned)
 
     def workflow_search(self, workflow_id: str) -> Workflow:
-        """Finds the memories of a turn that is running and notes them as an event; nothing when they are found already.
+        """Find the memories of a turn that is running and notes them as an event; nothing when they are found already.
 
         What cannot be searched ends the turn as failed.
 
@@ -114,13 +114,13 @@ class Workflowing(Conversing, Questioning):
         return self._workflow_changed(workflow_id, ended)
 
     def workflow(self, workflow_id: str) -> Workflow:
-        """A workflow as it is; raises WorkflowNotFound."""
+        """Return a workflow as it is; raises WorkflowNotFound."""
         from reasoningbank.conversations.workflows import read_workflow
 
         return read_workflow(self._open_store(), workflow_id)
 
     def workflow_stalled(self, workflow: Workflow) -> bool:
-        """Whether the search of a turn was begun by somebody who no longer answers, so that it is to be begun anew."""
+        """Return whether whoever began the search of a turn no longer answers; then it is begun anew."""
         late = workflow.until is not None and workflow.until < self._clock.now()
         return workflow.status == "running" and not workflow.searched and late
 
@@ -133,7 +133,7 @@ class Workflowing(Conversing, Questioning):
         reasoning: str = "",
         tool_calls: Sequence[Mapping[str, object]] = (),
     ) -> Workflow:
-        """Ends a turn with what was answered; the request and the answer are remembered as a conversation's.
+        """End a turn with what was answered; the request and the answer are remembered as a conversation's.
 
         Args:
             workflow_id: The workflow.
@@ -180,7 +180,7 @@ class Workflowing(Conversing, Questioning):
         return self._workflow_changed(workflow_id, close)
 
     def workflow_cancel(self, workflow_id: str) -> Workflow:
-        """Ends the turn under way without an answer; nothing of it is remembered.
+        """End the turn under way without an answer; nothing of it is remembered.
 
         Raises:
             WorkflowNotFound: When there is no such workflow.
@@ -196,7 +196,7 @@ class Workflowing(Conversing, Questioning):
         return self._workflow_changed(workflow_id, end)
 
     def _workflow_remembered(self, workflow: Workflow, answer: str) -> Mapping[str, object]:
-        """Writes the turn back; what cannot be written does not keep the turn from ending, and is said."""
+        """Write the turn back; what cannot be written does not keep the turn from ending, and is said."""
         request = " ".join(part for part in (workflow.user_input, workflow.clarification) if part)
         try:
             report: ConversationReport = self.remember_conversation(
@@ -215,7 +215,7 @@ class Workflowing(Conversing, Questioning):
     def _workflow_changed(
         self, workflow_id: str, change: Callable[[Workflow | None], Workflow], *, new: bool = False
     ) -> Workflow:
-        """Reads, changes and stores a workflow in one transaction."""
+        """Read, changes and store a workflow in one transaction."""
         from reasoningbank.conversations.workflows import read_workflow, write_workflow
 
         with self._open_store().transaction() as transaction:
@@ -230,7 +230,7 @@ class Workflowing(Conversing, Questioning):
 
 
 def _same_turn(known: Workflow | None, message_id: str) -> Workflow:
-    """The workflow, as long as it is still at this turn."""
+    """Return the workflow, as long as it is still at this turn."""
     from reasoningbank.errors import WorkflowBusy
 
     if known is None or known.message_id != message_id:
@@ -239,12 +239,12 @@ def _same_turn(known: Workflow | None, message_id: str) -> Workflow:
 
 
 def _history(workflow: Workflow) -> list[str]:
-    """What was said in the turns before, as far as it can help to understand this one."""
+    """Return what was said in the turns before, as far as it can help to understand this one."""
     return [f"{turn.user_input} {turn.answer}"[:1_000] for turn in workflow.turns[-_HISTORY:]]
 
 
 def _memories(answer: QuestionAnswer) -> Mapping[str, object]:
-    """What a program needs to answer: the context, and what it is made of."""
+    """Return what a program needs to answer: the context, and what it is made of."""
     graph = answer.graph
     return {
         "memories": []

@@ -43,7 +43,7 @@ _LONGEST = 500_000
 
 
 def begun(known: Workflow | None, workflow_id: str, user_input: str, *, user: str, role: str, at: datetime) -> Workflow:
-    """The workflow once the user has said something: a new turn, or the answer to the question back.
+    """Return the workflow once the user has said something: a new turn, or the answer to the question back.
 
     Raises:
         WorkflowBusy: When a turn is still under way.
@@ -71,26 +71,26 @@ def begun(known: Workflow | None, workflow_id: str, user_input: str, *, user: st
 
 
 def asked_back(known: Workflow, question: str, at: datetime) -> Workflow:
-    """The workflow once a question back is open."""
+    """Return the workflow once a question back is open."""
     waiting = replace(known, status="waiting_for_input", clarification_question=question, until=None)
     payload = {"status": "waiting_for_input", "message_id": known.message_id, "clarification_question": question}
     return noted(waiting, "status", payload, at)
 
 
 def found(known: Workflow, memories: Mapping[str, object], at: datetime) -> Workflow:
-    """The workflow once its memories are found: it waits to be answered."""
+    """Return the workflow once its memories are found: it waits to be answered."""
     payload = {"message_id": known.message_id, **memories}
     return noted(replace(known, searched=True, until=None), "memories", payload, at)
 
 
 def failed(known: Workflow, error: str, hint: str, at: datetime) -> Workflow:
-    """The workflow once it cannot go on; a new question begins a new turn."""
+    """Return the workflow once it cannot go on; a new question begins a new turn."""
     payload = {"message_id": known.message_id, "message": error, "hint": hint}
     return noted(replace(known, status="failed", until=None), "error", payload, at)
 
 
 def cancelled(known: Workflow, at: datetime) -> Workflow:
-    """The workflow once the user wants no answer any more.
+    """Return the workflow once the user wants no answer any more.
 
     Raises:
         WorkflowBusy: When no turn is under way.
@@ -111,7 +111,7 @@ def answered(
     remembered: Mapping[str, object],
     at: datetime,
 ) -> Workflow:
-    """The workflow once its turn is answered.
+    """Return the workflow once its turn is answered.
 
     Raises:
         WorkflowBusy: When no turn waits for an answer, or it is another one.
@@ -133,7 +133,7 @@ def answered(
 
 
 def check_answerable(known: Workflow, message_id: str) -> None:
-    """Refuses an answer that no turn waits for.
+    """Refuse an answer that no turn waits for.
 
     Raises:
         WorkflowBusy: When no turn waits for an answer, or it is another one.
@@ -145,13 +145,13 @@ def check_answerable(known: Workflow, message_id: str) -> None:
 
 
 def noted(known: Workflow, kind: EventKind, payload: Mapping[str, object], at: datetime) -> Workflow:
-    """The workflow with one more event."""
+    """Return the workflow with one more event."""
     event = WorkflowEvent(cursor=known.cursor + 1, kind=kind, payload=dict(payload), at=at)
     return replace(known, events=(*known.events, event)[-MOST_EVENTS:], cursor=event.cursor)
 
 
 def read_workflow(reader: StoreReader, workflow_id: str) -> Workflow:
-    """The workflow of an id.
+    """Return the workflow of an id.
 
     Raises:
         WorkflowNotFound: When there is none.
@@ -163,7 +163,7 @@ def read_workflow(reader: StoreReader, workflow_id: str) -> Workflow:
 
 
 def write_workflow(transaction: Transaction, workflow: Workflow, model_id: str, at: datetime) -> None:
-    """Stores a workflow; of one that is too long the oldest events are left out, then the oldest turns."""
+    """Store a workflow; of one that is too long the oldest events are left out, then the oldest turns."""
     text = to_text(_fields(workflow))
     while len(text) > _LONGEST and (len(workflow.events) > 1 or len(workflow.turns) > 1):
         if len(workflow.events) > 1:

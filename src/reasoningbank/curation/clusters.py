@@ -69,7 +69,7 @@ Flags = NDArray[numpy.bool_]
 
 
 def two_lessons(pairs: ClosePairs, memories: Sequence[Memory | None], model_id: str | None) -> Flags:
-    """For each pair whether its memories are two lessons all the same.
+    """Return for each pair whether its memories are two lessons all the same.
 
     Args:
         pairs: The pairs.
@@ -96,7 +96,7 @@ def _words(known: dict[int, frozenset[str]], memories: Sequence[Memory | None], 
 
 
 def opposed(pairs: ClosePairs, memories: Sequence[Memory | None]) -> Flags:
-    """For each pair whether its memories stand on opposite sides of a pair of words."""
+    """Return for each pair whether its memories stand on opposite sides of a pair of words."""
     one, other = (numpy.zeros(len(memories), dtype=numpy.uint64) for _ in range(2))
     for place, memory in enumerate(memories):
         if memory is not None:
@@ -138,7 +138,10 @@ class Similar:
 
 
 def find_similar(store: Store, threshold: float) -> Similar:
-    """The clusters and contradictions among the memories that can be recalled; for the threshold see ``scale``."""
+    """Return the clusters and contradictions among the memories that can be recalled.
+
+    For the threshold see ``scale``.
+    """
     bar = least_cosine(threshold, store.model_id)
     pairs = store.close_pairs(CONTENT_LEG, bar, _COMPARED, limit=MOST_PAIRS)
     if not len(pairs):
@@ -157,7 +160,7 @@ def _without(pairs: ClosePairs, dropped: NDArray[numpy.bool_]) -> ClosePairs:
 
 
 def linked(pairs: ClosePairs, groups: Mapping[str, Sequence[str]], *, most: int) -> list[list[str]]:
-    """Which groups are to become one, each list with at least two of their names.
+    """Return which groups are to become one, each list with at least two of their names.
 
     Args:
         pairs: Every close pair, closest first.
@@ -200,7 +203,7 @@ def linked(pairs: ClosePairs, groups: Mapping[str, Sequence[str]], *, most: int)
 
 
 def _now(current: list[int], number: int) -> int:
-    """The cluster that a cluster has become a part of."""
+    """Return the cluster that a cluster has become a part of."""
     while current[number] != number:
         current[number] = current[current[number]]
         number = current[number]
@@ -208,7 +211,7 @@ def _now(current: list[int], number: int) -> int:
 
 
 def _roots(store: Store, memories: Mapping[str, Memory]) -> dict[str, Memory]:
-    """The memory that stands for each memory now, itself or what it went into; none for what is set aside."""
+    """Return the memory that stands for each memory now, itself or what it went into; none for what is set aside."""
     known = dict(memories)
     roots: dict[str, Memory] = {}
     while missing := {
@@ -235,7 +238,7 @@ def _roots(store: Store, memories: Mapping[str, Memory]) -> dict[str, Memory]:
 def _groups(
     ids: Sequence[str], roots: Mapping[str, Memory], memories: Mapping[str, Memory]
 ) -> dict[str, Sequence[str]]:
-    """By the id of each memory that can be recalled: its outcome, itself, and what it was made of."""
+    """Return by the id of each memory that can be recalled: its outcome, itself, and what it was made of."""
     groups: dict[str, list[str]] = {}
     for name in ids:
         if name in roots and name in memories:
@@ -250,14 +253,14 @@ def _groups(
 
 
 def sources_below(memory: Memory) -> int:
-    """How many memories a consolidated one stands for, those of its sources included; 0 for any other memory."""
+    """Return how many memories a consolidated one stands for, those of its sources included; 0 for any other memory."""
     return int(memory.provenance.get("stands_for", "0"))
 
 
 def _described(
     pairs: ClosePairs, groups: Sequence[Sequence[str]], roots: Mapping[str, Memory]
 ) -> list[SimilarityCluster]:
-    """The clusters with their statistics over the pairs of their own members, the closest first."""
+    """Return the clusters with their statistics over the pairs of their own members, the closest first."""
     cluster_of = {name: number for number, names in enumerate(groups) for name in names}
     numbers = numpy.array([cluster_of.get(name, -1) for name in pairs.ids], dtype=numpy.int64)
     inside = (numbers[pairs.first] == numbers[pairs.second]) & (numbers[pairs.first] >= 0)
@@ -278,7 +281,7 @@ def _described(
 
 
 def with_centroids(store: Store, clusters: Sequence[SimilarityCluster]) -> tuple[SimilarityCluster, ...]:
-    """The clusters with the means of their members' vectors."""
+    """Return the clusters with the means of their members' vectors."""
     vectors = store.vectors(CONTENT_LEG, [name for cluster in clusters for name in cluster.ids])
     return tuple(
         replace(

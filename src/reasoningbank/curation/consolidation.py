@@ -94,7 +94,7 @@ class MergedAnswer(BaseModel):
 
 
 def merge(cluster: SimilarityCluster, model: LanguageModel | None) -> Merge:
-    """The text that stands for a cluster.
+    """Return the text that stands for a cluster.
 
     Without a model, for sources of the same text, and for sources too long to be shown whole, it is the best source's.
 
@@ -114,12 +114,12 @@ def merge(cluster: SimilarityCluster, model: LanguageModel | None) -> Merge:
 
 
 def best(sources: Sequence[Memory]) -> Memory:
-    """The source that is believed most surely, then the one used most, then the oldest."""
+    """Return the source that is believed most surely, then the one used most, then the oldest."""
     return min(sources, key=lambda each: (-each.belief.lower_bound, -each.usage_count, each.created_at, each.id))
 
 
 def verbatim(sources: Sequence[Memory]) -> Merge:
-    """The best source's text, word for word."""
+    """Return the best source's text, word for word."""
     kept = best(sources)
     number = [memory.id for memory in sources].index(kept.id) + 1
     return Merge(
@@ -135,7 +135,7 @@ def verbatim(sources: Sequence[Memory]) -> Merge:
 
 
 def material(sources: Sequence[Memory]) -> str:
-    """The sources as quoted data (DESIGN D10)."""
+    """Return the sources as quoted data (DESIGN D10)."""
     records = [
         f"SOURCE {number}, outcome {memory.outcome}, confidence {memory.confidence:.2f}, used {memory.usage_count}x\n"
         f"title\n{quote(memory.title)}applies\n{quote(memory.description)}content\n{quote(memory.content)}"
@@ -146,7 +146,7 @@ def material(sources: Sequence[Memory]) -> str:
 
 
 def checked(answer: MergedAnswer, sources: Sequence[Memory], *, model: str, label: str) -> Merge:
-    """The merged text, once every claim of it stands in the sources that it names.
+    """Return the merged text, once every claim of it stands in the sources that it names.
 
     Raises:
         MalformedAnswer: When one does not, a source is behind no claim, the outcome is another one, or the texts may
@@ -203,7 +203,7 @@ def checked(answer: MergedAnswer, sources: Sequence[Memory], *, model: str, labe
 
 
 def _check_form(title: str, description: str, content: str) -> None:
-    """Refuses what no distilled lesson may hold either."""
+    """Refuse what no distilled lesson may hold either."""
     if not title or not content:
         raise _refusal("its title or content says nothing")
     if markup := find_markup(title, description, content):
@@ -235,7 +235,7 @@ RECALLABLE: tuple[State, ...] = Filter().states
 def put_together(
     store: Store, embedder: Embedder, cluster: SimilarityCluster, text: Merge, *, at: datetime
 ) -> ConsolidatedMemory:
-    """Stores the consolidated memory with the union of the evidence and archives its sources, linked both ways.
+    """Store the consolidated memory with the union of the evidence and archive its sources, linked both ways.
 
     The sources keep their texts, times, versions and evidence; only their state and ``consolidation_id`` change.
 
@@ -280,7 +280,7 @@ def put_together(
 
 
 def _origins(transaction: Transaction, source: Memory, at: datetime) -> Sequence[Origin]:
-    """What taught a source, so that the same session cannot count as a further, independent one.
+    """Return what taught a source, so that the same session cannot count as a further, independent one.
 
     A source that was recorded has no trajectory; its own id stands for one.
     """
@@ -292,7 +292,7 @@ def _origins(transaction: Transaction, source: Memory, at: datetime) -> Sequence
 
 
 def _unbelieved(members: Sequence[Memory], text: Merge, at: datetime) -> Memory:
-    """The memory as it will be but for its evidence."""
+    """Return the memory as it will be but for its evidence."""
     provenance = {
         "source": "consolidated",
         CONSOLIDATION: text.type,
@@ -323,7 +323,7 @@ def _unbelieved(members: Sequence[Memory], text: Merge, at: datetime) -> Memory:
 
 
 def _record(sources: Sequence[Memory]) -> dict[str, str]:
-    """What an undo and later clusters need to know of the sources."""
+    """Return what an undo and later clusters need to know of the sources."""
     return {
         "sources": json.dumps({source.id: source.state for source in sources}, ensure_ascii=False),
         "used": str(sum(source.usage_count for source in sources)),
@@ -332,7 +332,7 @@ def _record(sources: Sequence[Memory]) -> dict[str, str]:
 
 
 def _unchanged(transaction: Transaction, member: Memory) -> Memory:
-    """The member as it is now; its evidence may have grown, its text may not have changed."""
+    """Return the member as it is now; its evidence may have grown, its text may not have changed."""
     current = transaction.get(member.id)
     if (
         current.version != member.version
@@ -344,7 +344,7 @@ def _unchanged(transaction: Transaction, member: Memory) -> Memory:
 
 
 def take_apart(transaction: Transaction, consolidation_id: str, *, at: datetime) -> UndoReport:
-    """Undoes a consolidation inside a transaction, at a time that the log of states names.
+    """Undo a consolidation inside a transaction, at a time that the log of states names.
 
     Raises:
         MemoryNotFound: When there is no such memory.
@@ -433,13 +433,13 @@ def _moved(transaction: Transaction, memory: Memory, sources: Sequence[Memory]) 
 
 
 def _heirs(memory: Memory, sources: Sequence[Memory]) -> list[int]:
-    """The source whose text the memory had word for word, else all of them."""
+    """Return the source whose text the memory had word for word, else all of them."""
     kept = memory.provenance.get("verbatim", "")
     return [number for number, source in enumerate(sources) if source.id == kept] or list(range(len(sources)))
 
 
 def _taught_since(transaction: Transaction, memory: Memory, sources: Sequence[Memory]) -> list[Origin]:
-    """The sessions that said the same since, as origins of the heirs: none of them can corroborate a second time."""
+    """Return the sessions that said the same since, as origins of the heirs; none corroborates a second time."""
     known = set(sources_of(memory))
     known |= {origin.trajectory for name in known for origin in transaction.origins(memory_id=name)}
     fresh = [origin for origin in transaction.origins(memory_id=memory.id) if origin.trajectory not in known]
@@ -448,7 +448,7 @@ def _taught_since(transaction: Transaction, memory: Memory, sources: Sequence[Me
 
 
 def _share(moved: _Moved, signal: Signal, heirs: Sequence[int]) -> None:
-    """Divides a signal's weight among the heirs, to the last billionth; a part of nothing is left out."""
+    """Divide a signal's weight among the heirs, to the last billionth; a part of nothing is left out."""
     whole, rest = divmod(signal.weight or 0, len(heirs))
     for place, number in enumerate(heirs):
         weight = whole + (1 if place < rest else 0)

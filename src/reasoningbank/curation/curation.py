@@ -64,7 +64,7 @@ class Curating(Scaling):
     """Consolidates memories that say nearly the same, shows those that contradict each other, and undoes it."""
 
     def find_similar_clusters(self, threshold: float = SIMILARITY_THRESHOLD) -> tuple[SimilarityCluster, ...]:
-        """Memories of one outcome, recallable ones alone, whose every pair is more similar than the threshold.
+        """Return memories of one outcome, recallable ones alone, whose every pair is more similar than the threshold.
 
         Args:
             threshold: A cosine from 0 to 1 in the leg over title and content, on the scale of all-MiniLM; pairs
@@ -83,7 +83,7 @@ class Curating(Scaling):
         return with_centroids(self._open_store(), clusters)
 
     def merge_cluster(self, cluster: SimilarityCluster) -> ConsolidatedMemory:
-        """Makes one memory of a cluster: its sources are archived and linked, its evidence is the union of theirs.
+        """Make one memory of a cluster: its sources are archived and linked, its evidence is the union of theirs.
 
         The language model writes the text, and each of its claims is checked against the sources it names. Without a
         model the best source is kept word for word.
@@ -106,7 +106,7 @@ class Curating(Scaling):
         return put_together(self._open_store(), self._embedder, cluster, text, at=self._clock.now())
 
     def consolidate(self, options: ConsolidationOptions | None = None) -> ConsolidationResult:
-        """Finds clusters and makes one memory of each; a second run finds nothing more to do.
+        """Find clusters and make one memory of each; a second run finds nothing more to do.
 
         A run that went well keeps the next one away for a window of 24 hours, also after a restart; one with a refused
         merge does not. Contradictions are linked and reported. A cluster that fails leaves its members as they were,
@@ -129,7 +129,7 @@ class Curating(Scaling):
     def consolidate_all(
         self, projects: Iterable[str] | None = None, options: ConsolidationOptions | None = None
     ) -> ConsolidationResult:
-        """Consolidates several projects of this tenant and adds up what was done; a project that fails is reported.
+        """Consolidate several projects of this tenant and add up what was done; a project that fails is reported.
 
         Args:
             projects: Their names; None for all that the tenant has here.
@@ -152,7 +152,7 @@ class Curating(Scaling):
         return result
 
     def undo(self, consolidation_id: str) -> UndoReport:
-        """Takes a consolidated memory apart again: its sources are what they were before, whatever came since included.
+        """Take a consolidated memory apart again: its sources are what they were before, whatever came since included.
 
         What came since goes to the source whose text the memory had word for word, or is divided among all sources of
         a model's text; see ``reasoningbank.curation.consolidation``. The same memories are not consolidated
@@ -178,7 +178,7 @@ class Curating(Scaling):
         return report
 
     def contradictions(self, memory_id: str | None = None) -> tuple[Contradiction, ...]:
-        """Recallable memories of nearly the same text and opposite outcome, the closest first.
+        """Return recallable memories of nearly the same text and opposite outcome, the closest first.
 
         Args:
             memory_id: Only those that contradict this memory.
@@ -236,7 +236,7 @@ class Curating(Scaling):
         return result + ConsolidationResult(contradictions=similar.contradictions)
 
     def _merged(self, cluster: SimilarityCluster) -> ConsolidationResult:
-        """One cluster, merged or left as it was with the reason."""
+        """Return one cluster, merged or left as it was with the reason."""
         size = len(cluster.members)
         try:
             made = self.merge_cluster(cluster)
@@ -264,7 +264,7 @@ class Curating(Scaling):
             return bank.consolidate(options)
 
     def _beside(self, scope: Scope) -> Self:
-        """A bank of another project of the tenant, with the same parts."""
+        """Return a bank of another project of the tenant, with the same parts."""
         return type(self)(
             self._storage,
             scope,
@@ -278,7 +278,7 @@ class Curating(Scaling):
 
 
 def _last_run(store: Store, now: datetime, window: timedelta) -> datetime | None:
-    """When the next run may be, when the last one that went well was less than a window ago."""
+    """Return when the next run may be, when the last one that went well was less than a window ago."""
     for job in _notes(store, now, lambda job: job.kind == CONSOLIDATED):
         until = datetime.fromisoformat(job.payload["at"]) + window
         if now < until:
@@ -295,7 +295,7 @@ def _notes(store: Store, now: datetime, wanted: Callable[[Job], bool]) -> list[J
 
 
 def _wanted_apart(cluster: SimilarityCluster, apart: Sequence[frozenset[str]]) -> bool:
-    """Whether two of the members were taken apart by a person."""
+    """Return whether two of the members were taken apart by a person."""
     members = set(cluster.ids)
     return any(len(members & each) > 1 for each in apart)
 
@@ -311,7 +311,7 @@ class Tending(Scaling):
     _tend_after: datetime | None = None
 
     def decay(self, rules: DecayRules | None = None, *, dry_run: bool = False) -> DecayReport:
-        """Lowers the confidence of every memory for each full month without activity; a second run changes nothing.
+        """Lower the confidence of every memory for each full month without activity; a second run changes nothing.
 
         The fall is stored as evidence against the memory, so that it can be seen in its history and any use, rating or
         outcome ends it. It never goes below half of the initial confidence.
@@ -329,7 +329,7 @@ class Tending(Scaling):
             return decay(self._open_store(), rules or self._decay_rules(), at=self._clock.now(), dry_run=dry_run)
 
     def prune(self, rules: PruneRules | None = None, *, dry_run: bool = False) -> PruneReport:
-        """Archives memories that are neither believed nor used, with the reason; none is deleted.
+        """Archive memories that are neither believed nor used, with the reason; none is deleted.
 
         ``update(memory_id, state="active")`` brings one back.
 
@@ -348,7 +348,7 @@ class Tending(Scaling):
     def on_code_stability(
         self, memory_id: str, *, reverted: bool, commit: str = "", session: str | None = None, rater: Rater = "human"
     ) -> StabilityReport:
-        """Reports that the code a memory led to has stood for seven days, or was reverted.
+        """Report that the code a memory led to has stood for seven days, or was reverted.
 
         Args:
             memory_id: The memory.
@@ -373,7 +373,7 @@ class Tending(Scaling):
             return self._written(memory_id, session_name(session) or self._session, write)
 
     def check_stability(self, repository: str | Path | None = None, *, dry_run: bool = False) -> StabilityCheck:
-        """Looks up in a git repository what became of the commits that this project's strategies are tied to.
+        """Look up in a git repository what became of the commits that this project's strategies are tied to.
 
         Args:
             repository: A directory inside it; None takes the setting, else the working directory.
@@ -432,7 +432,7 @@ class Tending(Scaling):
         return {**super()._handlers(), TEND: self._tend_job}
 
     def _queue_daily(self) -> None:
-        """Makes sure that the bank is tended within a day; what is queued already stays as it is."""
+        """Make sure that the bank is tended within a day; what is queued already stays as it is."""
         super()._queue_daily()
         now = self._clock.now()
         if self._tend_after is not None and now < self._tend_after:
@@ -448,7 +448,7 @@ class Tending(Scaling):
             transaction.enqueue(Job(kind=TEND, key=f"{due:%Y-%m-%d}", due=due))
 
     def _tend_job(self, job: Job) -> None:  # noqa: ARG002 - there is one a day
-        """The day's work; the next day's is queued first, so that it comes even when this one fails."""
+        """Do the day's work; the next day's is queued first, so that it comes even when this one fails."""
         self._queue_next(self._clock.now())
         self.decay()
         self.prune()

@@ -25,15 +25,15 @@ class ConfidenceEvaluator:
         self._rater: Rater = rater
 
     def on_feedback(self, memory_id: str, helpful: bool) -> Rating:
-        """Somebody rated the memory; raises MemoryNotFound."""
+        """Return somebody rated the memory; raises MemoryNotFound."""
         return self._bank.feedback(memory_id, helpful=helpful, session=self._session, rater=self._rater)
 
     def on_usage(self, memory_id: str, task_succeeded: bool) -> OutcomeReport:
-        """A task that used the memory has ended; with a session it counts once for it. Raises MemoryNotFound."""
+        """Return a task that used the memory has ended; with a session it counts once for it. Raises MemoryNotFound."""
         return self._bank.outcome(memory_id, succeeded=task_succeeded, session=self._session, rater=self._rater)
 
     def on_code_stability(self, memory_id: str, reverted: bool, commit: str = "") -> StabilityReport:
-        """Code that the memory led to was reverted, or has stood for seven days; raises MemoryNotFound.
+        """Return code that the memory led to was reverted, or has stood for seven days; raises MemoryNotFound.
 
         It counts once per memory and commit, and without a commit once per memory and session.
         """
@@ -42,5 +42,5 @@ class ConfidenceEvaluator:
         )
 
     def decay_all(self) -> DecayReport:
-        """Lowers the confidence of what was not used for a full month; to be called at any interval."""
+        """Lower the confidence of what was not used for a full month; to be called at any interval."""
         return self._bank.decay()

@@ -38,7 +38,7 @@ class Guarding(Scaling):
         cascade: bool = True,
         dry_run: bool = False,
     ) -> QuarantineReport:
-        """Holds memories back: no search, briefing, hook or consolidation sees them, until ``release``.
+        """Hold memories back: no search, briefing, hook or consolidation sees them, until ``release``.
 
         What meets every condition is selected: by id in any bank of the tenant, else in this project. With ``cascade``
         everything made of the selected memories follows, in every bank of the tenant: consolidations they went into,
@@ -94,7 +94,7 @@ class Guarding(Scaling):
     def release(
         self, *, memory_id: str | None = None, quarantine_id: str | None = None, reason: str = ""
     ) -> ReleaseReport:
-        """Ends a quarantine, or lets one memory go; each memory is what it was before, with what came since.
+        """End a quarantine, or let one memory go; each memory is what it was before, with what came since.
 
         With a memory every quarantine lets go of it, and of what it holds for that memory's sake alone. Memories that
         another quarantine holds stay. Sources that had become visible go back into their consolidation. Only people
@@ -141,13 +141,13 @@ class Guarding(Scaling):
             return replace(report, kept=kept)
 
     def quarantines(self) -> tuple[Quarantine, ...]:
-        """The quarantines that hold memories of this tenant now, oldest first."""
+        """Return the quarantines that hold memories of this tenant now, oldest first."""
         from reasoningbank.curation.quarantine import listed
 
         return listed(self._tenant_stores())
 
     def as_of(self, moment: datetime) -> Past:
-        """This project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.
+        """Return this project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.
 
         What cannot be known any more is said and never guessed; see ``Past``. The view reads this bank, and ends with
         it.
@@ -164,7 +164,7 @@ class Guarding(Scaling):
         return Past(self._open_store(), self._embedder, moment, session=self._session)
 
     def versions(self, memory_id: str) -> tuple[Memory, ...]:
-        """Every version of a memory that is kept, oldest first, the current one last; secrets removed once more.
+        """Return every version of a memory that is kept, oldest first, the current one last; secrets removed once more.
 
         An imported memory has no versions from before its import.
 
@@ -177,7 +177,7 @@ class Guarding(Scaling):
         return tuple(reveal(memory) for memory in (*store.revisions(memory_id), store.get(memory_id)))
 
     def restore_version(self, memory_id: str, version: int) -> Memory:
-        """Makes an earlier text the newest version; the text it replaces is kept as a version of its own.
+        """Make an earlier text the newest version; the text it replaces is kept as a version of its own.
 
         Title, content, description, outcome, tags and category come back. State, evidence and use stay as they are.
 
@@ -220,7 +220,7 @@ class Guarding(Scaling):
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
     def _tenant_stores(self) -> dict[Scope, Store]:
-        """Every bank of the tenant that exists, this one first."""
+        """Return every bank of the tenant that exists, this one first."""
         stores = {self._scope: self._open_store()}
         for scope in self._storage.scopes(self._scope.tenant):
             if scope != self._scope:
@@ -230,7 +230,7 @@ class Guarding(Scaling):
     def _members(
         self, stores: Mapping[Scope, Store], selection: Selection, *, cascade: bool
     ) -> dict[Place, tuple[str, ...]]:
-        """What a quarantine is to hold now, each with what it was made of."""
+        """Return what a quarantine is to hold now, each with what it was made of."""
         from reasoningbank.curation.quarantine import descendants, selected
 
         store = stores[self._scope] if selection.memory_id is None else self._owner(selection.memory_id)
@@ -245,7 +245,7 @@ class Guarding(Scaling):
     def _fresh(
         stores: Mapping[Scope, Store], members: Mapping[Place, tuple[str, ...]], reference: str
     ) -> tuple[Isolated, ...]:
-        """The members that the quarantine does not hold yet."""
+        """Return the members that the quarantine does not hold yet."""
         from reasoningbank.curation.quarantine import isolated
         from reasoningbank.memories.states import holding, without_quarantine
 
@@ -266,7 +266,7 @@ def _said(reason: str) -> str:
 
 
 def _line(text: str) -> str:
-    """A reason as it is stored: one clean line without secrets."""
+    """Return a reason as it is stored: one clean line without secrets."""
     from reasoningbank.safety.text import safe_line
 
     if len(text) > MAX_REASON:

@@ -45,7 +45,7 @@ class _Decay:
 
 
 def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = False) -> DecayReport:
-    """Gives every memory a disuse signal for each full month without activity that it has none for.
+    """Give every memory a disuse signal for each full month without activity that it has none for.
 
     A signal bears the time at which its month was full, not the time of the run, and its weight follows from the belief
     at that time: a run after a year gives what twelve monthly runs would have given, and a second run gives nothing.
@@ -87,7 +87,7 @@ def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = Fals
 
 
 def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = False) -> PruneReport:
-    """Archives memories below a confidence that were not active for so many days; none is deleted.
+    """Archive memories below a confidence that were not active for so many days; none is deleted.
 
     The log of the bank keeps the reason. What a person makes active again counts as active from then on.
     """
@@ -111,7 +111,10 @@ def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = Fals
 
 
 def started_at(belief: Belief, provenance: dict[str, str], memory_id: str) -> Fraction:
-    """The confidence that a memory began with; a consolidated one began with the union of its sources' evidence."""
+    """Return the confidence that a memory began with.
+
+    A consolidated one began with the union of its sources' evidence.
+    """
     positive = negative = 0
     if CONSOLIDATION in provenance:
         union = from_text(provenance.get("evidence", "[]"), memory_id, "-")
@@ -120,7 +123,7 @@ def started_at(belief: Belief, provenance: dict[str, str], memory_id: str) -> Fr
 
 
 def _disuse(project: str, each: Idle, rules: DecayRules, at: datetime) -> tuple[list[Signal], Belief]:
-    """The signals of the months that are due, and the belief after them."""
+    """Return the signals of the months that are due, and the belief after them."""
     rested = each.active if each.disused is None else max(each.active, each.disused)
     if at - rested < MONTH:
         return [], each.belief
@@ -155,7 +158,7 @@ def _paged(
     below: float | None,
     dry_run: bool,
 ) -> None:
-    """Calls the work with page after page of idle memories; each page has its own transaction, a dry run has none."""
+    """Call the work with page after page of idle memories; each page has its own transaction, a dry run has none."""
     after = ""
     while True:
         if dry_run:

@@ -43,7 +43,7 @@ class Place:
 
 
 def everything(store: Store) -> Iterator[Memory]:
-    """All memories of a bank, batch by batch."""
+    """Yield all memories of a bank, batch by batch."""
     offset = 0
     while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
         yield from batch
@@ -51,7 +51,9 @@ def everything(store: Store) -> Iterator[Memory]:
 
 
 def selected(store: Store, selection: Selection) -> list[Place]:
-    """The memories of a bank that a quarantine names; a consolidation follows from its sources and is not one of them.
+    """Return the memories of a bank that a quarantine names.
+
+    A consolidation follows from its sources and is not one of them.
 
     A consolidation has the origins of all its sources, of which perhaps one is meant; it is selected only by what it is
     itself: its id, its time, or the model that wrote it.
@@ -68,7 +70,7 @@ def selected(store: Store, selection: Selection) -> list[Place]:
 
 
 def descendants(stores: Mapping[Scope, Store], selected: Sequence[Place]) -> dict[Place, frozenset[str]]:
-    """Everything that was made of the selected memories, in any of the banks, each with what it was made of.
+    """Return everything that was made of the selected memories, in any of the banks, each with what it was made of.
 
     Args:
         stores: The banks of one tenant.
@@ -90,7 +92,7 @@ def descendants(stores: Mapping[Scope, Store], selected: Sequence[Place]) -> dic
 
 
 def _linked(stores: Mapping[Scope, Store], place: Place) -> Iterator[Place]:
-    """What links lead to from the memory: consolidations in its own bank, promoted copies in wider ones.
+    """Yield what links lead to from the memory: consolidations in its own bank, promoted copies in wider ones.
 
     A promoted copy is linked from its own bank first, so it is found also when its source was not linked to it in time.
     """
@@ -122,7 +124,7 @@ def _reference(text: str) -> Reference | None:
 
 
 def _mentions(stores: Mapping[Scope, Store]) -> dict[str, list[Place]]:
-    """The lessons of all banks by the memories that they name as shown when they were learned."""
+    """Return the lessons of all banks by the memories that they name as shown when they were learned."""
     found: dict[str, list[Place]] = {}
     for scope, store in stores.items():
         for memory in everything(store):
@@ -154,7 +156,7 @@ class Held:
 
 
 def held_by(stores: Mapping[Scope, Store]) -> dict[str, Held]:
-    """Every quarantine that holds memories in these banks now, by its id."""
+    """Return every quarantine that holds memories in these banks now, by its id."""
     found: dict[str, Held] = {}
     for scope, store in stores.items():
         for memory in store.page(_QUARANTINED, limit=0, offset=0):
@@ -167,7 +169,7 @@ def held_by(stores: Mapping[Scope, Store]) -> dict[str, Held]:
 
 
 def listed(stores: Mapping[Scope, Store]) -> tuple[Quarantine, ...]:
-    """The quarantines that hold memories now, oldest first; states that were set by hand are of none."""
+    """Return the quarantines that hold memories now, oldest first; states that were set by hand are of none."""
     found = []
     for reference, held in held_by(stores).items():
         if reference:
@@ -181,7 +183,7 @@ def listed(stores: Mapping[Scope, Store]) -> tuple[Quarantine, ...]:
 
 
 def isolated(place: Place, memory: Memory, before: State, because: tuple[str, ...]) -> Isolated:
-    """A member of a quarantine, as it is shown: without secrets."""
+    """Return a member of a quarantine, as it is shown: without secrets."""
     return Isolated(
         id=place.id,
         level=place.scope.level,
@@ -193,7 +195,7 @@ def isolated(place: Place, memory: Memory, before: State, because: tuple[str, ..
 
 
 def freed(held: Held, memory_id: str) -> list[Place]:
-    """The memory, and those that the quarantine holds for its sake alone."""
+    """Return the memory, and those that the quarantine holds for its sake alone."""
     roots = {place.id for place, entry in held.entries.items() if not entry.because and place.id != memory_id}
     reached, waiting = set(roots), list(roots)
     while waiting:
@@ -221,7 +223,7 @@ class Settled:
 
 
 def isolate(transaction: Transaction, members: Mapping[str, Sequence[str]], cause: Cause) -> Settled:
-    """Holds memories in the quarantine that the cause names; a second time changes nothing.
+    """Hold memories in the quarantine that the cause names; a second time changes nothing.
 
     Args:
         transaction: Where it is written.
@@ -243,7 +245,7 @@ def isolate(transaction: Transaction, members: Mapping[str, Sequence[str]], caus
 
 
 def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) -> Settled:
-    """Ends the hold of the quarantine that the cause names on these memories, and gives each the state it is due.
+    """End the hold of the quarantine that the cause names on these memories, and gives each the state it is due.
 
     Args:
         transaction: Where it is written.
@@ -264,7 +266,7 @@ def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) ->
 
 
 def due(reader: StoreReader, memory: Memory) -> Standing:
-    """What the memory's state is to be now, with every quarantine and consolidation as it is."""
+    """Return what the memory's state is to be now, with every quarantine and consolidation as it is."""
     changes = reader.changes(memory_id=memory.id)
     if holding(changes):
         return Standing("quarantined", memory.consolidation_id)
@@ -280,7 +282,7 @@ def due(reader: StoreReader, memory: Memory) -> Standing:
 
 
 def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settled) -> None:
-    """Gives a memory the state it is due, and notes what that was."""
+    """Give a memory the state it is due, and notes what that was."""
     wanted = due(transaction, memory)
     if wanted == standing_of(memory):
         if wanted.state == "quarantined" and cause.kind == RELEASED:
@@ -303,7 +305,7 @@ def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settle
 
 
 def _retire(transaction: Transaction, memory: Memory, gone: Memory, cause: Cause, done: Settled) -> None:
-    """Archives a consolidation that cannot come back, and lets its sources be what they are without it."""
+    """Archive a consolidation that cannot come back, and let its sources be what they are without it."""
     reason = f"its source {gone.id} went into {gone.consolidation_id} meanwhile"
     transaction.update_state(replace(memory, state="archived"), cause=replace(cause, kind=ARCHIVED, reason=reason))
     done.kept.append((memory.id, reason))
@@ -314,7 +316,7 @@ def _retire(transaction: Transaction, memory: Memory, gone: Memory, cause: Cause
 
 
 def _taken(reader: StoreReader, memory: Memory) -> Memory | None:
-    """A source of a consolidation that went into another one meanwhile."""
+    """Return a source of a consolidation that went into another one meanwhile."""
     for name in sources_of(memory):
         source = existing(reader, name)
         if source is not None and source.consolidation_id not in {None, memory.id}:
@@ -323,7 +325,7 @@ def _taken(reader: StoreReader, memory: Memory) -> Memory | None:
 
 
 def _is_out(reader: StoreReader, into: Memory) -> bool:
-    """Whether a consolidation would be visible, were it or what it went into not in a quarantine that spreads."""
+    """Return whether a consolidation would be visible without the quarantines that spread to it."""
     if into.state != "quarantined":
         return False
     changes = reader.changes(memory_id=into.id)
@@ -337,7 +339,7 @@ def _is_out(reader: StoreReader, into: Memory) -> bool:
 
 
 def _left_alone(natural: Standing, changes: Sequence[StateChange]) -> Standing:
-    """The state of a source whose consolidation was erased: as visible as it was when that happened."""
+    """Return the state of a source whose consolidation was erased: as visible as it was when that happened."""
     for change in reversed(changes):
         if change.kind == SURFACED and change.merged_before == natural.merged:
             return Standing(change.after, None)
@@ -345,7 +347,7 @@ def _left_alone(natural: Standing, changes: Sequence[StateChange]) -> Standing:
 
 
 def _sources(reader: StoreReader, memory_ids: Iterable[str]) -> list[Memory]:
-    """The sources of those of these memories that are consolidations, the outermost consolidation's first."""
+    """Return the sources of those of these memories that are consolidations, the outermost consolidation's first."""
     found: dict[str, Memory] = {}
     for memory_id in memory_ids:
         memory = existing(reader, memory_id)
@@ -357,7 +359,7 @@ def _sources(reader: StoreReader, memory_ids: Iterable[str]) -> list[Memory]:
 
 
 def _depth(reader: StoreReader, memory: Memory) -> int:
-    """How many consolidations the memory lies in."""
+    """Return how many consolidations the memory lies in."""
     depth, passed = 0, {memory.id}
     current: Memory | None = memory
     while current is not None:

@@ -82,7 +82,7 @@ class Then:
         return self._store.words_worth
 
     def notes(self) -> tuple[str, ...]:
-        """What cannot be known any more of the bank as a whole, one sentence each."""
+        """Return what cannot be known any more of the bank as a whole, one sentence each."""
         notes = []
         erased = sum(each.created_at <= self.moment for each in self._store.erasures(since=self.moment))
         if erased:
@@ -96,7 +96,7 @@ class Then:
         return tuple(notes)
 
     def get(self, memory_id: str) -> PastMemory:
-        """The memory as it was.
+        """Return the memory as it was.
 
         Raises:
             MemoryNotFound: When it is not there, or was not there then.
@@ -108,12 +108,12 @@ class Then:
         return self._whole(standing)
 
     def page(self, condition: Filter) -> list[PastMemory]:
-        """The memories that met the condition then, oldest first."""
+        """Return the memories that met the condition then, oldest first."""
         found = (self._whole(each) for each in self._standings() if _accepts(condition, each.memory))
         return [each for each in found if condition.accepts(each.memory)]
 
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
-        """Those of these memories that were there."""
+        """Return those of these memories that were there."""
         found = {}
         for memory in self._store.many(memory_ids).values():
             standing = self._standing(memory, self._store.changes(memory_id=memory.id, since=self.moment))
@@ -122,7 +122,7 @@ class Then:
         return found
 
     def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
-        """What the legs bring for each pool; a text that was replaced since is compared by meaning alone."""
+        """Return what the legs bring for each pool; a text that was replaced since is compared by meaning alone."""
         then = {each.memory.id: each for each in self._standings()}
         size = self._store.count(_ALL)
         replaced = [each.memory for each in then.values() if each.replaced]
@@ -184,7 +184,7 @@ class Then:
         )
 
     def _standings(self) -> list[_Standing]:
-        """Every memory that was there."""
+        """Return every memory that was there."""
         changes: dict[str, list[StateChange]] = {}
         for change in self._store.changes(since=self.moment):
             changes.setdefault(change.memory_id, []).append(change)
@@ -192,7 +192,7 @@ class Then:
         return [standing for standing in found if standing is not None]
 
     def _standing(self, memory: Memory, later: Sequence[StateChange]) -> _Standing | None:
-        """The memory with the text and state of then; None when it was not there."""
+        """Return the memory with the text and state of then; None when it was not there."""
         if memory.created_at > self.moment:
             return None
         state, merged = memory.state, memory.consolidation_id
@@ -215,7 +215,7 @@ class Then:
         return _Standing(standing, later, text is not memory)
 
     def _whole(self, standing: _Standing) -> PastMemory:
-        """The memory with the belief of then, and what of it is not known."""
+        """Return the memory with the belief of then, and what of it is not known."""
         memory, unknown = standing.memory, list[str]()
         belief = self._belief(memory, unknown)
         used, last = memory.usage_count, memory.last_used
@@ -267,12 +267,12 @@ class Then:
 
 
 def _accepts(condition: Filter, standing: Memory) -> bool:
-    """Whether a memory meets all of a condition that does not depend on its belief."""
+    """Return whether a memory meets all of a condition that does not depend on its belief."""
     return replace(condition, min_confidence=None, below_confidence=None).accepts(standing)
 
 
 def _newest(counts: SignalAggregate) -> datetime:
-    """The latest time that any of the rolled-up signals can have."""
+    """Return the latest time that any of the rolled-up signals can have."""
     assert counts.last_rollup is not None
     cutoff = counts.last_rollup - timedelta(days=RECENT_DAYS)
     known = [moment for moment in (counts.last_activity, counts.last_disuse) if moment is not None]

@@ -65,7 +65,7 @@ class Repository:
         self._head = self._ask("rev-parse", "--verify", "HEAD^{commit}").strip()
 
     def fates(self, commits: Sequence[str], *, now: datetime) -> Mapping[str, Fate]:
-        """What became of each of these commits until now; names may be cut as git cuts them.
+        """Return what became of each of these commits until now; names may be cut as git cuts them.
 
         A commit counts as reverted when a later commit of the branch says in git's own words that it reverts it, unless
         that one was reverted in turn. A name that is not in the branch's history, or stands for several commits, is
@@ -91,7 +91,7 @@ class Repository:
         return found
 
     def _resolved(self, names: Sequence[str]) -> Mapping[str, _Commit]:
-        """The commits that the names stand for; a name of nothing or of several things is left out."""
+        """Return the commits that the names stand for; a name of nothing or of several things is left out."""
         answer = self._ask("cat-file", "--batch-check=%(objectname) %(objecttype)", given="\n".join(names) + "\n")
         whole: dict[str, str] = {}
         for name, line in zip(names, answer.splitlines(), strict=False):
@@ -111,13 +111,13 @@ class Repository:
         }
 
     def _history(self, wanted: set[str]) -> set[str]:
-        """Those of the commits that the current branch contains."""
+        """Return those of the commits that the current branch contains."""
         if not wanted:
             return set()
         return wanted & set(self._ask("rev-list", self._head).split())
 
     def _reverted(self) -> set[str]:
-        """Every commit that a commit of the branch reverts and that was not brought back by reverting that one."""
+        """Return every commit that the branch reverts and does not bring back by reverting that revert."""
         told = self._ask(
             "log",
             "--fixed-strings",
@@ -175,7 +175,7 @@ def report_stability(
     rater: Rater,
     at: datetime,
 ) -> StabilityReport:
-    """Stores that a commit has stood or was reverted: each once per memory and commit.
+    """Store that a commit has stood or was reverted: each once per memory and commit.
 
     The weight is two thirds of an explicit rating's at that time, as +0.2 is of the seed's +0.3.
 
@@ -211,7 +211,7 @@ def report_stability(
 
 
 def foreseen(store: Store, memory: Memory, *, reverted: bool, commit: str) -> StabilityReport:
-    """What ``report_stability`` would do."""
+    """Return what ``report_stability`` would do."""
     weight = round(STABILITY_SHARE * to_units(store.weights().weight_for("explicit")))
     place = f"{commit_key(commit)} reverted" if reverted else commit_key(commit)
     known = _known(store, memory.id, place)
@@ -222,14 +222,14 @@ def foreseen(store: Store, memory: Memory, *, reverted: bool, commit: str) -> St
 
 
 def _known(reader: StoreReader, memory_id: str, place: str) -> bool:
-    """Whether it was counted here, or in the bank that the memory was imported from."""
+    """Return whether it was counted here, or in the bank that the memory was imported from."""
     return reader.counted(memory_id, "stability", place) or any(
         signal.type == "stability" and signal.session == place for signal in reader.signals(memory_id)
     )
 
 
 def ties(store: StoreReader) -> Mapping[str, Sequence[str]]:
-    """The commits that each recallable strategy is tied to, by memory id; a commit of one memory once."""
+    """Return the commits that each recallable strategy is tied to, by memory id; a commit of one memory once."""
     kept: dict[str, tuple[str, ...]] = {}
     found: dict[str, dict[str, str]] = {}
     taught: dict[str, list[str]] = {}
@@ -249,7 +249,7 @@ def ties(store: StoreReader) -> Mapping[str, Sequence[str]]:
 
 
 def _kept(store: StoreReader, trajectory: str) -> tuple[str, ...]:
-    """The commits that a session made and kept; none when it is no longer there."""
+    """Return the commits that a session made and kept; none when it is no longer there."""
     try:
         evidence = store.trajectory(trajectory).evidence
     except TrajectoryNotFound:

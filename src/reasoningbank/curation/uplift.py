@@ -43,13 +43,13 @@ class Ended:
         return None if self.source == "memory" else self.succeeded
 
     def about(self, memory_id: str) -> bool | None:
-        """How the session ended for one memory: as it was reported about that memory, else as the session did."""
+        """Return how the session ended for one memory: as reported about that memory, else as the session did."""
         said = next((one.succeeded for one in self.exposure.shown if one.memory_id == memory_id), None)
         return self.succeeded if said is None else said
 
 
 def ended(reader: StoreReader) -> Sequence[Ended]:
-    """Every session that met a memory, in the order in which they began.
+    """Return every session that met a memory, in the order in which they began.
 
     The end is, in this order: what a person has said of the session or of its trajectory, what the agent has reported
     of the session, what the evidence in its trajectory proves, and last whether every report about a memory was good.
@@ -59,7 +59,7 @@ def ended(reader: StoreReader) -> Sequence[Ended]:
 
 
 def _judged(reader: StoreReader) -> Mapping[str, Mapping[str, Judgement]]:
-    """By session and judge the latest judgement that decides."""
+    """Return by session and judge the latest judgement that decides."""
     found: dict[str, dict[str, Judgement]] = {}
     for entry in reader.trajectories(limit=0):
         known = entry.judgement
@@ -100,7 +100,7 @@ class Stratum(NamedTuple):
 
 
 def score_interval(rate: float, count: float, z: float = Z95) -> tuple[float, float]:
-    """The score interval of a rate with continuity correction (Wilson 1927; Newcombe 1998, method 4).
+    """Return the score interval of a rate with continuity correction (Wilson 1927; Newcombe 1998, method 4).
 
     Args:
         rate: The observed rate.
@@ -118,7 +118,7 @@ def score_interval(rate: float, count: float, z: float = Z95) -> tuple[float, fl
 
 
 def difference(strata: Sequence[Stratum], z: float = Z95) -> tuple[float, tuple[float, float]] | None:
-    """The difference of two success rates with its interval; None when no stratum has both arms.
+    """Return the difference of two success rates with its interval; None when no stratum has both arms.
 
     One stratum: Newcombe's hybrid score interval with continuity correction (1998, method 11; without it the interval
     covers too rarely where an arm has few sessions, see docs/decisions/0014). Several, because the hold-out share was
@@ -143,7 +143,7 @@ def difference(strata: Sequence[Stratum], z: float = Z95) -> tuple[float, tuple[
 
 
 def log_evidence_below(rate: float, succeeded: int, count: int) -> float:
-    """The logarithm of the evidence that a true success rate is below ``rate``: a test martingale's value.
+    """Return the logarithm of the evidence that a true success rate is below ``rate``: a test martingale's value.
 
     The likelihood ratio of rates below to ``rate`` itself, averaged evenly over [0, rate]:
     ``B(s+1, n-s+1) I_rate(s+1, n-s+1) / (rate^(s+1) (1-rate)^(n-s))``. While the true rate is ``rate`` or more it ever
@@ -162,7 +162,10 @@ def log_evidence_below(rate: float, succeeded: int, count: int) -> float:
 
 
 def upper_bound(succeeded: int, count: int, error: float) -> float:
-    """What a true success rate is at most; wrong at any time of a sequence with a probability of at most ``error``."""
+    """Return what a true success rate is at most.
+
+    Wrong at any time of a sequence with a probability of at most ``error``.
+    """
     limit = -math.log(error)
     low, high = (succeeded / count if count else 1.0), 1.0
     if log_evidence_below(high, succeeded, count) < limit:
@@ -177,7 +180,7 @@ def upper_bound(succeeded: int, count: int, error: float) -> float:
 
 
 def lower_bound(succeeded: int, count: int, error: float) -> float:
-    """What a true success rate is at least, on the same terms."""
+    """Return what a true success rate is at least, on the same terms."""
     return 1.0 - upper_bound(count - succeeded, count, error)
 
 
@@ -210,7 +213,7 @@ def harmful(
     *,
     error: float = ERROR,
 ) -> tuple[Harm, ...]:
-    """The memories beyond the harm bound, the worst first.
+    """Return the memories beyond the harm bound, the worst first.
 
     A memory is beyond it when the upper bound of the success rate of the sessions that were shown it lies below the
     lower bound of the base rate. Half of ``error`` is for the base rate, the other half is shared by all memories that
@@ -268,12 +271,12 @@ def harmful(
 
 
 def noted(harms: Sequence[Harm], set_aside: Sequence[str]) -> tuple[Harm, ...]:
-    """The same after these memories were set aside."""
+    """Return the same after these memories were set aside."""
     return tuple(replace(harm, set_aside=True) if harm.memory_id in set_aside else harm for harm in harms)
 
 
 def reason(harm: Harm) -> str:
-    """Why a memory is set aside, with its numbers, for a person."""
+    """Return why a memory is set aside, with its numbers, for a person."""
     return (
         f"Of {harm.shown} sessions that were shown it {harm.succeeded} succeeded ({harm.rate:.0%}, at most "
         f"{harm.upper_bound:.0%}); in the project {harm.base_rate:.0%} do (at least {harm.base_bound:.0%})."
@@ -287,7 +290,7 @@ def _beyond(tally: Tally, bound: float, error: float) -> bool:
 
 
 def _base(sessions: Sequence[Ended], known: Mapping[str, Memory], outcome: str) -> Tally:
-    """The ends of all sessions, or of those that met an anti-pattern."""
+    """Return the ends of all sessions, or of those that met an anti-pattern."""
     base = Tally()
     for session in sessions:
         met = (known.get(one.memory_id) for one in session.exposure.shown)
@@ -299,7 +302,7 @@ def _base(sessions: Sequence[Ended], known: Mapping[str, Memory], outcome: str) 
 
 
 def _tallies(sessions: Sequence[Ended]) -> dict[str, tuple[Tally, Tally]]:
-    """By memory the ends of sessions that were shown it, and of those that were kept from it."""
+    """Return by memory the ends of sessions that were shown it, and of those that were kept from it."""
     found: dict[str, tuple[Tally, Tally]] = {}
     for session in sessions:
         for one in session.exposure.shown:
@@ -312,7 +315,7 @@ def _tallies(sessions: Sequence[Ended]) -> dict[str, tuple[Tally, Tally]]:
 
 
 def reported(sessions: Sequence[Ended], harms: Sequence[Harm]) -> UpliftReport:
-    """What the sessions say, by how they were drawn and not by what they did afterwards.
+    """Return what the sessions say, by how they were drawn and not by what they did afterwards.
 
     Only drawn sessions are compared, each share of the hold-out by itself. When there never was a hold-out the side
     with memory shows what is known of the sessions that were shown memories, and nothing is compared.

@@ -28,7 +28,7 @@ class Proving(Scaling):
     """Says with an interval what memory is worth, and takes memories out of use whose sessions end worse."""
 
     def report(self) -> UpliftReport:
-        """How sessions end with memories and without, what that costs, and which memories do harm.
+        """Return how sessions end with memories and without, what that costs, and which memories do harm.
 
         Compared are sessions by how they were drawn (setting ``holdout``), whatever they did afterwards. Harmful
         memories are set aside at once, as the worker does every day; when the bank cannot be written the report says
@@ -51,7 +51,7 @@ class Proving(Scaling):
                 return replace(report, message=f"{report.message} {said}")
 
     def _queue_daily(self) -> None:
-        """Queues the first look for harm for tomorrow, unless one waits already or no session has met a memory yet."""
+        """Queue the first look for harm for tomorrow, unless one waits already or no session has met a memory yet."""
         super()._queue_daily()
         store, now = self._open_store(), self._clock.now()
         if not any(job.kind == HARM for job in store.jobs(due=now + 2 * HARM_EVERY)) and store.exposures():
@@ -62,7 +62,7 @@ class Proving(Scaling):
         return {**super()._handlers(), HARM: self._harm_job}
 
     def _harm_job(self, job: Job) -> None:
-        """Sets aside what does harm; the next look comes a day later."""
+        """Set aside what does harm; the next look comes a day later."""
         from reasoningbank.curation.uplift import ended
 
         store = self._open_store()
@@ -90,10 +90,10 @@ class Proving(Scaling):
 
 
 def _look(due: datetime) -> Job:
-    """The look for harm of one day: its key is the day, so that there is one."""
+    """Return the look for harm of one day: its key is the day, so that there is one."""
     return Job(kind=HARM, key=f"{due:%Y-%m-%d}", due=due)
 
 
 def _released(reader: StoreReader, memory_id: str) -> datetime | None:
-    """When the memory was last released by a person."""
+    """Return when the memory was last released by a person."""
     return max((change.at for change in reader.changes(memory_id=memory_id) if change.kind == RELEASED), default=None)

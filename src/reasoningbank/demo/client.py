@@ -30,11 +30,11 @@ class Tools:
         return f"{name}, protocol {self._client.protocol_version}"
 
     async def names(self) -> list[str]:
-        """The names of all tools."""
+        """Return the names of all tools."""
         return [tool.name for tool in (await self._client.list_tools()).tools]
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
-        """Calls a tool and returns its structured answer.
+        """Call a tool and return its structured answer.
 
         Raises:
             BankError: When the tool answers with an error.
@@ -48,7 +48,7 @@ class Tools:
 
 @asynccontextmanager
 async def served(home: Path, *, tenant: str, project: str) -> AsyncIterator[Tools]:
-    """Starts ``rbank serve`` over a data directory with its default settings, ends it afterwards.
+    """Start ``rbank serve`` over a data directory with its default settings, ends it afterwards.
 
     Raises:
         BankError: When the server cannot be started or goes away.

@@ -54,7 +54,7 @@ class DemoAnswer(TypedDict):
 
 
 def run(say: Callable[[str], None]) -> DemoAnswer:
-    """Runs the demonstration in a fresh data directory.
+    """Run the demonstration in a fresh data directory.
 
     Args:
         say: Takes what happens, as it happens.
@@ -176,7 +176,7 @@ def _search_checks(recorded: list[Recorded], search: SearchAnswer, unrelated: Se
 
 
 def _used(recorded: list[Recorded], search: SearchAnswer) -> tuple[str, str]:
-    """The best strategy found, and the last of the other hits when there is another."""
+    """Return the best strategy found, and the last of the other hits when there is another."""
     strategies = [hit["id"] for hit in search["memories"] if hit["outcome"] == "success"]
     first = strategies[0] if strategies else recorded[0]["memory"]["id"]
     others = [hit["id"] for hit in search["memories"] if hit["id"] != first]

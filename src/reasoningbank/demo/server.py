@@ -17,7 +17,7 @@ __all__ = ["PROJECT", "TENANT", "Tools", "served"]
 
 @asynccontextmanager
 async def served(home: Path) -> AsyncIterator[Tools]:
-    """Starts the server over the demo's bank, ends it afterwards.
+    """Start the server over the demo's bank, ends it afterwards.
 
     Raises:
         BankError: When the server cannot be started or goes away.

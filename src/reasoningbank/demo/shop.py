@@ -24,12 +24,12 @@ STORY: tuple[str, ...] = ("pk-104", "pk-106", "pk-107", "st-303", "st-304")
 
 
 def shop_graph() -> str:
-    """The graph as JSON: ``nodes``, ``edges`` and ``lessons``."""
+    """Return the graph as JSON: ``nodes``, ``edges`` and ``lessons``."""
     return files(__package__).joinpath(FILE).read_text(encoding="utf-8")
 
 
 def copy_shop_graph(target: Path) -> None:
-    """Writes the graph to a file, for a first ``rbank graph import``.
+    """Write the graph to a file, for a first ``rbank graph import``.
 
     Raises:
         OSError: When the file cannot be written.

@@ -46,7 +46,7 @@ class Lesson:
 
 
 def load_session() -> Session:
-    """The session that the package ships; ``tools/record_session.py`` made it."""
+    """Return the session that the package ships; ``tools/record_session.py`` made it."""
     lines = _data("session.jsonl").splitlines()
     head = json.loads(lines[0])
     return Session(
@@ -57,7 +57,7 @@ def load_session() -> Session:
 
 
 def load_lessons() -> tuple[Lesson, ...]:
-    """The lessons that the package ships."""
+    """Return the lessons that the package ships."""
     return tuple(
         Lesson(
             steps=tuple(lesson["steps"]),

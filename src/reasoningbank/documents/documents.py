@@ -23,7 +23,7 @@ _known_to_be_safe: set[bytes] = set()
 
 
 def safe_text(text: str, name: str = "") -> str:
-    """The text without secrets and without characters that cannot be seen; its white space stays.
+    """Return the text without secrets and without characters that cannot be seen; its white space stays.
 
     Args:
         text: Any text.
@@ -38,7 +38,7 @@ def safe_text(text: str, name: str = "") -> str:
 
 
 def safe_value(value: Mapping[str, object]) -> dict[str, object]:
-    """The JSON object with every text in it made safe; keys and numbers stay.
+    """Return the JSON object with every text in it made safe; keys and numbers stay.
 
     Raises:
         InvalidInput: When it is no JSON object, is nested too deeply, or a key holds a secret.
@@ -47,7 +47,7 @@ def safe_value(value: Mapping[str, object]) -> dict[str, object]:
 
 
 def to_text(value: Mapping[str, object]) -> str:
-    """The JSON text of an object, its members in their order."""
+    """Return the JSON text of an object, its members in their order."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
@@ -55,7 +55,7 @@ def to_text(value: Mapping[str, object]) -> str:
 
 
 def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
-    """The document that a change asks for, as it may be stored.
+    """Return the document that a change asks for, as it may be stored.
 
     Raises:
         InvalidInput: When it cannot be stored, or looks like a prompt injection; nothing secret is stored, not even as
@@ -79,7 +79,7 @@ def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
 
 
 def reveal_document(document: Document) -> Document:
-    """The document as it may leave the bank, whoever wrote the stored row."""
+    """Return the document as it may leave the bank, whoever wrote the stored row."""
     texts = "\x00".join((document.value, *document.texts))
     digest = hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     if digest in _known_to_be_safe:
@@ -96,7 +96,7 @@ def reveal_document(document: Document) -> Document:
 def vectors_of(
     documents: Iterable[Document], embedder: Embedder, known: Mapping[str, Vector] | None = None
 ) -> dict[str, Vector]:
-    """The vector of every text of these documents, those that are known already among them."""
+    """Return the vector of every text of these documents, those that are known already among them."""
     found = dict(known or {})
     wanted = [text for text in dict.fromkeys(text for each in documents for text in each.texts) if text not in found]
     for start in range(0, len(wanted), _BATCH):
@@ -106,12 +106,12 @@ def vectors_of(
 
 
 def put(transaction: Transaction, document: Document, vectors: Mapping[str, Vector], model_id: str) -> None:
-    """Stores a document with the vectors of its texts."""
+    """Store a document with the vectors of its texts."""
     admit_document(transaction, document, [vectors[text] for text in document.texts], model_id)
 
 
 def put_again(transaction: Transaction, embedder: Embedder, vectors: Mapping[str, Vector]) -> None:
-    """Gives every document of the bank its vectors anew."""
+    """Give every document of the bank its vectors anew."""
     documents = [document for document in transaction.documents() if document.texts]
     vectors = vectors_of(documents, embedder, vectors)
     for document in documents:
@@ -119,14 +119,14 @@ def put_again(transaction: Transaction, embedder: Embedder, vectors: Mapping[str
 
 
 def exported(store: StoreReader) -> Iterator[dict[str, object]]:
-    """Every document as the fields of one line of an export."""
+    """Yield every document as the fields of one line of an export."""
     for document in store.documents():
         fields = asdict(reveal_document(document))
         yield fields | {name: fields[name].isoformat() for name in ("created_at", "updated_at")}
 
 
 def imported(lines: Iterable[str]) -> list[Document]:
-    """The documents of an export, made safe.
+    """Return the documents of an export, made safe.
 
     Raises:
         InvalidInput: When a line holds a document that is none.

@@ -51,7 +51,7 @@ class Read:
 
 
 def rendered(memory: Memory) -> str:
-    """The memory's file."""
+    """Return the memory's file."""
     provenance = memory.provenance
     if provenance.get(VERSION) == str(memory.version):
         return f"{provenance.get(BEFORE, '')}{memory.content}{provenance.get(AFTER, '')}"
@@ -59,7 +59,7 @@ def rendered(memory: Memory) -> str:
 
 
 def read(text: str, path: str) -> Read:
-    """What a text at this path says of a memory; secrets are taken out of it first.
+    """Return what a text at this path says of a memory; secrets are taken out of it first.
 
     Raises:
         EmptyContent: When there is nothing to remember in it.
@@ -94,25 +94,25 @@ def read(text: str, path: str) -> Read:
 
 
 def whole_entries(whole: tuple[str, str] | None, version: int) -> dict[str, str]:
-    """The entries of the provenance for a text that was kept whole as this version."""
+    """Return the entries of the provenance for a text that was kept whole as this version."""
     if whole is None:
         return {}
     return {VERSION: str(version), BEFORE: whole[0], AFTER: whole[1]}
 
 
 def without_file(provenance: Mapping[str, str]) -> dict[str, str]:
-    """The provenance without the entries of this module."""
+    """Return the provenance without the entries of this module."""
     return {key: value for key, value in provenance.items() if key not in {NAME, VERSION, BEFORE, AFTER}}
 
 
 def name_title(path: str) -> str:
-    """The title that a file's name says."""
+    """Return the title that a file's name says."""
     words = clean_line(re.sub(r"[-_\s]+", " ", safe_text(PurePosixPath(path).name.removesuffix(SUFFIX))))
     return (words[:1].upper() + words[1:])[:MAX_TITLE] or "Note"
 
 
 def slug(title: str) -> str:
-    """The name of a file for a title: lower-case letters and digits with hyphens between; may be empty."""
+    """Return the name of a file for a title: lower-case letters and digits with hyphens between; may be empty."""
     folded = unicodedata.normalize("NFKC", title).casefold()
     return re.sub(r"[\W_]+", "-", folded).strip("-")[:_MAX_SLUG].strip("-")
 
@@ -166,7 +166,7 @@ class Prepared:
 
 
 def read_files(store: StoreReader) -> dict[str, File]:
-    """Every file by its path: memories that can be recalled, and the documents of the collection."""
+    """Return every file by its path: memories that can be recalled, and the documents of the collection."""
     found = {
         "/".join((*document.path, document.key)): File(text=_text(document), document=document)
         for document in map(reveal_document, store.documents(COLLECTION))
@@ -193,7 +193,7 @@ def prepare(
     session: str,
     at: datetime,
 ) -> Prepared:
-    """Admits and embeds what a change writes.
+    """Admit and embed what a change writes.
 
     Args:
         before: The files as they are.
@@ -243,7 +243,7 @@ def prepare(
 
 
 def apply(transaction: Transaction, prepared: Prepared, *, at: datetime) -> FileChange:
-    """Writes a prepared change; the memories' evidence and states are what they are at that moment.
+    """Write a prepared change; the memories' evidence and states are what they are at that moment.
 
     A memory that was put into quarantine since its file was read stays there. One whose new text looks like a prompt
     injection goes there, and then has no file.
@@ -320,7 +320,7 @@ def _edited(memory: Memory, path: str, text: str, at: datetime) -> Memory:
 
 
 def _moved(memory: Memory, path: str, at: datetime) -> Memory:
-    """The memory under another name: its text stays, its title follows when that was its old name."""
+    """Return the memory under another name: its text stays, its title follows when that was its old name."""
     old_title, version = name_title(memory.provenance.get(NAME, "")), memory.version + 1
     provenance = dict(memory.provenance) | {NAME: path.partition("/")[2]}
     whole = provenance.get(VERSION) == str(memory.version)

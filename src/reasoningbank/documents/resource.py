@@ -21,7 +21,7 @@ class Filing(Scaling):
     """
 
     def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
-        """The document at a place, secrets removed once more; None when there is none.
+        """Return the document at a place, secrets removed once more; None when there is none.
 
         Raises:
             InvalidInput: When there can be no such place.
@@ -33,7 +33,7 @@ class Filing(Scaling):
         return None if found is None else reveal_document(found)
 
     def documents(self, collection: str, path: Sequence[str] = ()) -> tuple[Document, ...]:
-        """Every document of a collection below a path, in the order in which they were first kept.
+        """Return every document of a collection below a path, in the order in which they were first kept.
 
         Raises:
             InvalidInput: When there can be no such path.
@@ -44,7 +44,7 @@ class Filing(Scaling):
         return tuple(reveal_document(each) for each in self._open_store().documents(collection, tuple(path)))
 
     def document_paths(self, collection: str) -> frozenset[tuple[str, ...]]:
-        """Every path of a collection that holds a document.
+        """Return every path of a collection that holds a document.
 
         Raises:
             InvalidInput: When there can be no such collection.
@@ -62,7 +62,7 @@ class Filing(Scaling):
         limit: int = 0,
         offset: int = 0,
     ) -> tuple[tuple[Document, float | None], ...]:
-        """Documents below a path, the closest to a query first: each with the largest cosine of its texts.
+        """Return documents below a path, the closest to a query first: each with the largest cosine of its texts.
 
         Nothing is left out for being far; documents without texts come last and have None. Without a query all do, in
         the order in which they were first kept.
@@ -97,7 +97,7 @@ class Filing(Scaling):
         return tuple((reveal_document(document), cosine) for document, cosine in shown)
 
     def keep_documents(self, collection: str, changes: Iterable[DocumentChange]) -> None:
-        """Keeps and erases documents: all of these changes or, when one is refused, none. The last of a place counts.
+        """Keep and erase documents: all of these changes or, when one is refused, none. The last of a place counts.
 
         Secrets are replaced in every text of a value, as in a memory; what was replaced is overwritten, not versioned.
 
@@ -127,7 +127,7 @@ class Filing(Scaling):
             self._keep_up()
 
     def files(self) -> Mapping[str, str]:
-        """The text of every file by its path below the root, ``strategies/slug.md`` and ``failures/slug.md`` included.
+        """Return the text of every file by its path below the root, memories included.
 
         A memory that can be recalled is a file; whatever else was filed is a file where it was filed.
         """
@@ -136,7 +136,7 @@ class Filing(Scaling):
         return {path: file.text for path, file in read_files(self._open_store()).items()}
 
     def change_files(self, change: Callable[[Mapping[str, str]], FileChange]) -> FileChange:
-        """Changes files: all of it or, when something is refused, nothing.
+        """Change files: all of it or, when something is refused, nothing.
 
         A file ``strategies/NAME.md`` or ``failures/NAME.md`` is a memory: written, it is recorded or gets a new
         version; removed, it is archived; moved, it keeps its evidence. Any other file is a document, kept as written.

@@ -25,7 +25,7 @@ def open_embedder(
     dimension: int | None = None,
     timeout: float = 30.0,
 ) -> Embedder:
-    """The embedder of this name. No model library is imported and no weights are read until a text is embedded.
+    """Return the embedder of this name. No model library is imported and no weights are read until a text is embedded.
 
     Args:
         name: One of ``EMBEDDERS``.

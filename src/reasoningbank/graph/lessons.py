@@ -38,7 +38,7 @@ class Lessoning(Scaling):
         session: str | None = None,
         vouched: bool = False,
     ) -> Lesson:
-        """Stores a lesson as a memory, with links to the nodes it comes from; it can be found at once.
+        """Store a lesson as a memory, with links to the nodes it comes from; it can be found at once.
 
         Like every memory, one that orders its reader about is kept aside in quarantine unless a person vouches for it.
 
@@ -86,7 +86,7 @@ class Lessoning(Scaling):
             return added
 
     def lesson_get(self, lesson: int | str) -> Lesson:
-        """The lesson of a row id (``rb_id``) or of a memory's id, secrets removed once more.
+        """Return the lesson of a row id (``rb_id``) or of a memory's id, secrets removed once more.
 
         Raises:
             MemoryNotFound: When this project has no such memory.
@@ -106,7 +106,7 @@ class Lessoning(Scaling):
         tags: Iterable[str] | None = None,
         link_nodes: Iterable[str] | None = None,
     ) -> Lesson:
-        """Changes a lesson; what is None stays. The earlier version is kept, its evidence stays with it.
+        """Change a lesson; what is None stays. The earlier version is kept, its evidence stays with it.
 
         Args:
             lesson: Its ``rb_id``, or the id of its memory.
@@ -141,7 +141,7 @@ class Lessoning(Scaling):
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
     def lesson_link(self, lesson: int | str, link_nodes: Iterable[str], *, unlink: bool = False) -> Lesson:
-        """Adds links between a lesson and nodes, or removes them; the others stay.
+        """Add links between a lesson and nodes, or removes them; the others stay.
 
         Raises:
             MemoryNotFound, NodeNotFound: When the lesson or a node does not exist; nothing was changed.
@@ -160,7 +160,7 @@ class Lessoning(Scaling):
             return changed
 
     def lesson_delete(self, lesson: int | str) -> None:
-        """Erases a lesson: the memory with all that hangs on it, and its links; the nodes stay.
+        """Erase a lesson: the memory with all that hangs on it, and its links; the nodes stay.
 
         Raises:
             MemoryNotFound: When this project has no such memory.
@@ -171,7 +171,7 @@ class Lessoning(Scaling):
     def lesson_list(
         self, *, tags: Iterable[str] = (), linked_to: Iterable[str] | None = None, limit: int = 0, offset: int = 0
     ) -> tuple[Lesson, ...]:
-        """Lessons in the order they were recorded, those of quarantined and archived memories left out.
+        """Return lessons in the order they were recorded, those of quarantined and archived memories left out.
 
         Args:
             tags: Only lessons that carry all of these.
@@ -208,7 +208,7 @@ class Lessoning(Scaling):
         min_score: float | None = None,
         session: str | None = None,
     ) -> LessonAnswer:
-        """Finds lessons by three legs: what they say, when they apply, and the words of when they apply.
+        """Find lessons by three legs: what they say, when they apply, and the words of when they apply.
 
         The score is the seed's: cosines as ``(1 + s) / 2``, BM25 as ``2 / pi * arctan(x)``, times the weights, divided
         by their sum; what one leg alone has found can be in the answer. A delivery counts as one of the memories.
@@ -273,7 +273,7 @@ class Lessoning(Scaling):
         )
 
     def _replaced(self, store: Store, old: Memory, new: Memory, nodes: Sequence[str] | None) -> bool:
-        """Writes the changed memory and its links; False when somebody else has changed it meanwhile."""
+        """Write the changed memory and its links; False when somebody else has changed it meanwhile."""
         from reasoningbank.memories.admission import edit, prepare_edit
         from reasoningbank.search.lessons import relink
 

@@ -16,7 +16,7 @@ WEIGHT = 0.9
 
 
 def source_node(text: str, *, pointer: str, source_type: str, conv_id: str, tags: Iterable[str]) -> Node:
-    """A source as a node; the same words from the same place are always the same node.
+    """Return a source as a node; the same words from the same place are always the same node.
 
     Raises:
         InvalidNode: When the text is empty or longer than a node's, or another rule is broken.
@@ -32,12 +32,12 @@ def source_node(text: str, *, pointer: str, source_type: str, conv_id: str, tags
 
 
 def tagged(source: Node, mentions: Iterable[Mention]) -> Node:
-    """The source with a tag for everything that it names; names too long for a tag are left out."""
+    """Return the source with a tag for everything that it names; names too long for a tag are left out."""
     return replace(source, tags=_with(source.tags, (_tag(each) for each in mentions if not each.is_concept)))
 
 
 def statements(source: Node, mentions: Iterable[Mention]) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-    """A node for every statement of the source, and the edge that says where it stands there."""
+    """Return a node for every statement of the source, and the edge that says where it stands there."""
     known = list(mentions)
     nodes, edges = [], []
     for each in known:

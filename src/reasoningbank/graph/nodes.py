@@ -23,7 +23,7 @@ _BATCH = 64
 
 
 def words(item: Node | Edge) -> str:
-    """The analysed words that a node or an edge is found by: its text and tags, of a node its special fields too."""
+    """Return the analysed words of a node or an edge: of its text and tags, of a node's special fields too."""
     parts = [item.text, " ".join(item.tags)]
     if isinstance(item, Node):
         parts += [" ".join(value) if isinstance(value, tuple) else value for value in item.fields.values()]
@@ -31,7 +31,7 @@ def words(item: Node | Edge) -> str:
 
 
 def embedded(texts: Sequence[GraphText], embedder: Embedder) -> dict[str, Vector]:
-    """The vector of each text by the id of its node or edge."""
+    """Return the vector of each text by the id of its node or edge."""
     found: dict[str, Vector] = {}
     for start in range(0, len(texts), _BATCH):
         batch = texts[start : start + _BATCH]
@@ -41,7 +41,7 @@ def embedded(texts: Sequence[GraphText], embedder: Embedder) -> dict[str, Vector
 
 
 def embed_pending(store: Store, embedder: Embedder, *, limit: int = 0) -> int:
-    """Makes missing vectors, nodes before edges, in transactions of their own; returns how many were stored.
+    """Make missing vectors, nodes before edges, in transactions of their own; return how many were stored.
 
     Args:
         store: Where they are missing.
@@ -72,7 +72,7 @@ def embed_pending(store: Store, embedder: Embedder, *, limit: int = 0) -> int:
 
 
 def _pending(store: Store, kind: GraphKind) -> Iterator[Sequence[GraphText]]:
-    """Batches of what has no vector yet, until there is none; what cannot get one is not asked for again."""
+    """Yield batches of what has no vector yet, until there is none; what cannot get one is not asked for again."""
     tried: set[str] = set()
     while True:
         batch = store.unembedded(kind, limit=_BATCH)
@@ -84,7 +84,7 @@ def _pending(store: Store, kind: GraphKind) -> Iterator[Sequence[GraphText]]:
 
 
 def existing_node(reader: StoreReader, node_id: str) -> Node:
-    """The node of an id; raises NodeNotFound."""
+    """Return the node of an id; raises NodeNotFound."""
     found = reader.nodes([check_graph_id("id", node_id)]).get(node_id)
     if found is None:
         raise NodeNotFound(f"no node {node_id[:80]!r} in this project's graph")
@@ -92,7 +92,7 @@ def existing_node(reader: StoreReader, node_id: str) -> Node:
 
 
 def existing_edge(reader: StoreReader, edge_id: str) -> Edge:
-    """The edge of an id; raises EdgeNotFound."""
+    """Return the edge of an id; raises EdgeNotFound."""
     found = reader.edges([check_graph_id("id", edge_id, InvalidEdge)]).get(edge_id)
     if found is None:
         raise EdgeNotFound(f"no edge {edge_id[:80]!r} in this project's graph")
@@ -113,7 +113,7 @@ class Prepared:
 
 
 def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -> Prepared:
-    """Admits and embeds nodes and edges, before any transaction.
+    """Admit and embed nodes and edges, before any transaction.
 
     Raises:
         InvalidNode, InvalidEdge: When two of them have one id, a rule is broken, or one looks like a prompt injection.
@@ -127,7 +127,7 @@ def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -
 
 
 def add(transaction: Transaction, ready: Prepared) -> GraphAdded:
-    """Stores what is not there yet.
+    """Store what is not there yet.
 
     Raises:
         InvalidNode, InvalidEdge: When an id stands for something else in the bank.
@@ -164,7 +164,7 @@ def add(transaction: Transaction, ready: Prepared) -> GraphAdded:
 
 
 def _once(items: Sequence[_Item], error: type[InvalidNode] | type[InvalidEdge]) -> Sequence[_Item]:
-    """The items, when no two have one id."""
+    """Return the items, when no two have one id."""
     seen: set[str] = set()
     for item in items:
         if item.id in seen:

@@ -44,7 +44,7 @@ class _Owner:
 
 
 def add(transaction: Transaction, node: Node) -> Preference:
-    """Stores a preference; the one of its owner and type that held so far is kept, and linked with a sentence.
+    """Store a preference; the one of its owner and type that held so far is kept, and linked with a sentence.
 
     The same words once more add nothing: the preference that holds is returned.
 
@@ -79,7 +79,7 @@ def add(transaction: Transaction, node: Node) -> Preference:
 def preferences(
     reader: GraphReads, *, user: str = "", role: str = "", preference_type: str = "", history: bool = False
 ) -> tuple[Preference, ...]:
-    """What holds for a user in a role: the user's own first, then the role's where the user has none of that type.
+    """Return what holds for a user in a role: the user's own, then the role's where the user has none of a type.
 
     Args:
         reader: The graph.
@@ -116,7 +116,7 @@ def preferences(
 
 
 def _known(reader: GraphReads) -> list[tuple[Node, _Owner]]:
-    """Every preference that has an owner, the oldest first."""
+    """Return every preference that has an owner, the oldest first."""
     requesters: dict[str, _Owner | None] = {}
     found: list[tuple[Node, _Owner]] = []
     for node in reader.node_page(_ALL, limit=0):
@@ -132,13 +132,13 @@ def _known(reader: GraphReads) -> list[tuple[Node, _Owner]]:
 
 
 def _requester(conversation: Iterable[Node]) -> _Owner | None:
-    """Who a conversation was held with, when that was one person or one role."""
+    """Return who a conversation was held with, when that was one person or one role."""
     asked = {_stated(node) for node in conversation if node.label == "UserRequest"} - {_Owner()}
     return asked.pop() if len(asked) == 1 else None
 
 
 def _stated(node: Node) -> _Owner:
-    """Whose a node says it is: a user's, else a role's."""
+    """Return whose a node says it is: a user's, else a role's."""
     user, role = (str(node.fields.get(name, "")) for name in ("user_id", "user_role"))
     return _Owner(user=user) if user else _Owner(role=role)
 
@@ -170,7 +170,7 @@ _TRACED: tuple[Label, ...] = ("AgentAnswer", "AgentAction")
 
 
 def sources(reader: GraphReader, answer_id: str, *, hops: int = SOURCE_HOPS) -> tuple[Source, ...]:
-    """The data sources behind an answer or an action, each with the way to it, the surest first.
+    """Return the data sources behind an answer or an action, each with the way to it, the surest first.
 
     Edges are followed from what came of something to what it came of, over the actions and answers between; so what
     was made of the answer later is none of its sources.
@@ -196,7 +196,7 @@ def actions(
     outcome: ActionOutcome | None = None,
     limit: int = 0,
 ) -> tuple[Action, ...]:
-    """The actions that meet every condition, those with more of the tags first, else in the order they were stored.
+    """Return the actions that meet every condition: more tags first, then in the order they were stored.
 
     Args:
         reader: The graph.
@@ -215,7 +215,7 @@ def actions(
 
 
 def matches(node: Node, wanted: Collection[str]) -> int:
-    """How many of the tags, each in its plain form, the node carries."""
+    """Return how many of the tags, each in its plain form, the node carries."""
     return len({plain_tag(tag) for tag in node.tags} & set(wanted))
 
 
@@ -236,7 +236,7 @@ def events(
     recency: bool = False,
     limit: int = 0,
 ) -> tuple[Occurrence, ...]:
-    """The events that overlap the window, each with the answers it is linked with.
+    """Return the events that overlap the window, each with the answers it is linked with.
 
     Those with more of the tags come first. Equal ones are in the order they were stored; with recency, and only then,
     the ones that began last come first among equals.

@@ -68,7 +68,7 @@ class Reader:
         self._at = at
 
     def record(self, record: Record) -> None:
-        """A node, an edge or a lesson, told by its fields.
+        """Read a node, an edge or a lesson, told by its fields.
 
         Raises:
             InvalidInput: When it is none, or breaks a rule; the message names the field.
@@ -83,7 +83,7 @@ class Reader:
             raise InvalidInput("neither a node (label), an edge (source, target) nor a lesson (key_lesson)")
 
     def node(self, record: Record) -> None:
-        """A node.
+        """Read a node.
 
         Raises:
             InvalidNode: When it breaks a rule; the message names the field.
@@ -120,7 +120,7 @@ class Reader:
         ]
 
     def edge(self, record: Record) -> None:
-        """An edge.
+        """Read an edge.
 
         Raises:
             InvalidEdge: When it breaks a rule; the message names the field.
@@ -141,7 +141,7 @@ class Reader:
         )
 
     def lesson(self, record: Record) -> None:
-        """A lesson.
+        """Read a lesson.
 
         Raises:
             InvalidInput: When it breaks a rule; the message names the field.
@@ -204,7 +204,7 @@ def _text(record: Record, name: str, error: type[InvalidInput]) -> str:
 
 
 def _texts(record: Record, name: str, error: type[InvalidInput], *, numbers: bool = False) -> tuple[str, ...]:
-    """Several texts without repetition."""
+    """Return several texts without repetition."""
     value = record.get(name)
     if value is None:
         return ()
@@ -247,7 +247,7 @@ def _weight(value: object) -> float:
 
 
 def _moment(record: Record, name: str, error: type[InvalidInput]) -> datetime | None:
-    """A time; one without a zone is taken as UTC."""
+    """Return a time; one without a zone is taken as UTC."""
     value = record.get(name)
     if value in (None, ""):
         return None
@@ -261,6 +261,6 @@ def _moment(record: Record, name: str, error: type[InvalidInput]) -> datetime | 
 
 
 def _made_id(kind: str, *parts: str) -> str:
-    """An id that follows from what is named, so that a second import of it finds the first."""
+    """Return an id that follows from what is named, so that a second import of it finds the first."""
     digest = hashlib.blake2b("\x00".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return f"{kind}-{digest}"

@@ -43,17 +43,17 @@ class Shown:
         self._lines = _safe_lines({text for text in _texts(result.nodes.values(), self.hops.values()) if text})
 
     def line(self, text: str) -> str:
-        """A text of the walk on one line."""
+        """Return a text of the walk on one line."""
         return self._lines.get(text, "")
 
     def words(self, text: str) -> str:
-        """The first 12 words of a text, 140 characters at most, with three dots when there are more."""
+        """Return the first 12 words of a text, 140 characters at most, with three dots when there are more."""
         line = self.line(text)
         short = " ".join(line.split(" ")[:WORDS])[:_LONGEST].rstrip()
         return short if len(short) == len(line) else f"{short}..."
 
     def node(self, name: str) -> dict[str, Attribute]:
-        """A node's attributes, its text last; times are ISO 8601, and what is empty is left out.
+        """Return a node's attributes, its text last; times are ISO 8601, and what is empty is left out.
 
         The time it was stored at is there when it was changed since.
         """
@@ -77,7 +77,10 @@ class Shown:
         )
 
     def edge(self, key: EdgeKey) -> dict[str, Attribute]:
-        """An edge's attributes, its sentence last; source and target are the stored ones, however it was walked."""
+        """Return an edge's attributes, its sentence last.
+
+        Source and target are the stored ones, however it was walked.
+        """
         hop = self.hops[key]
         return _present(
             {
@@ -94,7 +97,7 @@ class Shown:
 
 
 def edge_key(edge: Edge) -> EdgeKey:
-    """What tells an edge from all others."""
+    """Return what tells an edge from all others."""
     return edge.id, edge.source, edge.target
 
 
@@ -126,7 +129,7 @@ def _texts(nodes: Iterable[Node], hops: Iterable[Hop]) -> Iterator[str]:
 
 
 def _safe_lines(texts: Iterable[str]) -> dict[str, str]:
-    """The texts cleaned; looked through for secrets all at once, and each alone only when there is one."""
+    """Return the texts cleaned; looked through for secrets all at once, and each alone only when there is one."""
     lines = {text: clean_line(text) for text in sorted(texts)}
     joined = "\n\n".join(lines.values())
     if redact(joined).text == joined:
@@ -163,7 +166,7 @@ _Attributes = dict[str, Attribute]
 
 
 def to_llm_context(result: WalkResult, *, budget: int = BUDGET, preferences: Sequence[Preference] = ()) -> GraphContext:
-    """The paths, in their order, that fit into the budget, with the attributes of their nodes and edges.
+    """Return the paths, in their order, that fit into the budget, with the attributes of their nodes and edges.
 
     A path's line begins with ``[SEED]``, shows 12 words of each node, and every sentence whole; an arrow against the
     reading direction marks a hop that was walked against its edge. Every node and edge of a line is in the attributes,
@@ -233,7 +236,7 @@ class _Part:
         self.edges = edges
 
     def cost(self) -> int:
-        """About how many tokens its attributes take."""
+        """Return about how many tokens its attributes take."""
         return count_tokens("".join(_quoted(_json(each)) for each in (*self.nodes.values(), *self.edges.values())))
 
 
@@ -246,7 +249,7 @@ class _Draft:
         self.wishes: list[tuple[str, str]] = []
 
     def part(self, path: WalkPath, line: str, left_out: Collection[str]) -> _Part:
-        """A path, as its line shows it, with the attributes that no path before has brought."""
+        """Return a path, as its line shows it, with the attributes that no path before has brought."""
         nodes: dict[str, _Attributes] = {}
         for name in path.nodes:
             if not any(name in part.nodes for part in self.parts):
@@ -259,7 +262,7 @@ class _Draft:
         return _Part(line, nodes, edges)
 
     def text(self) -> str:
-        """All that was taken, as one block."""
+        """Return all that was taken, as one block."""
         paths = [f"Path {number}: {part.line}" for number, part in enumerate(self.parts, 1)]
         nodes = [_json(node) for part in self.parts for node in part.nodes.values()]
         edges = [_json(edge) for part in self.parts for edge in part.edges.values()]
@@ -269,7 +272,7 @@ class _Draft:
         return f'{BLOCK_START} paths="{len(paths)}">\n{body}{BLOCK_END}\n'
 
     def line(self, path: WalkPath) -> str:
-        """A path as one line, its sentences whole."""
+        """Return a path as one line, its sentences whole."""
         parts = [f"[SEED] {self._node(path.seed)}"]
         for hop in path.hops:
             edge = hop.edge
@@ -288,12 +291,12 @@ class _Draft:
         return f'({node.label} {self._inside(name)}{failed}: "{words}")'
 
     def _inside(self, text: str) -> str:
-        """A text that cannot end the quotation marks around it."""
+        """Return a text that cannot end the quotation marks around it."""
         return self._shown.line(text).replace('"', "'")
 
 
 def _listed(identifier: str, attributes: _Attributes, left_out: Collection[str]) -> _Attributes:
-    """The attributes that are shown; the id has a name by which no reader takes it for that of a memory."""
+    """Return the attributes that are shown; the id has a name by which no reader takes it for that of a memory."""
     return {identifier if name == "id" else name: value for name, value in attributes.items() if name not in left_out}
 
 
@@ -302,7 +305,7 @@ def _json(attributes: Mapping[str, Attribute]) -> str:
 
 
 def _quoted(line: str) -> str:
-    """The line behind a bar, without the name of the block's tag."""
+    """Return the line behind a bar, without the name of the block's tag."""
     return f"{BAR}{line.replace(_TAG, _TAG.replace('-', ' '))}\n"
 
 
@@ -310,7 +313,7 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "`": "\\u0060"}
 
 
 def to_cypher(result: WalkResult) -> str:
-    """One query that returns exactly the paths of the walk; empty without a path.
+    """Return one query that returns exactly the paths of the walk; empty without a path.
 
     Each path is a pattern of its nodes' and edges' ids, every edge in its stored direction, and the patterns are joined
     by ``UNION``, so that no product of them is formed.
@@ -319,7 +322,7 @@ def to_cypher(result: WalkResult) -> str:
 
 
 def path_query(path: WalkPath) -> str:
-    """The query of one path."""
+    """Return the query of one path."""
     parts = [f"(n0 {{id: {literal(path.seed)}}})"]
     for number, hop in enumerate(path.hops, 1):
         edge = f"-[:RELATES {{id: {literal(hop.edge.id)}}}]-"
@@ -329,12 +332,12 @@ def path_query(path: WalkPath) -> str:
 
 
 def literal(text: str) -> str:
-    """A Cypher string; whatever the text holds, it cannot end it."""
+    """Return a Cypher string; whatever the text holds, it cannot end it."""
     return "'" + "".join(_ESCAPES.get(sign, sign) if sign.isprintable() else _unicode(sign) for sign in text) + "'"
 
 
 def _unicode(sign: str) -> str:
-    """The sign as escapes of four digits, those beyond them as the two of UTF-16."""
+    """Return the sign as escapes of four digits, those beyond them as the two of UTF-16."""
     data = sign.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[at : at + 2].hex()}" for at in range(0, len(data), 2))
 
@@ -344,7 +347,7 @@ _MERMAID = str.maketrans({sign: f"#{ord(sign)};" for sign in "#\"&<>|`\\[]{}%;()
 
 
 def to_d3(result: WalkResult) -> dict[str, list[dict[str, Attribute]]]:
-    """Nodes and edges for a force-directed picture, ready for ``json.dumps``.
+    """Return nodes and edges for a force-directed picture, ready for ``json.dumps``.
 
     Every edge's ends are among the nodes. ``is_seed`` is true of exactly the seeds that a path starts at; ``source``
     and ``target`` are the stored ones, and ``reversed`` says that the walk went against them.
@@ -370,7 +373,7 @@ def to_d3(result: WalkResult) -> dict[str, list[dict[str, Attribute]]]:
 
 
 def to_mermaid(result: WalkResult) -> str:
-    """A Mermaid flowchart of the paths; empty without a path.
+    """Return a Mermaid flowchart of the paths; empty without a path.
 
     An arrow points as its sentence reads, however it was walked. Nodes have names of our own, and no text can leave
     the quotation marks around it.

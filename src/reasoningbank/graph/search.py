@@ -38,7 +38,7 @@ class GraphQuestion:
 
 
 def find_nodes(store: Store, embedder: Embedder, question: GraphQuestion) -> tuple[tuple[NodeHit, ...], str]:
-    """The nodes for a question, best first, and a sentence when there are none.
+    """Return the nodes for a question, best first, and a sentence when there are none.
 
     Raises:
         ModelMismatch: When the bank was built with another embedder.
@@ -50,7 +50,7 @@ def find_nodes(store: Store, embedder: Embedder, question: GraphQuestion) -> tup
 
 
 def find_edges(store: Store, embedder: Embedder, question: GraphQuestion) -> tuple[tuple[EdgeHit, ...], str]:
-    """The same for edges."""
+    """Return the same for edges."""
     found, message = _find(store, embedder, question, "edge")
     edges = {edge.id: edge for edge in reveal(store.edges([each.id for each in found]).values())}
     hits = (EdgeHit(edge=edges[each.id], score=each.score, legs=each.legs) for each in found if each.id in edges)

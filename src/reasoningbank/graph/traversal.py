@@ -35,7 +35,7 @@ class Surroundings:
         self.calls = 0
 
     def read_edges(self, ids: Iterable[str]) -> None:
-        """Reads the edges of all these nodes that were not read yet, at once."""
+        """Read the edges of all these nodes that were not read yet, at once."""
         wanted = [name for name in dict.fromkeys(ids) if name not in self._edges]
         if not wanted:
             return
@@ -45,7 +45,7 @@ class Surroundings:
             self._edges[name] = found.get(name, ())
 
     def read_nodes(self, ids: Iterable[str]) -> None:
-        """Reads all these nodes that were not read yet, at once."""
+        """Read all these nodes that were not read yet, at once."""
         wanted = [name for name in dict.fromkeys(ids) if name not in self._nodes]
         if not wanted:
             return
@@ -55,11 +55,11 @@ class Surroundings:
             self._nodes[name] = found.get(name)
 
     def edges(self, name: str) -> Sequence[Edge]:
-        """The edges that touch a node whose edges were read."""
+        """Return the edges that touch a node whose edges were read."""
         return self._edges[name]
 
     def node(self, name: str) -> Node | None:
-        """A node that was read; None when it does not exist."""
+        """Return a node that was read; None when it does not exist."""
         return self._nodes[name]
 
 
@@ -71,7 +71,7 @@ _AGELESS = 0.5
 
 
 def tag_similarity(edge_tags: Collection[str], query_tags: Collection[str], *, floor: float = 0.15) -> float:
-    """How far an edge's tags are those of the question, as seed 003's system has it; tags are compared exactly.
+    """Return how far an edge's tags are those of the question, as seed 003's system has it; tags are compared exactly.
 
     1.0 without query tags; the floor for an edge without tags; else ``floor + (1 - floor) * |E & Q| / |E | Q|``.
     It is never above 1, so tags can only take energy away.
@@ -93,7 +93,7 @@ def transfer_energy(
     *,
     floor: float = 0.15,
 ) -> float:
-    """The energy that reaches the other end of an edge, as seed 003's system has it.
+    """Return the energy that reaches the other end of an edge, as seed 003's system has it.
 
     ``activation * weight / sqrt(degree) * tag_similarity``
 
@@ -111,12 +111,12 @@ def transfer_energy(
 
 @lru_cache(maxsize=_TAGS)
 def plain_tag(tag: str) -> str:
-    """The tag as the default preset compares it: case, and what stands between its words, make no difference."""
+    """Return the tag as the default preset compares it: case, and what stands between its words, make no difference."""
     return " ".join(tag.casefold().replace("_", " ").replace("-", " ").split())
 
 
 def tag_match(matches: int) -> float:
-    """How well tags meet those of the question, from 0 to below 1, by how many of them do.
+    """Return how well tags meet those of the question, from 0 to below 1, by how many of them do.
 
     No match is 0, one is 0.5, two are 0.75: each further match halves what is missing, and none takes anything away.
     """
@@ -124,7 +124,7 @@ def tag_match(matches: int) -> float:
 
 
 def passing_share(degree: int, match: float, gain: float) -> float:
-    """Which share of its energy, times the weight, a node passes over one edge in the default preset.
+    """Return which share of its energy, times the weight, a node passes over one edge in the default preset.
 
     ``min(1, (1 + gain * match) / sqrt(degree))``
 
@@ -135,13 +135,13 @@ def passing_share(degree: int, match: float, gain: float) -> float:
 
 
 def freshness(changed: datetime, moment: datetime, half_life_days: float) -> float:
-    """What age leaves of a node's energy, from 0.5 to 1: of the half that age can take, half goes every half-life."""
+    """Return the share of a node's energy that age leaves, 0.5 to 1: age takes half of a half every half-life."""
     days = max(0.0, (moment - changed).total_seconds() / 86_400.0)
     return _AGELESS + (1.0 - _AGELESS) * math.pow(0.5, days / half_life_days)
 
 
 def together(energies: Iterable[float]) -> float:
-    """What energies from several sides amount to: ``1 - (1 - e1)(1 - e2)...``; more than each, never above 1.
+    """Return what energies from several sides amount to: ``1 - (1 - e1)(1 - e2)...``; more than each, never above 1.
 
     The energies are taken in ascending order, so that the same ones always give the same number.
     """
@@ -170,7 +170,7 @@ class _MemoriaTree:
 def traverse(
     surroundings: Surroundings, seeds: Mapping[str, float], parameters: WalkParameters
 ) -> tuple[list[WalkPath], int, bool]:
-    """The paths of each seed in the order in which they end, how many nodes were reached, and whether it stopped.
+    """Return the paths of each seed in the order they end, how many nodes were reached, and whether it stopped.
 
     The seeds know nothing of each other. A node that several nodes of one level lead to belongs to the first of them,
     and a node without children ends its path; prefixes of paths are no paths.
@@ -189,7 +189,7 @@ def traverse(
 
 
 def _grow_memoria(tree: _MemoriaTree, surroundings: Surroundings, parameters: WalkParameters) -> int:
-    """One level; returns how many nodes it reached."""
+    """Return one level; returns how many nodes it reached."""
     claimed: set[str] = set()
     grown: list[_Way] = []
     for way in tree.frontier:
@@ -309,14 +309,14 @@ class _Question:
         return self._asked
 
     def shares(self, degree: int) -> Sequence[float]:
-        """Which share of its energy a node with so many edges passes on, by the number of matching tags."""
+        """Return which share of its energy a node with so many edges passes on, by the number of matching tags."""
         known = self._shares.get(degree)
         if known is None:
             known = self._shares[degree] = [passing_share(degree, match, self._gain) for match in self._matches]
         return known
 
     def widest(self, name: str, edges: Sequence[Edge]) -> Sequence[Edge]:
-        """Those of a node's edges that may pass most."""
+        """Return those of a node's edges that may pass most."""
         if len(edges) <= self._fan:
             return edges
         known = self._widest.get(name)
@@ -325,7 +325,10 @@ class _Question:
         return known
 
     def _chosen(self, edges: Sequence[Edge]) -> Sequence[Edge]:
-        """The edges that may pass most, those first; of equals the smaller id, then the older edge comes first."""
+        """Return the edges that may pass most, those first.
+
+        Of equals the smaller id, then the older edge comes first.
+        """
         if self._asked:
             gains, carried = self._gains, self.carried
             promises = [edge.weight * gains[carried[edge.tags].bit_count()] for edge in edges]
@@ -343,7 +346,7 @@ class _Question:
 def spread(
     surroundings: Surroundings, seeds: Mapping[str, float], parameters: WalkParameters
 ) -> tuple[list[WalkPath], dict[str, float], int, bool]:
-    """The paths, the activation of every node, how many nodes were reached, and whether it stopped.
+    """Return the paths, the activation of every node, how many nodes were reached, and whether it stopped.
 
     Scores above 1 are divided by the highest, so that energies are from 0 to 1. The order of the seeds makes no
     difference to any energy.
@@ -373,13 +376,13 @@ def spread(
 
 
 def _needs_nodes(parameters: WalkParameters) -> bool:
-    """Whether the energy of a hop depends on the node it leads to."""
+    """Return whether the energy of a hop depends on the node it leads to."""
     windowed = parameters.since is not None or parameters.until is not None
     return bool(parameters.tags or parameters.labels or windowed or parameters.half_life_days is not None)
 
 
 def _promised(tree: _Tree, surroundings: Surroundings, parameters: WalkParameters, question: _Question) -> list[_Gift]:
-    """What the frontier's edges can pass on at most; what cannot count is left out."""
+    """Return what the frontier's edges can pass on at most; what cannot count is left out."""
     gifts: list[_Gift] = []
     least = parameters.min_activation * _NOISE
     unwanted = {"both": None, "along": False, "against": True}[parameters.direction]
@@ -408,7 +411,7 @@ def _promised(tree: _Tree, surroundings: Surroundings, parameters: WalkParameter
 def _kept(
     tree: _Tree, gifts: Iterable[_Gift], surroundings: Surroundings, parameters: WalkParameters, question: _Question
 ) -> list[_Gift]:
-    """What is left of the gifts when the nodes that take them are known."""
+    """Return what is left of the gifts when the nodes that take them are known."""
     kept: list[_Gift] = []
     now, half_life = parameters.moment, parameters.half_life_days
     choosy = bool(parameters.labels) or parameters.since is not None or parameters.until is not None
@@ -432,7 +435,7 @@ def _kept(
 
 
 def _strongest(gifts: Iterable[_Gift]) -> Iterable[list[_Gift]]:
-    """For each node what it is given, from each giver over the strongest of its edges alone."""
+    """Return for each node what it is given, from each giver over the strongest of its edges alone."""
     best: dict[tuple[str, str], _Gift] = {}
     for gift in gifts:
         pair = gift.taker, gift.giver
@@ -459,7 +462,7 @@ def _may_enter(node: Node, parameters: WalkParameters) -> bool:
 
 
 def _grow(tree: _Tree, given: Iterable[list[_Gift]], parameters: WalkParameters, beam: int) -> int:
-    """One level; returns how many nodes it reached."""
+    """Return one level; returns how many nodes it reached."""
     children: dict[str, list[tuple[float, str, _Gift]]] = defaultdict(list)
     for gifts in given:
         if len(gifts) == 1:
@@ -485,7 +488,7 @@ def _grow(tree: _Tree, given: Iterable[list[_Gift]], parameters: WalkParameters,
 
 
 def _total(trees: Iterable[_Tree]) -> dict[str, float]:
-    """What each node got from all seeds together."""
+    """Return what each node got from all seeds together."""
     energies: dict[str, list[float]] = defaultdict(list)
     for tree in trees:
         for name, energy in tree.activation.items():
@@ -494,7 +497,7 @@ def _total(trees: Iterable[_Tree]) -> dict[str, float]:
 
 
 def _paths(tree: _Tree, total: Mapping[str, float]) -> list[WalkPath]:
-    """The ways to the nodes that lead nowhere further."""
+    """Return the ways to the nodes that lead nowhere further."""
     return [
         WalkPath(
             seed=tree.seed,

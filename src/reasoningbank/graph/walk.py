@@ -28,7 +28,7 @@ _LONGEST = 3
 
 
 def question_tags(question: str) -> tuple[str, ...]:
-    """The words of a question, and each two and three of them that stand together, as tags for a default walk.
+    """Return the words of a question, and each two and three of them that stand together, as tags for a default walk.
 
     Words that are no tag of the graph have no effect there, because tags never take energy away; so no list of the
     graph's tags is needed. Single words come first, and at most 128 of all are kept.
@@ -42,7 +42,7 @@ def question_tags(question: str) -> tuple[str, ...]:
 
 
 def asked_with(question: str, parameters: WalkParameters | None) -> WalkParameters:
-    """The parameters of a walk for a question: the question's own words are its tags when it is given none.
+    """Return the parameters of a walk for a question: the question's own words are its tags when it is given none.
 
     The preset ``memoria`` is left as it is: there, tags that match nothing take energy away.
     """
@@ -53,7 +53,9 @@ def asked_with(question: str, parameters: WalkParameters | None) -> WalkParamete
 
 
 def ranked(paths: Sequence[WalkPath], total: Mapping[str, float], limit: int) -> list[WalkPath]:
-    """The paths in the order in which they should be read, each with its score; those that add nothing are left out.
+    """Return the paths in the order in which they should be read, each with its score.
+
+    Those that add nothing are left out.
 
     A path's score is the activation of all its nodes that no better path shows. So paths of all seeds stand in one
     order, a path that tells what another told comes late, and a budget cut anywhere keeps the most. The gain of a path
@@ -79,7 +81,10 @@ def ranked(paths: Sequence[WalkPath], total: Mapping[str, float], limit: int) ->
 
 
 def ending_with(paths: Iterable[WalkPath], labels: Sequence[Label], nodes: Mapping[str, Node]) -> list[WalkPath]:
-    """The paths cut after their last node of one of the labels; each way once, those without such a node not at all."""
+    """Return the paths cut after their last node of one of the labels.
+
+    Each way once, those without such a node not at all.
+    """
     cut: dict[tuple[str, tuple[str, ...]], WalkPath] = {}
     for path in paths:
         length = max(
@@ -97,12 +102,12 @@ def _gain(path: WalkPath, total: Mapping[str, float], shown: set[str]) -> float:
 
 
 def _plainness(path: WalkPath) -> tuple[int, int, tuple[str, ...], tuple[str, ...]]:
-    """What decides between paths that add the same; no two paths of a walk have it in common."""
+    """Return what decides between paths that add the same; no two paths of a walk have it in common."""
     return len(path.hops), sum(hop.reversed for hop in path.hops), path.nodes, path.edges
 
 
 def read_around(surroundings: Surroundings, starts: Iterable[str], *, hops: int, through: Collection[Label]) -> None:
-    """Reads what the ways from all these nodes may need, at once, so that tracing each reads nothing more."""
+    """Read what the ways from all these nodes may need, at once, so that tracing each reads nothing more."""
     frontier = list(dict.fromkeys(starts))
     for _ in range(hops):
         surroundings.read_edges(frontier)
@@ -120,7 +125,7 @@ def trace(
     through: Collection[Label],
     backwards: bool = False,
 ) -> list[tuple[Node, WalkPath]]:
-    """The nodes of a label that can be reached, each with the shortest way to it, the strongest of these first.
+    """Return the nodes of a label that can be reached, each with the shortest way to it, the strongest of these first.
 
     The strength of a way is the product of its edges' weights; of equally short ways the strongest is taken. What was
     not read before is read once a level.
@@ -178,7 +183,7 @@ def _longer(way: WalkPath, edge: Edge, other: str) -> WalkPath:
 
 
 def walk(reader: GraphReader, seeds: Mapping[str, float], parameters: WalkParameters | None = None) -> WalkResult:
-    """Spreads the seeds' energy over the graph and brings back the paths that it took.
+    """Spread the seeds' energy over the graph and bring back the paths that it took.
 
     Promises: the store is asked for edges at most once a level, and for nodes at most once a level and twice more,
     however many seeds there are; an edge with an end that does not exist is not walked; the same graph and seeds give
@@ -225,7 +230,7 @@ def walk(reader: GraphReader, seeds: Mapping[str, float], parameters: WalkParame
 
 
 def _existing(paths: Iterable[WalkPath], surroundings: Surroundings) -> list[WalkPath]:
-    """The paths up to the first node that does not exist; a path without one is the same object."""
+    """Return the paths up to the first node that does not exist; a path without one is the same object."""
     listed = list(paths)
     surroundings.read_nodes(name for path in listed for name in path.nodes)
     whole: dict[tuple[str, tuple[str, ...]], WalkPath] = {}
@@ -244,13 +249,13 @@ def _nodes_of(paths: Iterable[WalkPath], surroundings: Surroundings) -> dict[str
 
 
 def reveal_walk(result: WalkResult) -> WalkResult:
-    """The walk with every node and edge of its paths cleaned and redacted once more; ids stay as they are."""
+    """Return the walk with every node and edge of its paths cleaned and redacted once more; ids stay as they are."""
     nodes = {node.id: node for node in reveal(result.nodes.values())}
     return replace(result, paths=reveal_paths(result.paths), nodes=nodes)
 
 
 def reveal_paths(paths: Sequence[WalkPath]) -> tuple[WalkPath, ...]:
-    """Paths with every edge cleaned and redacted once more."""
+    """Return paths with every edge cleaned and redacted once more."""
     edges = {hop.edge.id: hop.edge for path in paths for hop in path.hops}
     shown = {edge.id: edge for edge in reveal(edges.values())}
     if shown == edges:

@@ -24,7 +24,7 @@ BLOCK_TOKENS = 6_000
 
 
 def block(memories: Sequence[Hit], *, now: datetime | None = None, tokens: int = BLOCK_TOKENS) -> str:
-    """The memories between the marks by which capture knows its own words again; empty without memories.
+    """Return the memories between the marks by which capture knows its own words again; empty without memories.
 
     Args:
         memories: What was recalled, best first.
@@ -66,7 +66,7 @@ class CommandAgent:
         self._seconds = seconds
 
     def __call__(self, task: Task, memories: Sequence[Hit]) -> Trajectory:
-        """What the program did.
+        """Return what the program did.
 
         Raises:
             InvalidInput: When the program cannot be started, does not end in time, or leaves a transcript that holds no
@@ -93,7 +93,7 @@ class CommandAgent:
         return prepare(Trajectory(task=task.goal, steps=(step,), final_answer=said[-_ANSWER:], source="command"))
 
     def _run(self, variables: dict[str, str], output: BinaryIO, errors: BinaryIO) -> int:
-        """Runs the program to its end and returns its exit status."""
+        """Run the program to its end and return its exit status."""
         name = self._command[0][:80]
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command
@@ -117,7 +117,7 @@ class CommandAgent:
 
     @staticmethod
     def _transcript(path: Path) -> Trajectory | None:
-        """The first session of the transcript, None when there is none."""
+        """Return the first session of the transcript, None when there is none."""
         if not path.exists() or not path.stat().st_size:
             return None
         try:
@@ -127,7 +127,7 @@ class CommandAgent:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a program that still runs: it is asked to, so that it can end what it has started, then it has to."""
+    """End a program that still runs: it is asked to, so that it can end what it has started, then it has to."""
     if process.poll() is not None:
         return
     process.terminate()
@@ -139,7 +139,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ends(written: BinaryIO) -> str:
-    """What a program wrote; of more than ``MAX_OUTPUT`` bytes the first and the last half."""
+    """Return what a program wrote; of more than ``MAX_OUTPUT`` bytes the first and the last half."""
     size = written.seek(0, os.SEEK_END)
     written.seek(0)
     if size <= MAX_OUTPUT:

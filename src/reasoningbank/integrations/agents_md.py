@@ -24,7 +24,7 @@ _FOUND = re.compile(rf"{re.escape(START)}.*?{re.escape(END)}\r?\n?", re.DOTALL)
 
 
 def with_block(text: str) -> str:
-    """The text with the block: where it stands already, else at the end. A second time changes nothing.
+    """Return the text with the block: where it stands already, else at the end. A second time changes nothing.
 
     Raises:
         InvalidInput: When only one of its two marks is there, or one of them twice.
@@ -36,7 +36,7 @@ def with_block(text: str) -> str:
 
 
 def _checked(text: str) -> bool:
-    """Whether the block is there, whole and once."""
+    """Return whether the block is there, whole and once."""
     starts, ends = text.count(START), text.count(END)
     if starts != ends or starts > 1 or (starts == 1 and _FOUND.search(text) is None):
         raise InvalidInput(

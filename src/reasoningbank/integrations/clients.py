@@ -59,7 +59,7 @@ class Where:
     command: str
 
     def base(self) -> Path:
-        """The home directory or the project's."""
+        """Return the home directory or the project's."""
         return self.home if self.level == "user" else self.project
 
     @property
@@ -68,12 +68,12 @@ class Where:
         return {"command": self.command, "args": [*SERVE]}
 
     def line(self, event: str) -> str:
-        """The shell's command line of a hook."""
+        """Return the shell's command line of a hook."""
         return f"{shlex.quote(self.command)} hook {event}"
 
 
 def targets_of(client: str, where: Where) -> tuple[Target, ...]:
-    """The files of a client and what is put into each.
+    """Return the files of a client and what is put into each.
 
     Raises:
         InvalidInput: When the client is not known, or has no such level.
@@ -231,7 +231,7 @@ class Change:
 
 
 def install(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[Change]:
-    """Puts our entries into the files; a second time changes nothing.
+    """Put our entries into the files; a second time changes nothing.
 
     Every file is planned before the first is written, so that one that cannot be changed leaves all as they are.
 
@@ -260,7 +260,7 @@ def install(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> 
 
 
 def uninstall(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[Change]:
-    """Takes our entries out of the files; what was made for them goes too, everything else stays as it is.
+    """Take our entries out of the files; what was made for them goes too, everything else stays as it is.
 
     Raises:
         InvalidInput: When a file is not what its client would read.
@@ -316,7 +316,7 @@ def _without_entries(target: Target, path: Path, known: Made | None) -> Change:
 
 
 def _done(change: Change, home: Path) -> Change:
-    """Does what is planned for one file, after a copy of it was made."""
+    """Do what is planned for one file, after a copy of it was made."""
     if change.action == "none":
         return change
     try:
@@ -332,7 +332,7 @@ def _done(change: Change, home: Path) -> Change:
 
 
 def _copied(path: Path, home: Path) -> Path | None:
-    """A private copy of the file below the data directory; of one file the newest few are kept."""
+    """Return a private copy of the file below the data directory; of one file the newest few are kept."""
     if not path.exists():
         return None
     folder = home / "backups" / "clients"
@@ -347,7 +347,7 @@ def _copied(path: Path, home: Path) -> Path | None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes the whole file or nothing; its permissions stay."""
+    """Write the whole file or nothing; its permissions stay."""
     mode = path.stat().st_mode & 0o7777 if path.exists() else 0o600
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     partial = Path(name)
@@ -363,7 +363,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _read(path: Path) -> str | None:
-    """The file's text, None when there is none."""
+    """Return the file's text, None when there is none."""
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -375,12 +375,12 @@ def _read(path: Path) -> str | None:
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """The byte order mark, when there is one, and the rest."""
+    """Return the byte order mark, when there is one, and the rest."""
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
 
 
 def _resolved(path: Path) -> Path:
-    """The file itself where the name is a link, so that the link stays one."""
+    """Return the file itself where the name is a link, so that the link stays one."""
     try:
         return path.expanduser().resolve()
     except (OSError, RuntimeError) as error:
@@ -389,7 +389,7 @@ def _resolved(path: Path) -> Path:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Says in an error which file it is about."""
+    """Say in an error which file it is about."""
     try:
         yield
     except InvalidInput as error:
@@ -419,7 +419,7 @@ def _write_record(home: Path, record: dict[str, Made]) -> None:
 
 
 def rewrite(path: Path, change: Callable[[str], str]) -> bool:
-    """Replaces a text file by what ``change`` makes of it; whether anything is different.
+    """Replace a text file by what ``change`` makes of it; whether anything is different.
 
     Raises:
         InvalidInput: When the file is not UTF-8 text or cannot be changed so.

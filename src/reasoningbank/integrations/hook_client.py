@@ -49,7 +49,7 @@ class Request(NamedTuple):
 
 
 def fingerprint(settings: Settings, url: str | None, membership: Membership) -> str:
-    """Equal for programs that would answer alike: the version, and all settings but the scope and the offered tools."""
+    """Return a key that is equal for programs that answer alike: version and settings, without scope and tools."""
     from reasoningbank import __version__
 
     plain = replace(
@@ -59,20 +59,20 @@ def fingerprint(settings: Settings, url: str | None, membership: Membership) -> 
 
 
 def place_of(home: Path) -> Path | None:
-    """The socket of a data directory; None where there can be none."""
+    """Return the socket of a data directory; None where there can be none."""
     path = home / FOLDER / SOCKET
     usable = hasattr(socket, "AF_UNIX") and hasattr(os, "geteuid") and len(os.fsencode(path)) <= LONGEST_PATH
     return path if usable else None
 
 
 def private(path: Path) -> bool:
-    """Whether nobody but this user can have put something there, or can enter."""
+    """Return whether nobody but this user can have put something there, or can enter."""
     found = path.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
 
 
 def ask(home: Path, request: Request) -> str | None:
-    """The text to show, as a running server has it; None when there is no server that will say."""
+    """Return the text to show, as a running server has it; None when there is no server that will say."""
     path = place_of(home)
     if path is None:
         return None
@@ -92,7 +92,7 @@ def ask(home: Path, request: Request) -> str | None:
 
 
 def received(connection: socket.socket, deadline: float, most: int) -> bytes:
-    """What the other side says until it ends.
+    """Return what the other side says until it ends.
 
     Raises:
         TimeoutError: When it does not end before the deadline, a moment of ``time.monotonic``.
@@ -112,13 +112,13 @@ def received(connection: socket.socket, deadline: float, most: int) -> bytes:
 
 
 def encoded(request: Request) -> bytes:
-    """The request as it is sent."""
+    """Return the request as it is sent."""
     fields = request._asdict() | {"scope": [request.scope.tenant, request.scope.project]}
     return json.dumps(fields).encode("ascii")
 
 
 def decoded(raw: bytes) -> Request:
-    """The inverse of encoded.
+    """Return the inverse of encoded.
 
     Raises:
         ValueError: When it is no request.

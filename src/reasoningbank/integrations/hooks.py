@@ -34,7 +34,7 @@ MAX_LOG = 1_000_000
 
 
 def write(event_name: str, error: Exception) -> None:
-    """Notes a failure in the log: when, at what event, and which error; no text of the payload.
+    """Note a failure in the log: when, at what event, and which error; no text of the payload.
 
     When not even that can be written, nothing more is done.
     """
@@ -54,7 +54,7 @@ def write(event_name: str, error: Exception) -> None:
 
 
 def _place_of(error: Exception) -> str:
-    """The type of an unexpected error and where it was raised; its words may quote the payload."""
+    """Return the type of an unexpected error and where it was raised; its words may quote the payload."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
@@ -125,12 +125,12 @@ class Payload(NamedTuple):
 
 
 def event_of(name: str) -> Event | None:
-    """The event of a name in any client's spelling, such as ``session-start``; None when it is none of ours."""
+    """Return the event of a name in any client's spelling, such as ``session-start``; None when it is none of ours."""
     return _EVENTS.get(re.sub(r"[^a-z]", "", name.lower()))
 
 
 def payload_of(raw: bytes) -> Payload:
-    """Reads a client's JSON object.
+    """Read a client's JSON object.
 
     Raises:
         InvalidInput: When it is none.
@@ -172,13 +172,13 @@ def _client(given: dict[str, object]) -> Client:
 
 
 def _text(given: dict[str, object], *names: str) -> str:
-    """The first of these fields that holds a text."""
+    """Return the first of these fields that holds a text."""
     found = (given.get(name) for name in names)
     return next((value for value in found if isinstance(value, str) and value), "")
 
 
 def _action(tool_input: dict[str, object]) -> str:
-    """What a tool was asked for, in its own words."""
+    """Return what a tool was asked for, in its own words."""
     return _text(tool_input, "command", "file_path", "path", "pattern", "query", "url", "description")
 
 
@@ -186,7 +186,10 @@ _SPEAKING: frozenset[Event] = frozenset({"SessionStart", "UserPromptSubmit", "Po
 
 
 def reply(event: Event | None, payload: Payload, context: str) -> str:
-    """The client's JSON that adds the context to what its agent sees; without one the answer that changes nothing."""
+    """Return the client's JSON that adds the context to what its agent sees.
+
+    Without one the answer that changes nothing.
+    """
     if not context or event not in _SPEAKING:
         return neutral(payload.client)
     if payload.client == "cursor":
@@ -199,7 +202,7 @@ def reply(event: Event | None, payload: Payload, context: str) -> str:
 
 
 def neutral(client: Client) -> str:
-    """The answer that changes nothing."""
+    """Return the answer that changes nothing."""
     return json.dumps({"continue": True}) if client == "cursor" else "{}"
 
 
@@ -217,12 +220,12 @@ class Place(NamedTuple):
 
 
 def note(event_name: str, error: Exception) -> None:
-    """Notes a failure in the log below the data directory."""
+    """Note a failure in the log below the data directory."""
     write(event_name, error)
 
 
 def run(event_name: str, source: BinaryIO, target: TextIO, place: Place) -> None:
-    """Reads the payload, answers the client, and does what is left to do; never raises.
+    """Read the payload, answers the client, and does what is left to do; never raises.
 
     What only keeps something is done after the answer, in a process of its own where the system has ``fork``.
     """
@@ -241,7 +244,7 @@ def run(event_name: str, source: BinaryIO, target: TextIO, place: Place) -> None
 
 
 def _say(target: TextIO, text: str, event_name: str) -> None:
-    """Writes the answer at once; a client that went away is no reason to fail."""
+    """Write the answer at once; a client that went away is no reason to fail."""
     try:
         target.write(text + "\n")
         target.flush()
@@ -258,7 +261,7 @@ def _worth_keeping(event: Event, payload: Payload) -> bool:
 
 
 def _later(event: Event, payload: Payload, place: Place) -> None:
-    """Keeps in a process of its own that its client neither waits for nor ends; without ``fork`` in this one."""
+    """Keep in a process of its own that its client neither waits for nor ends; without ``fork`` in this one."""
     try:
         if not hasattr(os, "fork"):
             _keep(event, payload, place)
@@ -269,7 +272,7 @@ def _later(event: Event, payload: Payload, place: Place) -> None:
 
 
 def _detached(event: Event, payload: Payload, place: Place) -> None:
-    """The child's life: it leaves its parent's session and streams, keeps, and ends."""
+    """Run the child: it leaves its parent's session and streams, keeps, and ends."""
     try:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -288,7 +291,7 @@ def _keep(event: Event, payload: Payload, place: Place) -> None:
 
 
 def scope_of(payload: Payload, place: Place, settings: Settings) -> Scope:
-    """Tenant and project: the options, then the settings, then the user and the directory of the client's project.
+    """Return tenant and project: from the options, else the settings, else the user and the client's directory.
 
     The client's own directory of the project stands above the directory that its agent is in at the moment, so that a
     change of directory does not change the project.
@@ -300,14 +303,14 @@ def scope_of(payload: Payload, place: Place, settings: Settings) -> Scope:
 
 
 def membership_of(place: Place, settings: Settings) -> Membership:
-    """The team and org that an event's bank belongs to: the options, then the settings."""
+    """Return the team and org that an event's bank belongs to: the options, then the settings."""
     return Membership(
         team=settings.team if place.team is None else place.team, org=settings.org if place.org is None else place.org
     )
 
 
 def open_bank(payload: Payload, place: Place, *, make: bool) -> Bank | None:
-    """The bank of an event.
+    """Return the bank of an event.
 
     Args:
         payload: The event.
@@ -335,7 +338,7 @@ def open_bank(payload: Payload, place: Place, *, make: bool) -> Bank | None:
 
 
 def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path) -> bool:
-    """Whether a project, its team or its org has a bank; asking makes none."""
+    """Return whether a project, its team or its org has a bank; asking makes none."""
     known = {scope, *membership.scopes(scope.tenant)}
     return not known.isdisjoint(open_storage(url, home=home).scopes(scope.tenant))
 
@@ -348,7 +351,7 @@ SUMMARY_SOURCE = "compaction"
 
 
 def keep(event: Event, payload: Payload, place: Place) -> None:
-    """Queues the transcript, reading nothing of it, or keeps the summary.
+    """Queue the transcript, reading nothing of it, or keep the summary.
 
     Raises:
         BankError: When the bank cannot be used or there is no such transcript.
@@ -366,7 +369,7 @@ def keep(event: Event, payload: Payload, place: Place) -> None:
 
 
 def _keep_summary(bank: Bank, payload: Payload) -> None:
-    """Learns from the summary when it is known how the session ended; otherwise it stays a trajectory that waits."""
+    """Learn from the summary when it is known how the session ended; otherwise it stays a trajectory that waits."""
     known = [
         entry
         for entry in bank.trajectories(pending=None)
@@ -409,7 +412,7 @@ _MACHINES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"}
 
 
 def context_for(event: Event, payload: Payload, place: Place) -> str:
-    """The text for the agent's context; empty when nothing is relevant or there is no bank yet.
+    """Return the text for the agent's context; empty when nothing is relevant or there is no bank yet.
 
     A server that runs already is asked first; without one the bank is opened here.
 
@@ -437,7 +440,9 @@ def context_for(event: Event, payload: Payload, place: Place) -> str:
 
 
 def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
-    """The text for the agent's context; with a prompt and after a failure only what the session has not seen yet.
+    """Return the text for the agent's context.
+
+    With a prompt and after a failure only what the session has not seen yet.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -450,7 +455,7 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
 
 
 def _task(event: Event, payload: Payload) -> str | None:
-    """What to look for: None for whatever is proven, empty for nothing at all."""
+    """Return what to look for: None for whatever is proven, empty for nothing at all."""
     if event == "SessionStart":
         return None
     if event == "UserPromptSubmit":
@@ -465,7 +470,7 @@ _OPTIONS = ("--url", "--tenant", "--project")
 
 
 def main(words: Sequence[str]) -> int:
-    """Answers one event; the payload is read from stdin, the answer goes to stdout.
+    """Answer one event; the payload is read from stdin, the answer goes to stdout.
 
     Args:
         words: The event's name, and ``--url``, ``--tenant`` or ``--project`` with a value.
@@ -483,7 +488,7 @@ def _named(given: dict[str, str]) -> dict[str, str | None]:
 
 
 def _read(words: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The event and the options; what is not known is passed over."""
+    """Return the event and the options; what is not known is passed over."""
     event, given, waiting = "", {}, ""
     for word in words:
         name, equals, value = word.partition("=")

@@ -36,7 +36,7 @@ class Node:
     members: list[Member] = field(default_factory=list)
 
     def member(self, key: str) -> Member | None:
-        """The member of a key.
+        """Return the member of a key.
 
         Raises:
             InvalidInput: When there are several: it is not known which one counts.
@@ -48,7 +48,7 @@ class Node:
 
 
 def parse(text: str) -> Node:
-    """Where every value of the text stands; comments and trailing commas are allowed.
+    """Return where every value of the text stands; comments and trailing commas are allowed.
 
     Raises:
         InvalidInput: When it is no JSON, with the line.
@@ -62,7 +62,7 @@ def parse(text: str) -> Node:
 
 
 def insert(text: str, container: Node, body: str) -> str:
-    """Puts ``"key": value`` or a value as the first member into an object or an array.
+    """Put ``"key": value`` or a value as the first member into an object or an array.
 
     ``remove`` of that member gives back the very same text.
 
@@ -80,7 +80,7 @@ def insert(text: str, container: Node, body: str) -> str:
 
 
 def remove(text: str, container: Node, member: Member) -> str:
-    """Takes a member out, with its comma and the space before it."""
+    """Take a member out, with its comma and the space before it."""
     index = container.members.index(member)
     start, end = member.start, member.value.end
     while text[start - 1] in _BLANK:
@@ -97,7 +97,7 @@ def remove(text: str, container: Node, member: Member) -> str:
 
 
 def _indent(text: str, container: Node) -> str:
-    """The white space before the container's first member, or a level more than its own line has."""
+    """Return the white space before the container's first member, or a level more than its own line has."""
     if container.members:
         first = container.members[0].start
         line = text[text.rfind("\n", 0, first) + 1 : first]
@@ -120,7 +120,7 @@ class _Parser:
         return InvalidInput(f"line {line} is no JSON", hint="Correct the file; nothing was changed.")
 
     def after_space(self, place: int) -> int:
-        """The first place after white space and comments."""
+        """Return the first place after white space and comments."""
         match = _SPACE.match(self._text, place)
         return match.end() if match else place
 
@@ -188,7 +188,7 @@ class Entry:
 
 
 def put(text: str, entries: Sequence[Entry], *, known: bool) -> tuple[str, list[tuple[str, ...]]]:
-    """The text with the entries, each once, and which objects and arrays had to be made for them.
+    """Return the text with the entries, each once, and which objects and arrays had to be made for them.
 
     Args:
         text: The file's text.
@@ -220,7 +220,7 @@ def put(text: str, entries: Sequence[Entry], *, known: bool) -> tuple[str, list[
 
 
 def take(text: str, entries: Sequence[Entry], made: Sequence[tuple[str, ...]]) -> str:
-    """The text without our entries and without the objects and arrays that were made for them and are empty now.
+    """Return the text without our entries and without the objects and arrays that were made for them and are empty now.
 
     Raises:
         InvalidInput: When the text is no JSON object.
@@ -239,7 +239,7 @@ def take(text: str, entries: Sequence[Entry], made: Sequence[tuple[str, ...]]) -
 
 
 def _body(entry: Entry, missing: Sequence[str]) -> str:
-    """The entry as a member's text, inside the objects and the array that are missing around it."""
+    """Return the entry as a member's text, inside the objects and the array that are missing around it."""
     value: object = entry.value if entry.key is None else {entry.key: entry.value}
     if entry.key is None and missing:
         value = [value]
@@ -252,7 +252,7 @@ def _body(entry: Entry, missing: Sequence[str]) -> str:
 
 
 def _plain(text: str, node: Node) -> bool:
-    """Whether an empty object or array holds no comment either."""
+    """Return whether an empty object or array holds no comment either."""
     return not text[node.start + 1 : node.end - 1].strip()
 
 
@@ -270,7 +270,7 @@ def _ours(text: str, entry: Entry) -> tuple[Node, Member] | None:
 
 
 def _says(text: str, node: Node) -> object:
-    """What a value means; None for one with comments, which is never ours as we wrote it."""
+    """Return what a value means; None for one with comments, which is never ours as we wrote it."""
     try:
         return json.loads(text[node.start : node.end])
     except ValueError:

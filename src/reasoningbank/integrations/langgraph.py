@@ -58,7 +58,7 @@ class Listing(Protocol):
 
 
 def accepts(value: Mapping[str, object], condition: Mapping[str, object]) -> bool:
-    """Whether a value has every field as the filter wants it; a field that is missing counts as null.
+    """Return whether a value has every field as the filter wants it; a field that is missing counts as null.
 
     Raises:
         InvalidInput: When there is no such operator.
@@ -67,7 +67,7 @@ def accepts(value: Mapping[str, object], condition: Mapping[str, object]) -> boo
 
 
 def listed(namespaces: Iterable[tuple[str, ...]], wanted: Listing) -> list[tuple[str, ...]]:
-    """The namespaces that meet every condition, cut at the depth, each once, sorted.
+    """Return the namespaces that meet every condition, cut at the depth, each once, sorted.
 
     Raises:
         InvalidInput: When there is no such kind of condition.
@@ -116,7 +116,7 @@ def _applies(value: object, operator: str, operand: object) -> bool:
 
 
 def _number(value: object) -> float | None:
-    """The number that a value is or spells; None for what is none."""
+    """Return the number that a value is or spells; None for what is none."""
     try:
         return float(value) if isinstance(value, (int, float, str)) else None
     except (ValueError, OverflowError):
@@ -177,7 +177,7 @@ class BankStore(BaseStore):
             self._fields = tuple(index)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Answers all operations: those that read see what was there before those that write, which happen together.
+        """Answer all operations: those that read see what was there before those that write, which happen together.
 
         Raises:
             InvalidInput: When an operation is none, or a value or a filter is not usable; nothing is written.

@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 
 def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> Answer:
-    """The lines of a file with their numbers, or what a directory holds, two levels deep."""
+    """Return the lines of a file with their numbers, or what a directory holds, two levels deep."""
     try:
         place = _place(path)
     except InvalidInput as refused:
@@ -62,7 +62,7 @@ def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> An
 
 
 def create(files: Files, path: str, file_text: str) -> Answer:
-    """A new file; one that is there is never overwritten."""
+    """Return a new file; one that is there is never overwritten."""
     try:
         place = _place(path)
         if place in files or _is_folder(files, place):
@@ -74,7 +74,7 @@ def create(files: Files, path: str, file_text: str) -> Answer:
 
 
 def str_replace(files: Files, path: str, old_str: str, new_str: str) -> Answer:
-    """Replaces the one place where a text stands."""
+    """Replace the one place where a text stands."""
     try:
         place = _file(files, path)
     except InvalidInput as refused:
@@ -102,7 +102,7 @@ def str_replace(files: Files, path: str, old_str: str, new_str: str) -> Answer:
 
 
 def insert(files: Files, path: str, insert_line: int, insert_text: str) -> Answer:
-    """Puts lines behind a line; 0 is the top."""
+    """Put lines behind a line; 0 is the top."""
     try:
         place = _file(files, path)
     except InvalidInput as refused:
@@ -121,7 +121,7 @@ def insert(files: Files, path: str, insert_line: int, insert_text: str) -> Answe
 
 
 def delete(files: Files, path: str) -> Answer:
-    """Takes away a file, or a directory with all that it holds."""
+    """Take away a file, or a directory with all that it holds."""
     try:
         place = _place(path)
         _check_own(place, "delete")
@@ -134,7 +134,7 @@ def delete(files: Files, path: str) -> Answer:
 
 
 def rename(files: Files, old_path: str, new_path: str) -> Answer:
-    """Gives a file, or a directory with all that it holds, another path."""
+    """Give a file, or a directory with all that it holds, another path."""
     try:
         old, new = _place(old_path), _place(new_path)
         _check_own(old, "rename")
@@ -152,12 +152,12 @@ def rename(files: Files, old_path: str, new_path: str) -> Answer:
 
 
 def clear(files: Files) -> Answer:
-    """Takes away every file."""
+    """Take away every file."""
     return _said("All memory cleared", FileChange(removed=tuple(files)))
 
 
 def _place(path: str) -> str:
-    """The path below the root, empty for the root itself; no spelling of it leads elsewhere."""
+    """Return the path below the root, empty for the root itself; no spelling of it leads elsewhere."""
     plain = normalise(path)
     if plain != ROOT and not plain.startswith(f"{ROOT}/"):
         raise InvalidInput(f"Path must start with {ROOT}, got: {path}")
@@ -169,7 +169,7 @@ def _place(path: str) -> str:
 
 
 def _spellings(part: str) -> Iterator[str]:
-    """What a part of a path may mean to somebody: as it is, in compatible characters, and decoded."""
+    """Yield what a part of a path may mean to somebody: as it is, in compatible characters, and decoded."""
     for _ in range(_MOST_DECODINGS):
         yield part
         yield unicodedata.normalize("NFKC", part)
@@ -199,7 +199,7 @@ def _check_own(place: str, verb: str) -> None:
 
 
 def _check_parents(files: Files, place: str, path: str) -> None:
-    """Refuses a place below a file."""
+    """Refuse a place below a file."""
     parts = place.split("/")
     for count in range(1, len(parts)):
         parent = "/".join(parts[:count])
@@ -216,7 +216,7 @@ def _below(name: str, place: str) -> bool:
 
 
 def _entries(files: Files, place: str) -> Iterator[tuple[str, str]]:
-    """Size and path of what lies directly in a directory and of what lies in that, hidden things left out."""
+    """Yield size and path of what lies directly in a directory and of what lies in that, hidden things left out."""
     inside = {
         name.removeprefix(f"{place}/") if place else name: text for name, text in files.items() if _below(name, place)
     }
@@ -256,7 +256,7 @@ def _line(number: int, text: str) -> str:
 
 
 def _lines_with(content: str, text: str) -> Iterable[int]:
-    """The number of the line of each place where a text stands."""
+    """Return the number of the line of each place where a text stands."""
     position = content.find(text)
     while position != -1:
         yield content[:position].count("\n") + 1
@@ -268,7 +268,7 @@ def _bytes(text: str) -> int:
 
 
 def _size(count: int) -> str:
-    """A number of bytes as the tool writes it: ``512B``, ``1.5K``."""
+    """Return a number of bytes as the tool writes it: ``512B``, ``1.5K``."""
     step = min(max(0, count.bit_length() - 1) // 10, len(_SIZES) - 1)
     size = count / 1024**step
     return f"{int(size)}{_SIZES[step]}" if size == int(size) else f"{size:.1f}{_SIZES[step]}"

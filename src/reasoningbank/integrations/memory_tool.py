@@ -60,37 +60,37 @@ class BankMemoryTool(BetaAbstractMemoryTool):
         self._bank = bank
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """The lines of a file with their numbers, or what a directory holds."""
+        """Return the lines of a file with their numbers, or what a directory holds."""
         return _read(self._bank, lambda files: memory_files.view(files, command.path, command.view_range))
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file."""
+        """Return a new file."""
         return _changed(self._bank, lambda files: memory_files.create(files, command.path, command.file_text))
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replaces the one place where a text stands in a file."""
+        """Replace the one place where a text stands in a file."""
         return _changed(
             self._bank,
             lambda files: memory_files.str_replace(files, command.path, command.old_str, command.new_str or ""),
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Puts lines into a file."""
+        """Put lines into a file."""
         return _changed(
             self._bank,
             lambda files: memory_files.insert(files, command.path, command.insert_line, command.insert_text),
         )
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Takes away a file or a directory."""
+        """Take away a file or a directory."""
         return _changed(self._bank, lambda files: memory_files.delete(files, command.path))
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Gives a file or a directory another path."""
+        """Give a file or a directory another path."""
         return _changed(self._bank, lambda files: memory_files.rename(files, command.old_path, command.new_path))
 
     def clear_all_memory(self) -> str:
-        """Takes away every file: memories are archived, other files erased."""
+        """Take away every file: memories are archived, other files erased."""
         return _changed(self._bank, memory_files.clear)
 
 
@@ -144,7 +144,7 @@ def _read(bank: Bank, command: Callable[[Files], Answer]) -> str:
 
 
 def _changed(bank: Bank, command: Callable[[Files], Answer]) -> str:
-    """Runs a command that writes; it is asked again when others were faster, and its last answer counts."""
+    """Run a command that writes; it is asked again when others were faster, and its last answer counts."""
     answers: list[Answer] = []
 
     def change(files: Files) -> FileChange:

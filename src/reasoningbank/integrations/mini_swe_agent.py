@@ -98,7 +98,7 @@ class MiniSweAgent:
         self._busy = threading.Lock()
 
     def __call__(self, task: Task, memories: Sequence[Hit]) -> Trajectory:
-        """Runs one attempt, or continues one, and returns what happened in it.
+        """Run one attempt, or continues one, and returns what happened in it.
 
         Raises:
             ConfigurationError: When mini-swe-agent is not installed or its configuration cannot be used.
@@ -113,7 +113,7 @@ class MiniSweAgent:
         return trajectory if task.previous is None else _checked(task.previous, trajectory)
 
     def patch(self, trajectory: Trajectory) -> str:
-        """What an attempt has changed in its copy since the last commit, as git prints it; new files included.
+        """Return what an attempt has changed in its copy since the last commit, as git prints it; new files included.
 
         Raises:
             InvalidInput: When its directory is gone or no git repository.
@@ -235,7 +235,10 @@ def _trajectory(record: Mapping[str, object], task: Task, place: Path) -> Trajec
 
 
 def _checked(previous: Trajectory, current: Trajectory) -> Trajectory:
-    """A check of earlier work; of one that found nothing to do only what was thought, with the answer as it was."""
+    """Return a check of earlier work.
+
+    Of one that found nothing to do only what was thought, with the answer as it was.
+    """
     if any((step.action.strip() or step.tool.strip()) and not _submits(step) for step in current.steps):
         return current
     thoughts = tuple(Step(thought=step.thought) for step in current.steps if step.thought.strip())
@@ -248,7 +251,7 @@ def _submits(step: Step) -> bool:
 
 
 def _without(values: Sequence[str], record: object) -> object:
-    """The record with every one of these texts replaced, also in keys; longer values come first."""
+    """Return the record with every one of these texts replaced, also in keys; longer values come first."""
     if isinstance(record, str):
         for value in values:
             if value in record:

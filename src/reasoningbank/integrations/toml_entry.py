@@ -17,7 +17,7 @@ _HEADER = re.compile(r"^[ \t]*\[[ \t]*features[ \t]*\][ \t]*(?:#[^\n]*)?\r?(?:\n
 
 
 def put(text: str, server: dict[str, object], name: str) -> tuple[str, str]:
-    """The text with the server's table and hooks switched on, and what a person has to do besides.
+    """Return the text with the server's table and hooks switched on, and what a person has to do besides.
 
     Args:
         text: The file's text.
@@ -60,7 +60,7 @@ def put(text: str, server: dict[str, object], name: str) -> tuple[str, str]:
 
 
 def take(text: str) -> str:
-    """The text without our block and our switch, as it was before ``put``."""
+    """Return the text without our block and our switch, as it was before ``put``."""
     match = _BLOCK.search(text)
     if match is not None:
         start = match.start()

@@ -30,7 +30,7 @@ class Working(Learning):
     _weigh_after: datetime | None = None
 
     def work(self, *, limit: int = 0, lease: timedelta = LEASE) -> WorkReport:
-        """Does the jobs that are due now; trajectories that wait are queued before.
+        """Do the jobs that are due now; trajectories that wait are queued before.
 
         Args:
             limit: At most so many; 0 means all.
@@ -42,32 +42,32 @@ class Working(Learning):
         return self._worker(lease).drain(limit=limit)
 
     def work_until(self, stop: threading.Event, *, poll: float = 1.0, lease: timedelta = LEASE) -> WorkReport:
-        """Does jobs as they become due until ``stop`` is set; the job in hand is finished first."""
+        """Do jobs as they become due until ``stop`` is set; the job in hand is finished first."""
         self._queue_waiting()
         self._queue_weighing()
         self._queue_daily()
         return self._worker(lease).run(stop, poll=poll)
 
     def dead_jobs(self) -> tuple[Job, ...]:
-        """Jobs that failed for good, with their errors; a verdict or ``distill`` takes them up again."""
+        """Return jobs that failed for good, with their errors; a verdict or ``distill`` takes them up again."""
         return tuple(self._open_store().dead_jobs())
 
     def _handlers(self) -> dict[str, Handler]:
-        """What this bank's worker can do: without a language model it leaves the trajectories alone."""
+        """Return what this bank's worker can do: without a language model it leaves the trajectories alone."""
         from reasoningbank.search.experience import EXTRACT
 
         learning = {} if self._model is None else {DISTILL: self._distill_job, EXTRACT: self._extract_job}
         return {CAPTURE: self._capture_job, WEIGH: self._weigh_job, **learning}
 
     def _capture_job(self, job: Job) -> None:
-        """Captures a queued file; one that holds no session is given up at once."""
+        """Capture a queued file; one that holds no session is given up at once."""
         try:
             self.capture(job.payload["path"], format=job.payload.get("format", "auto"))
         except UnreadableTranscript as error:
             raise Undecided(error.message, hint=error.hint) from error
 
     def _distill_job(self, job: Job) -> None:
-        """Distills the trajectory, unless a worker that was killed right after it has done so already."""
+        """Distill the trajectory, unless a worker that was killed right after it has done so already."""
         begun = self._clock.now()
         entry = self._open_store().entry(job.key)
         judged = entry.judgement
@@ -78,7 +78,7 @@ class Working(Learning):
         return Worker(self._open_store(), self._handlers(), self._clock, lease=lease, chance=self._chance)
 
     def _queue_waiting(self) -> None:
-        """Once, gives every trajectory that waits a job; what is stored later brings its own."""
+        """Give every trajectory that waits a job, once; what is stored later brings its own."""
         if self._model is None or self._queued:
             return
         now = self._clock.now()
@@ -91,7 +91,7 @@ class Working(Learning):
         self._queued = True
 
     def _queue_weighing(self) -> None:
-        """Queues learning what words are worth, when the bank is new to it or has grown by half."""
+        """Queue learning what words are worth, when the bank is new to it or has grown by half."""
         from reasoningbank.search.word_weights import due
 
         now = self._clock.now()
@@ -104,10 +104,10 @@ class Working(Learning):
                 transaction.enqueue(Job(kind=WEIGH, key="words", due=now))
 
     def _queue_daily(self) -> None:
-        """Queues what is to be done once a day; each part of the bank that has such work adds its own."""
+        """Queue what is to be done once a day; each part of the bank that has such work adds its own."""
 
     def _weigh_job(self, job: Job) -> None:  # noqa: ARG002 - there is one per bank
-        """Learns what words are worth in this bank, unless another worker just has."""
+        """Learn what words are worth in this bank, unless another worker just has."""
         from reasoningbank.search.word_weights import due, refresh
 
         store = self._open_store()
@@ -116,7 +116,7 @@ class Working(Learning):
 
     @contextmanager
     def _scratch(self) -> Iterator[Store]:
-        """An empty bank in a private directory that is gone after the block."""
+        """Give an empty bank in a private directory that is gone after the block."""
         from reasoningbank.storage import open_storage
 
         with tempfile.TemporaryDirectory(prefix="rbank-") as folder:

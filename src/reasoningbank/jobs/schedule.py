@@ -61,7 +61,7 @@ class ConsolidationScheduler:
         return self._thread is not None
 
     def start(self) -> None:
-        """Begins; raises InvalidInput when it runs already."""
+        """Begin; raise InvalidInput when it runs already."""
         with self._lock:
             if self._thread is not None:
                 raise InvalidInput("the scheduler runs already", hint="Stop it before it is started again.")
@@ -72,7 +72,7 @@ class ConsolidationScheduler:
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends and waits until a run that is under way has ended; a second time does nothing."""
+        """End and waits until a run that is under way has ended; a second time does nothing."""
         with self._lock:
             if self._thread is None:
                 return

@@ -88,7 +88,7 @@ class Worker:
         self._chance = chance or random.Random()  # noqa: S311 - jitter, not secrecy
 
     def drain(self, *, limit: int = 0) -> WorkReport:
-        """Does the jobs that are due now, at most ``limit`` of them (0: all)."""
+        """Do the jobs that are due now, at most ``limit`` of them (0: all)."""
         report = WorkReport()
         done = 0
         while limit == 0 or done < limit:
@@ -100,7 +100,7 @@ class Worker:
         return report
 
     def run(self, stop: threading.Event, *, poll: float = 1.0) -> WorkReport:
-        """Does jobs as they become due, until told to stop; a job in hand is finished first.
+        """Do jobs as they become due, until told to stop; a job in hand is finished first.
 
         A busy bank or a full disk is waited for: what was in hand is taken up again when its lease has run out. What
         could not be done is said in the log at once and not kept for the report: this may run for months.
@@ -120,7 +120,7 @@ class Worker:
         return report
 
     def step(self) -> WorkReport | None:
-        """Does the job that has been due longest; None when none is."""
+        """Do the job that has been due longest; None when none is."""
         job = self._claimed()
         if job is None:
             return None
@@ -138,7 +138,7 @@ class Worker:
         return self._finished(job)
 
     def _handled(self, job: Job) -> None:
-        """Runs the handler; whatever it raises is an error of this one job, never the end of the worker."""
+        """Run the handler; whatever it raises is an error of this one job, never the end of the worker."""
         try:
             self._handlers[job.kind](job)
         except BankError:
@@ -181,7 +181,7 @@ class Worker:
         return WorkReport(buried=1, messages=(f"{job.kind} {job.key} was given up: {error}",))
 
     def _next_attempt(self, job: Job, error: BankError) -> datetime:
-        """After one minute, four, sixteen and so on; a spent budget waits for the next day and is no attempt."""
+        """Return after one minute, four, sixteen and so on; a spent budget waits for the next day and is no attempt."""
         now = self._clock.now()
         if isinstance(error, BudgetExhausted):
             return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
@@ -190,7 +190,7 @@ class Worker:
 
     @contextmanager
     def _heartbeat(self, job: Job) -> Iterator[None]:
-        """Extends the lease from a thread of its own while the block runs."""
+        """Extend the lease from a thread of its own while the block runs."""
         ended = threading.Event()
 
         def beat() -> None:
@@ -214,7 +214,7 @@ class Worker:
 
 
 def _safe(words: str) -> str:
-    """What may be kept and shown of an error: it may repeat what was sent."""
+    """Return what may be kept and shown of an error: it may repeat what was sent."""
     from reasoningbank.safety.text import safe_line
 
     return safe_line(words[:_MOST_READ])[:_MAX_WORDS]

@@ -33,7 +33,7 @@ def open_model(
     output_tokens: int = 8_192,
     paid_calls: bool = True,
 ) -> LanguageModel | None:
-    """The language model of this name; None for the empty name. Nothing is imported, sent or written yet.
+    """Return the language model of this name; None for the empty name. Nothing is imported, sent or written yet.
 
     Args:
         name: One of ``MODELS``, for example ``openai:gpt-5-mini``; empty for none.

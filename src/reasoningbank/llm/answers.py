@@ -30,7 +30,7 @@ _CUT_OFF = "Let the model answer at greater length, or give it less to read."
 
 
 def read_answer(text: str, shape: type[Shape]) -> Shape:
-    """The one object of this shape that the answer holds.
+    """Return the one object of this shape that the answer holds.
 
     Args:
         text: The answer as it came.
@@ -49,7 +49,7 @@ def read_answer(text: str, shape: type[Shape]) -> Shape:
 
 
 def _without_thoughts(text: str) -> str:
-    """The text with a reasoning model's leading thoughts blanked, so that places stay what they are."""
+    """Return the text with a reasoning model's leading thoughts blanked, so that places stay what they are."""
     opening, closing = _THOUGHTS
     start = len(text) - len(text.lstrip("\ufeff \t\r\n"))
     if not text.startswith(opening, start):
@@ -61,7 +61,7 @@ def _without_thoughts(text: str) -> str:
 
 
 def _only_object(text: str, names: frozenset[str]) -> dict[str, object]:
-    """The object that answers: the only one, or the only one that has a key that was asked for."""
+    """Return the object that answers: the only one, or the only one that has a key that was asked for."""
     found: list[tuple[int, dict[str, object]]] = []
     lists: list[int] = []
     for place, value in _values(text):
@@ -83,7 +83,7 @@ def _only_object(text: str, names: frozenset[str]) -> dict[str, object]:
 
 
 def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object]]]:
-    """Every outermost JSON object or list with its place; brackets that are mere prose are passed over."""
+    """Yield every outermost JSON object or list with its place; brackets that are mere prose are passed over."""
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous, parse_constant=_no_number)
     position = 0
     prose = 0

@@ -50,12 +50,12 @@ class TokenBudget:
         self._now = now
 
     def spent(self) -> int:
-        """Tokens of today that are spent or booked."""
+        """Return tokens of today that are spent or booked."""
         with self._opened() as descriptor:
             return self._read(descriptor)[1]
 
     def reserve(self, tokens: int) -> Reservation:
-        """Books the most that a call can cost; the booking is on the disk when this returns.
+        """Return books the most that a call can cost; the booking is on the disk when this returns.
 
         Raises:
             BudgetExhausted: Today's tokens do not suffice; nothing was booked.
@@ -69,7 +69,7 @@ class TokenBudget:
         return Reservation(day=day, tokens=tokens)
 
     def settle(self, reservation: Reservation, used: int) -> None:
-        """Replaces a booking by what the call did cost; more than was booked counts too.
+        """Replace a booking by what the call did cost; more than was booked counts too.
 
         Raises:
             ModelUnavailable: The ledger cannot be used; the booking stays.
@@ -91,7 +91,10 @@ class TokenBudget:
         )
 
     def _read(self, descriptor: int) -> tuple[date, int]:
-        """The day that counts and its tokens. A clock that was set back does not give a day's tokens a second time."""
+        """Return the day that counts and its tokens.
+
+        A clock that was set back does not give a day's tokens a second time.
+        """
         today = self._now().astimezone(UTC).date()
         os.lseek(descriptor, 0, os.SEEK_SET)
         text = os.read(descriptor, _LINE * 10)
@@ -115,7 +118,7 @@ class TokenBudget:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """The ledger, locked; each use opens it anew, so that threads exclude each other like processes."""
+        """Give the ledger, locked; each use opens it anew, so that threads exclude each other like processes."""
         from filelock import lock_descriptor
 
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)

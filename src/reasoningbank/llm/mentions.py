@@ -76,7 +76,7 @@ class _Annotated(Protocol):
 
 
 def find_mentions(text: str, model: LanguageModel, prompt: Prompt) -> Mentions:
-    """What the text names and states; only what stands in it word for word, each at its place.
+    """Return what the text names and states; only what stands in it word for word, each at its place.
 
     Args:
         text: The source, secrets removed.
@@ -122,7 +122,7 @@ def find_mentions(text: str, model: LanguageModel, prompt: Prompt) -> Mentions:
 
 
 def _placed(extraction: _Extraction, text: str) -> Mention | None:
-    """The mention at its place; None when its kind is unknown or its words are not in the text."""
+    """Return the mention at its place; None when its kind is unknown or its words are not in the text."""
     span = extraction.char_interval
     if extraction.extraction_class not in MENTION_KINDS or span is None:
         return None
@@ -140,7 +140,7 @@ def _placed(extraction: _Extraction, text: str) -> Mention | None:
 
 
 def _exact(extraction: _Extraction, words: str) -> bool:
-    """Whether the answer's words are those at the place, up to space: the library also finds what is merely alike."""
+    """Return whether the answer's words stand at the place, up to space; the library also finds similar words."""
     answered = str(getattr(extraction, "extraction_text", ""))
     return " ".join(answered.split()) == " ".join(words.split())
 
@@ -177,7 +177,7 @@ def _examples(library: ModuleType) -> list[object]:
 
 @functools.cache
 def _model_class() -> type:
-    """The library's idea of a model, around ours; made late, because the library takes seconds to import."""
+    """Return the library's idea of a model, around ours; made late, because the library takes seconds to import."""
     from langextract.core.base_model import BaseLanguageModel
     from langextract.core.types import ScoredOutput as Output
 
@@ -205,7 +205,7 @@ def _model_class() -> type:
 
 
 def _divided(whole: str) -> tuple[str, str]:
-    """Instructions with their examples, and the text that is asked about: data, never instructions (DESIGN D10).
+    """Return instructions with their examples, and the text that is asked about: data, never instructions (DESIGN D10).
 
     The examples are ours and hold no question mark of this kind, so the text begins after one for each of them.
     """

@@ -31,7 +31,7 @@ _HINT = "Give the base of the API without user, password or query, for example h
 
 
 def checked(url: str) -> str:
-    """The URL without a trailing slash.
+    """Return the URL without a trailing slash.
 
     Raises:
         ConfigurationError: It is no http or https address, or it holds more than an address; it is not quoted.
@@ -49,7 +49,7 @@ def checked(url: str) -> str:
 
 
 def on_this_machine(url: str) -> bool:
-    """Whether the URL names the loopback interface: nobody bills for that."""
+    """Return whether the URL names the loopback interface: nobody bills for that."""
     host = (urlsplit(url).hostname or "") if url else ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -63,7 +63,7 @@ _refusals = 0
 
 @contextmanager
 def no_paid_calls() -> Iterator[None]:
-    """Within it every call of a language model that is not on this machine raises PaidCallRefused.
+    """Give within it every call of a language model that is not on this machine raises PaidCallRefused.
 
     It holds for all threads of this process; ``REASONINGBANK_PAID_CALLS=false`` does the same for other processes.
     """
@@ -75,7 +75,7 @@ def no_paid_calls() -> Iterator[None]:
 
 
 def paid_calls_refused() -> bool:
-    """Whether a ``no_paid_calls`` is in force."""
+    """Return whether a ``no_paid_calls`` is in force."""
     return _refusals > 0
 
 
@@ -113,7 +113,7 @@ class Failure:
 
 
 def failure(error: Exception, name: str, timeout: float) -> Failure:
-    """What an exception of a provider's library means.
+    """Return what an exception of a provider's library means.
 
     Args:
         error: The exception; no text of it is repeated.
@@ -138,7 +138,7 @@ def failure(error: Exception, name: str, timeout: float) -> Failure:
 
 
 def _told(error: Exception, timeout: float) -> tuple[str, str, bool]:
-    """What happened, what to do, and whether to try again by ourselves; the most special kinds first."""
+    """Return what happened, what to do, and whether to try again by ourselves; the most special kinds first."""
     from pydantic_ai import exceptions as kinds
 
     table: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str, str, bool], ...] = (
@@ -208,7 +208,7 @@ def _told(error: Exception, timeout: float) -> tuple[str, str, bool]:
 
 
 def _details(error: Exception, status: int | None) -> str:
-    """HTTP status and the provider's own code, when that is plain words: a key is not."""
+    """Return HTTP status and the provider's own code, when that is plain words: a key is not."""
     code = getattr(error, "provider_error_code", None) or getattr(error, "provider_error_type", None)
     known = [f"HTTP {status}"] if status else []
     if isinstance(code, str) and len(code) <= 60 and _CODE.fullmatch(code):
@@ -266,7 +266,7 @@ class Answer:
 
 
 def ask(question: Question) -> Answer:
-    """Sends one request and waits for its answer, with no attempt after it; raises whatever the libraries raise."""
+    """Send one request and waits for its answer, with no attempt after it; raise whatever the libraries raise."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -331,7 +331,7 @@ def _settings(question: Question, model: Model) -> ModelSettings:
 
 
 def _model(question: Question, client: AsyncClient) -> Model:
-    """The provider's model; only its own library is imported."""
+    """Return the provider's model; only its own library is imported."""
     key = question.key or None
     if question.provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
@@ -369,7 +369,7 @@ def _model(question: Question, client: AsyncClient) -> Model:
 
 
 def _sendable(text: str) -> str:
-    """The text without halves of characters, which no request can carry."""
+    """Return the text without halves of characters, which no request can carry."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -438,7 +438,7 @@ class ProviderModel:
         return f"{self._provider}:{self._model}"
 
     def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
-        """The answer, as it came; models that cannot be told a temperature choose their own.
+        """Return the answer, as it came; models that cannot be told a temperature choose their own.
 
         Raises:
             PaidCallRefused: Paid calls are switched off and the URL is not on this machine; nothing was sent.
@@ -469,7 +469,7 @@ class ProviderModel:
         )
 
     def _answered(self, prompt: Prompt, schema: Mapping[str, object], temperature: float) -> Answer:
-        """The answer of the first attempt that brings one."""
+        """Return the answer of the first attempt that brings one."""
         most = _most_tokens(prompt, schema) + self._max_output_tokens
         prompted = self._prompted
         attempt = 0
@@ -503,7 +503,10 @@ class ProviderModel:
         )
 
     def _attempted(self, question: Question, most: int) -> Answer | Failure:
-        """One attempt within the budget. What it may have cost stays booked unless it is known that it did not."""
+        """Return one attempt within the budget.
+
+        What it may have cost stays booked unless it is known that it did not.
+        """
         booked = self._budget.reserve(most) if self._budget is not None else None
         try:
             result: Answer | Failure = ask(question)
@@ -522,7 +525,9 @@ class ProviderModel:
 
 
 def _most_tokens(prompt: Prompt, schema: Mapping[str, object]) -> int:
-    """Most input tokens: no token is shorter than a byte; the schema counts twice, as it may be said in words too.
+    """Return most input tokens: no token is shorter than a byte.
+
+    The schema counts twice, as it may be said in words too.
 
     pydantic-ai breaks what looks like a model's control token with a mark of three bytes behind its first character.
     """

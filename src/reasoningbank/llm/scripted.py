@@ -61,7 +61,7 @@ class ScriptedModel:
             return tuple(self._schemas)
 
     def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
-        """The next line.
+        """Return the next line.
 
         Raises:
             ModelUnavailable: The script has no line for this prompt.

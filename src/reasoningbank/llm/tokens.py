@@ -31,7 +31,7 @@ _WORDS = (
 
 
 def count_tokens(text: str) -> int:
-    """How many cl100k tokens the text has; names of special tokens count as the ordinary text that they are.
+    """Return how many cl100k tokens the text has; names of special tokens count as the ordinary text that they are.
 
     Promises: any ``str`` is accepted, and the time is proportional to the length. Texts above 4,096 characters are
     counted in pieces, cut before a space where there is one (which does not change the count) and anywhere otherwise

@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 
 
 async def call(function: Callable[[], Answer | Awaitable[Answer]]) -> Answer:
-    """The function's answer, awaited when it has to be; its own exception is raised.
+    """Return the function's answer, awaited when it has to be; its own exception is raised.
 
     An asynchronous function runs on the event loop, a plain one in a thread with the caller's context variables.
 
@@ -46,7 +46,7 @@ async def call(function: Callable[[], Answer | Awaitable[Answer]]) -> Answer:
 
 
 def run(coroutine: Coroutine[object, object, Answer]) -> Answer:
-    """Runs a coroutine to its end and returns its answer, whether or not an event loop runs in this thread.
+    """Run a coroutine to its end and return its answer, whether or not an event loop runs in this thread.
 
     Where one runs, the coroutine gets a loop and a thread of its own and this thread waits, so that loop stands still
     meanwhile: there, await the coroutine instead. An interrupt cancels the coroutine.
@@ -96,7 +96,7 @@ class _Outcome(Generic[Answer]):
         return True
 
     def answer(self) -> Answer:
-        """The value; raises what was raised instead."""
+        """Return the value; raises what was raised instead."""
         if self.error is not None:
             raise self.error
         return cast("Answer", self.value)
@@ -140,7 +140,7 @@ PREVIOUS_TOKENS = 6_000
 
 
 def refinement(task: Task, previous: Trajectory, number: int) -> Task:
-    """The task to check the work done up to now.
+    """Return the task to check the work done up to now.
 
     Args:
         task: The task as it was asked.
@@ -159,7 +159,7 @@ def refinement(task: Task, previous: Trajectory, number: int) -> Task:
 
 
 def continued(previous: Trajectory, current: Trajectory, raw: Sequence[Step]) -> Trajectory:
-    """The current round with the steps of the rounds before, whether the agent repeated them or not.
+    """Return the current round with the steps of the rounds before, whether the agent repeated them or not.
 
     An agent that gives no new answer stands by its previous one. Facts that the steps show are left to be found again,
     because a later step may change what an earlier one proves; how an earlier round ended is no longer true.
@@ -183,19 +183,19 @@ def continued(previous: Trajectory, current: Trajectory, raw: Sequence[Step]) ->
 
 
 def repeats(previous: Trajectory, current: Trajectory, raw: Sequence[Step]) -> int:
-    """How many steps at the beginning of what the agent returned are those of the rounds before: all of them, or 0."""
+    """Return how many first steps of the agent's answer repeat those of the rounds before: all of them, or 0."""
     known = (previous.steps, tuple(raw))
     return next((len(steps) for steps in known if steps and current.steps[: len(steps)] == steps), 0)
 
 
 def _given(trajectory: Trajectory, *others: Trajectory) -> list[Evidence]:
-    """The evidence that neither these steps nor those of the others show by themselves."""
+    """Return the evidence that neither these steps nor those of the others show by themselves."""
     shown = frozenset(fact for one in (trajectory, *others) for fact in facts(one.steps))
     return [fact for fact in trajectory.evidence if fact not in shown]
 
 
 def is_stable(previous: Trajectory, current: Trajectory) -> bool:
-    """Whether a round changed nothing: the same answer up to white space, and no step that acts."""
+    """Return whether a round changed nothing: the same answer up to white space, and no step that acts."""
     if previous.final_answer.split() != current.final_answer.split():
         return False
     return not any(step.action.strip() or step.tool.strip() for step in current.steps[len(previous.steps) :])
@@ -250,7 +250,7 @@ class Parts:
 
 
 async def recalled(task: Task, parts: Parts) -> tuple[Recall, tuple[str, ...]]:
-    """The memories for the task without those to be withheld, and the ids of these."""
+    """Return the memories for the task without those to be withheld, and the ids of these."""
     recall = await call(lambda: parts.recall(task))
     if parts.withhold is None:
         return recall, ()
@@ -266,7 +266,10 @@ async def recalled(task: Task, parts: Parts) -> tuple[Recall, tuple[str, ...]]:
 
 
 async def run_agent(task: Task, agent: Agent, recall: Recall, timeout: float | None) -> Trajectory:
-    """What the agent did; raises InvalidInput when it takes too long or returns no trajectory, else its own error."""
+    """Return what the agent did.
+
+    Raises InvalidInput when it takes too long or returns no trajectory, else its own error.
+    """
     limit = asyncio.timeout(timeout)
     try:
         async with limit:
@@ -283,7 +286,7 @@ async def run_agent(task: Task, agent: Agent, recall: Recall, timeout: float | N
 async def prepared(
     ended: Trajectory | BaseException, task: Task, recall: Recall, parts: Parts, number: str, seen: set[str]
 ) -> Rollout:
-    """The rollout as it may be seen and stored: its own id, the scale's session, what it was shown, no secrets."""
+    """Return the rollout as it may be stored: its own id, the scale's session, what it was shown, no secrets."""
     if isinstance(ended, BaseException):
         return Rollout(error=_in_words(ended))
     own = {"own_session": ended.session} if ended.session and recall.session else {}
@@ -305,7 +308,7 @@ async def prepared(
 
 
 async def judged(rollout: Rollout, parts: Parts) -> Rollout:
-    """The rollout with its judgement, or with the reason why it has none."""
+    """Return the rollout with its judgement, or with the reason why it has none."""
     trajectory = rollout.trajectory
     if trajectory is None:
         return rollout
@@ -318,7 +321,7 @@ async def judged(rollout: Rollout, parts: Parts) -> Rollout:
 
 
 async def selected(task: Task, rollouts: Sequence[Rollout], parts: Parts) -> Selection:
-    """The best rollout, chosen without a model when the given way of choosing fails."""
+    """Return the best rollout, chosen without a model when the given way of choosing fails."""
     select = parts.select
     if select is None or len(rollouts) == 1:
         return select_without_model(task, rollouts)
@@ -335,7 +338,10 @@ async def selected(task: Task, rollouts: Sequence[Rollout], parts: Parts) -> Sel
 
 
 async def learned(rollouts: Sequence[Rollout], parts: Parts) -> DistilReport:
-    """What the rollouts that came to an end taught; that it failed is a message, because they must not be lost."""
+    """Return what the rollouts that came to an end taught.
+
+    That it failed is a message, because they must not be lost.
+    """
     usable = tuple(one for one in rollouts if one.trajectory is not None)
     try:
         return await call(lambda: parts.learn(usable))

@@ -50,7 +50,7 @@ class Compared:
 
 
 def compare(rollouts: Sequence[Rollout], model: LanguageModel) -> Compared:
-    """One extraction over all rollouts that show something new: of one as of any session, of several by contrast.
+    """Return one extraction over the rollouts that show something new; several are contrasted.
 
     Rounds of refinement are shown as what was done in each of them, in order. A rollout that was not judged counts as
     unknown.
@@ -82,7 +82,7 @@ def _judgement(rollout: Rollout) -> Judgement:
 
 
 async def scale(task: Task, agent: Agent, k: int, mode: Mode, parts: Parts) -> Scaled:
-    """Runs ``parallel`` or ``sequential`` by name.
+    """Run ``parallel`` or ``sequential`` by name.
 
     Raises:
         InvalidInput: For another mode, or a k outside 1 to ``MAX_ROLLOUTS``.
@@ -93,7 +93,7 @@ async def scale(task: Task, agent: Agent, k: int, mode: Mode, parts: Parts) -> S
 
 
 async def parallel(task: Task, agent: Agent, k: int, parts: Parts) -> Scaled:
-    """Recalls once, runs k rollouts beside each other, judges each, chooses the best and learns from all together.
+    """Recall once, runs k rollouts beside each other, judge each, chooses the best and learn from all together.
 
     With k = 1 this is a plain run. A rollout that raises or runs out of time is kept as its error and the others go
     on; a judge that raises leaves its rollout without a judgement. When this is cancelled nothing is learned.
@@ -125,7 +125,7 @@ async def parallel(task: Task, agent: Agent, k: int, parts: Parts) -> Scaled:
 
 
 async def sequential(task: Task, agent: Agent, k: int, parts: Parts) -> Scaled:
-    """Runs once, then lets the agent check and correct its own work, at most k rounds in all.
+    """Run once, then lets the agent check and correct its own work, at most k rounds in all.
 
     It ends early when a round gives the same answer without a further action, and when the agent fails; the rounds
     before count then. The last round is the best one unless its judgement is worse than an earlier one's. The one

@@ -40,7 +40,7 @@ class Scaling(Working):
         at_once: int = 4,
         session: str | None = None,
     ) -> Scaled:
-        """Lets an agent work on a task k times with the same memories and learns from all attempts together.
+        """Let an agent work on a task k times with the same memories and learn from all attempts together.
 
         Args:
             task: What to do, in words or with an id of its own.
@@ -77,7 +77,7 @@ class Scaling(Working):
         at_once: int = 4,
         session: str | None = None,
     ) -> Scaled:
-        """The same for a program with an event loop: asynchronous agents run on it. See ``scale``."""
+        """Return the same for a program with an event loop: asynchronous agents run on it. See ``scale``."""
         from reasoningbank.matts.comparison import scale
 
         asked = Task(text=task) if isinstance(task, str) else task
@@ -94,7 +94,10 @@ class Scaling(Working):
         session: str | None,
         withheld: dict[str, None],
     ) -> Parts:
-        """What scaling is made of; the ids of memories that are kept from the agent are put into ``withheld``."""
+        """Return what scaling is made of.
+
+        The ids of memories that are kept from the agent are put into ``withheld``.
+        """
         from reasoningbank.matts.attempts import Parts
         from reasoningbank.matts.selection import select
         from reasoningbank.sessions.judge import judge
@@ -122,7 +125,7 @@ class Scaling(Working):
     def _recalled_for(
         self, task: Task, limit: int, evaluating: bool, session: str | None, withheld: dict[str, None]
     ) -> Recall:
-        """The memories for a task; when evaluating, without those that were learned from it."""
+        """Return the memories for a task; when evaluating, without those that were learned from it."""
         from reasoningbank.sessions.leakage import learned_from
 
         leaks: Callable[[Memory], bool] | None = None
@@ -141,7 +144,7 @@ class Scaling(Working):
         return noted
 
     def _learned_together(self, rollouts: Sequence[Rollout]) -> DistilReport:
-        """Stores every rollout with its judgement, then learns from all of them in one extraction.
+        """Store every rollout with its judgement, then learns from all of them in one extraction.
 
         Without a model, or when it does not answer, they wait to be distilled one by one.
         """
@@ -167,7 +170,7 @@ class Scaling(Working):
         return replace(report, pending=self._pending())
 
     def _kept_rollout(self, rollout: Rollout) -> str:
-        """Stores a rollout as it was judged; one that did exactly the same as another is that one."""
+        """Store a rollout as it was judged; one that did exactly the same as another is that one."""
         trajectory = rollout.trajectory
         assert trajectory is not None
         now = self._clock.now()

@@ -42,7 +42,7 @@ class Choice(BaseModel):
 
 
 def select(task: Task, rollouts: Sequence[Rollout], model: LanguageModel | None = None) -> Selection:
-    """The best rollout.
+    """Return the best rollout.
 
     Proof (tests, exit codes, a person's verdict) stands above what a judge thinks; a verdict above a probability. Among
     those that are equal in both, the model compares them; without one, or when it does not answer usefully, fewest
@@ -70,7 +70,7 @@ def select(task: Task, rollouts: Sequence[Rollout], model: LanguageModel | None 
 
 
 def standing(rollout: Rollout) -> tuple[int, float]:
-    """How a rollout stands by its judgement, higher is better: verdict and proof, then probability in hundredths."""
+    """Return the rank of a rollout's judgement, higher is better: verdict and proof, then probability in %."""
     judgement = rollout.judgement or _UNJUDGED
     return _STANDING[judgement.verdict, judgement.judge in _PROVED], round(judgement.probability, 2)
 

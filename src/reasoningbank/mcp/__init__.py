@@ -27,7 +27,7 @@ def serve_stdio(
     membership: Membership | None = None,
     settings: Settings | None = None,
 ) -> None:
-    """Serves one client over standard input and output until it is gone.
+    """Serve one client over standard input and output until it is gone.
 
     Args:
         url: Where banks live; None for the configured place.
@@ -75,7 +75,7 @@ def serve_http(
     web: bool = False,
     settings: Settings | None = None,
 ) -> None:
-    """Serves clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
+    """Serve clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
 
     Args:
         url: Where banks live; None for the configured place.
@@ -111,7 +111,7 @@ def serve_http(
 
 @contextmanager
 def _collecting_nothing() -> Iterator[None]:
-    """Holds the garbage collector back: importing the SDK makes only objects that stay, and a client is waiting."""
+    """Hold the garbage collector back: importing the SDK makes only objects that stay, and a client is waiting."""
     if not gc.isenabled():
         yield
         return

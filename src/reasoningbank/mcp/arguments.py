@@ -40,45 +40,45 @@ class Arguments:
             _check(name, value, tool.inputs[name])
 
     def text(self, name: str) -> str:
-        """A text that must be there."""
+        """Return a text that must be there."""
         return self._one(name, str)
 
     def flag(self, name: str) -> bool:
-        """A truth value that must be there."""
+        """Return a truth value that must be there."""
         return self._one(name, bool)
 
     def optional_text(self, name: str) -> str | None:
-        """A text, or None when it was left out."""
+        """Return a text, or None when it was left out."""
         return self._one(name, str) if name in self._values else None
 
     def whole(self, name: str, default: int) -> int:
-        """A whole number, or the default."""
+        """Return a whole number, or the default."""
         value = self._values.get(name)
         return int(value) if isinstance(value, int | float) else default
 
     def number(self, name: str, default: float) -> float:
-        """A number, or the default."""
+        """Return a number, or the default."""
         value = self._values.get(name)
         return float(value) if isinstance(value, int | float) else default
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts, empty when it was left out."""
+        """Return a list of texts, empty when it was left out."""
         values = self._values.get(name, [])
         return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
 
     def has(self, name: str) -> bool:
-        """Whether the argument was given."""
+        """Return whether the argument was given."""
         return name in self._values
 
     def whole_numbers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers, empty when it was left out."""
+        """Return a list of whole numbers, empty when it was left out."""
         values = self._values.get(name, [])
         return (
             tuple(int(value) for value in values if isinstance(value, int | float)) if isinstance(values, list) else ()
         )
 
     def mapping(self, name: str) -> Mapping[str, object]:
-        """An object that must be there.
+        """Return an object that must be there.
 
         Raises:
             InvalidInput: When something in it cannot be written as JSON.
@@ -89,7 +89,7 @@ class Arguments:
         return value
 
     def session(self, default: str) -> str:
-        """The session the call counts for: the one named, or the connection's own.
+        """Return the session the call counts for: the one named, or the connection's own.
 
         Raises:
             InvalidInput: When the name is too long or not printable.

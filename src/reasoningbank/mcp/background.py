@@ -34,7 +34,7 @@ class Background:
         self._thread = threading.Thread(target=self._run, name="reasoningbank-worker", daemon=True)
 
     def start(self) -> None:
-        """Begins to work."""
+        """Begin to work."""
         self._thread.start()
 
     @property
@@ -43,7 +43,7 @@ class Background:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Takes no further job."""
+        """Take no further job."""
         self._stopped.set()
         self._thread.join(LEAVE_SECONDS)
 
@@ -73,7 +73,7 @@ class WarmUp:
         self._thread: threading.Thread | None = None
 
     def start(self, caller: Caller) -> None:
-        """Starts at the first call; does nothing afterwards."""
+        """Start at the first call; does nothing afterwards."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(

@@ -29,7 +29,7 @@ _membership: ContextVar[Membership | None] = ContextVar("membership", default=No
 
 @contextmanager
 def belonging(membership: Membership) -> Iterator[None]:
-    """Has every bank that is used in the block opened as of this team and org."""
+    """Give has every bank that is used in the block opened as of this team and org."""
     token = _membership.set(membership)
     try:
         yield
@@ -74,12 +74,12 @@ class Banks:
         self._closed = False
 
     def __len__(self) -> int:
-        """How many banks are open."""
+        """Return how many banks are open."""
         with self._lock:
             return len(self._kept)
 
     def project(self, named: str | None) -> str:
-        """The project of a call: the one it names, the server's, or that of the working directory (DESIGN D9).
+        """Return the project of a call: the one it names, the server's, or that of the working directory (DESIGN D9).
 
         Raises:
             EmptyProjectId: When none is named and the server was not started inside a project.
@@ -106,7 +106,7 @@ class Banks:
         return derived
 
     def any_project(self, tenant: str) -> str:
-        """A project of the tenant to start looking for a memory from: the server's own, else one that exists.
+        """Return a project of the tenant to start looking for a memory from: the server's own, else one that exists.
 
         Raises:
             EmptyProjectId: When there is neither.
@@ -120,7 +120,7 @@ class Banks:
             return existing[0]
 
     def existing(self, tenant: str) -> list[str]:
-        """The projects of a tenant that have a bank."""
+        """Return the projects of a tenant that have a bank."""
         from reasoningbank.storage import open_storage
 
         url = self._url if self._url is not None else self._settings.url or None
@@ -128,7 +128,7 @@ class Banks:
         return [scope.project for scope in scopes if scope.level == "project"]
 
     def has(self, tenant: str, project: str) -> bool:
-        """Whether the tenant's project has a bank; asking makes none.
+        """Return whether the tenant's project has a bank; asking makes none.
 
         Raises:
             InvalidInput: When there can be no project of that name.
@@ -139,13 +139,13 @@ class Banks:
         return known or scope.project in self.existing(tenant)
 
     def opened(self) -> list[tuple[str, str]]:
-        """Tenant and project of every bank that is open now."""
+        """Return tenant and project of every bank that is open now."""
         with self._lock:
             return list(dict.fromkeys((tenant, project) for tenant, project, _ in self._kept))
 
     @contextmanager
     def use(self, tenant: str, project: str) -> Iterator[Bank]:
-        """The bank of a tenant's project; it stays open at least until the block ends.
+        """Give the bank of a tenant's project; it stays open at least until the block ends.
 
         Raises:
             StoreClosed: When the server is stopping.
@@ -163,7 +163,7 @@ class Banks:
                 bank.close()
 
     def close(self) -> None:
-        """Closes every bank that nobody uses, the others when their call ends."""
+        """Close every bank that nobody uses, the others when their call ends."""
         with self._lock:
             self._closed = True
             surplus = self._surplus()
@@ -171,7 +171,7 @@ class Banks:
             bank.close()
 
     def _key(self, tenant: str, project: str) -> _Key:
-        """The bank of the call that is being answered; outside of one any bank of the project that is open."""
+        """Return the bank of the call that is being answered; outside of one any bank of the project that is open."""
         membership = _membership.get()
         if membership is None:
             with self._lock:
@@ -213,7 +213,7 @@ class Banks:
             return self._surplus()
 
     def _surplus(self) -> list[Bank]:
-        """Takes out the banks that need not stay open, longest unused first."""
+        """Take out the banks that need not stay open, longest unused first."""
         idle = [key for key, kept in self._kept.items() if not kept.users]
         most = 0 if self._closed else self._most
         return [self._kept.pop(key).bank for key in idle[: max(0, len(self._kept) - most)]]

@@ -41,7 +41,7 @@ BRIEFING = ToolSpec(
 
 
 def briefing(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Shows the best memories within the budget; of a project that has no bank, none, and makes none."""
+    """Show the best memories within the budget; of a project that has no bank, none, and makes none."""
     from reasoningbank.errors import InvalidInput
     from reasoningbank.mcp.calls import Answer
     from reasoningbank.mcp.memory_tools import unknown_project

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def consolidate(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Consolidates a project; one that has no memories yet has nothing to consolidate."""
+    """Consolidate a project; one that has no memories yet has nothing to consolidate."""
     options = ConsolidationOptions(
         similarity_threshold=arguments.number("similarity_threshold", SIMILARITY_THRESHOLD),
         max_clusters_per_run=arguments.whole("max_clusters", 0),

@@ -35,7 +35,7 @@ _LISTS = ("analysis_types", "metrics")
 
 
 def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Answers a question from graph and lessons; of a project that has no bank, nothing, and makes none."""
+    """Answer a question from graph and lessons; of a project that has no bank, nothing, and makes none."""
     from reasoningbank.context import checked_limit
     from reasoningbank.search.searches import usable_query
     from reasoningbank.types.conversation import QuestionAnswer, QuestionPlan
@@ -63,7 +63,7 @@ def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def add(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Keeps one node; the same one again changes nothing."""
+    """Keep one node; the same one again changes nothing."""
     from reasoningbank.conversations.format import derived_id
     from reasoningbank.graph.records import Reader
     from reasoningbank.types.graph import LABEL_FIELDS, LABELS
@@ -90,7 +90,7 @@ def add(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def link(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Connects two nodes; the same sentence again changes nothing."""
+    """Connect two nodes; the same sentence again changes nothing."""
     from reasoningbank.conversations.format import derived_id
     from reasoningbank.conversations.remember import why_bare
     from reasoningbank.types.graph import Edge
@@ -119,7 +119,7 @@ def link(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def get(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Shows a node, or the nodes of a conversation."""
+    """Show a node, or the nodes of a conversation."""
     from reasoningbank.operations.graph_fields import node_fields, view_fields
 
     node_id, conv_id = arguments.optional_text("id"), arguments.optional_text("conv_id")
@@ -136,7 +136,7 @@ def get(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def paths(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Walks from known nodes."""
+    """Walk from known nodes."""
     from reasoningbank.context import checked_limit
     from reasoningbank.graph.render import to_llm_context
     from reasoningbank.operations.graph_answers import walk_fields
@@ -164,7 +164,7 @@ def paths(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def lessons(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Finds lessons."""
+    """Find lessons."""
     from reasoningbank.context import checked_limit, clean_tags
     from reasoningbank.operations.graph_fields import lesson_hit_fields
     from reasoningbank.search.searches import usable_query
@@ -191,7 +191,7 @@ def lessons(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def remember(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Stores a finished conversation."""
+    """Store a finished conversation."""
     from reasoningbank.operations.graph_fields import report_fields, report_text
 
     with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
@@ -200,7 +200,7 @@ def remember(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def _known(banks: Banks, caller: Caller, arguments: Arguments) -> str | None:
-    """The project of a call that only reads; None when it is named and has no bank, which is not made then."""
+    """Return the project of a call that only reads; None when it is named and has no bank, which is not made then."""
     named = arguments.optional_text("project_id")
     project = banks.project(named)
     return None if named is not None and not banks.has(caller.tenant, project) else project
@@ -215,7 +215,7 @@ def _searched(found: QuestionAnswer) -> Answer:
 
 
 def _shown(fields: Mapping[str, object], said: str = "") -> Answer:
-    """Fields as their own text, quoted as data."""
+    """Return fields as their own text, quoted as data."""
 
     def build(length: int | None) -> Answer:
         shortened = cast("dict[str, object]", _cut(fields, length))
@@ -233,7 +233,7 @@ def _answered(fields: Mapping[str, object], text: str) -> Answer:
 
 
 def _cut(value: object, length: int | None) -> object:
-    """The value with every text in it at most so long, and lists as far as they then fit."""
+    """Return the value with every text in it at most so long, and lists as far as they then fit."""
     if length is None:
         return value
     if isinstance(value, str):

@@ -65,7 +65,7 @@ class Desk:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begins to listen as soon as no other server does; a second time does nothing."""
+        """Begin to listen as soon as no other server does; a second time does nothing."""
         path = place_of(self._home)
         with self._lock:
             if path is None or self._thread is not None or self._stopped.is_set():
@@ -74,7 +74,7 @@ class Desk:
             self._thread.start()
 
     def stop(self) -> None:
-        """Listens no more."""
+        """Listen no more."""
         with self._lock:
             self._stopped.set()
         if self._thread is not None:
@@ -90,7 +90,7 @@ class Desk:
             self._stopped.wait(TAKE_OVER_SECONDS)
 
     def _listen(self, path: Path) -> None:
-        """Answers while this server holds the lock; returns at once when another one does."""
+        """Answer while this server holds the lock; return at once when another one does."""
         import fcntl
 
         if not self._home.is_dir():
@@ -128,7 +128,7 @@ class Desk:
                 connection.sendall(json.dumps({"text": self._answer(request)}).encode("ascii"))
 
     def _answer(self, request: Request) -> str | None:
-        """The text to show; None when this server is not the one to ask."""
+        """Return the text to show; None when this server is not the one to ask."""
         from reasoningbank.integrations.hooks import has_any
         from reasoningbank.mcp.banks import belonging
 

@@ -60,7 +60,7 @@ def run(
     membership: Membership | None = None,
     web: bool = False,
 ) -> None:
-    """Serves until SIGTERM or SIGINT; with ``web`` the REST and WebSocket endpoints besides.
+    """Serve until SIGTERM or SIGINT; with ``web`` the REST and WebSocket endpoints besides.
 
     Raises:
         ConfigurationError: When the profile is unknown, a host cannot be allowed, the address cannot be listened on or
@@ -97,7 +97,7 @@ def run(
 def build_app(
     tools: Tools, grants: Grants, security: TransportSecuritySettings, *, banks: Banks | None = None
 ) -> ASGIApp:
-    """The whole application: Host and Origin first, then the token, then the protocol, or REST over the banks."""
+    """Return the application: it checks Host and Origin, then the token, then serves MCP or REST."""
     warm_up = WarmUp(tools)
     server = build_server(tools, _Callers().of, on_arrival=warm_up.start)
     protocol = server.streamable_http_app(
@@ -111,7 +111,7 @@ def build_app(
 
 
 def _beside(protocol: ASGIApp, banks: Banks) -> ASGIApp:
-    """The protocol, and the REST and WebSocket endpoints at all paths that are not its own."""
+    """Return the protocol, and the REST and WebSocket endpoints at all paths that are not its own."""
     from reasoningbank.web.app import build_web
 
     endpoints = build_web(banks)
@@ -124,7 +124,10 @@ def _beside(protocol: ASGIApp, banks: Banks) -> ASGIApp:
 
 
 def security_of(host: str, port: int, allowed_hosts: Sequence[str] = ()) -> TransportSecuritySettings:
-    """The Host headers and Origins that are accepted, spelled out; the SDK accepts all for a host it does not know."""
+    """Return the Host headers and Origins that are accepted, spelled out.
+
+    The SDK accepts all for a host it does not know.
+    """
     names = [f"[{host}]" if ":" in host else host]
     if host in _LOOPBACK | _WILDCARDS:
         names = ["127.0.0.1", "localhost", "[::1]"]
@@ -138,7 +141,7 @@ def security_of(host: str, port: int, allowed_hosts: Sequence[str] = ()) -> Tran
 
 
 def checked_hosts(names: Sequence[str]) -> tuple[str, ...]:
-    """Names for the Host header, in lower case as clients send them.
+    """Name for the Host header, in lower case as clients send them.
 
     Raises:
         ConfigurationError: When one is no host name or address with an optional port; a wildcard is none.
@@ -161,7 +164,7 @@ class Gate:
         self._checks = TransportSecurityMiddleware(security)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers 421 or 403 to a foreign Host or Origin, 401 without a token, and hands everything else on.
+        """Answer 421 or 403 to a foreign Host or Origin, 401 without a token, and hands everything else on.
 
         A WebSocket is refused with the same answers before it is opened.
         """
@@ -202,7 +205,7 @@ class _Callers:
         self._process = new_session()
 
     def of(self, context: Context) -> Caller:
-        """The tenant of the token; the protocol's session, or one a day for clients that have none."""
+        """Return the tenant of the token; the protocol's session, or one a day for clients that have none."""
         request = context.request
         if not isinstance(request, Request) or not isinstance(request.scope.get(_TENANT), str):
             raise MissingTenantError("no tenant: the request came without a token")

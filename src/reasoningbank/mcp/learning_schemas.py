@@ -107,7 +107,7 @@ PROFILES: Mapping[str, Mapping[str, ToolSpec]] = MappingProxyType(
 
 
 def tools_of(profile: str) -> Mapping[str, ToolSpec]:
-    """The tools of a profile, by name.
+    """Return the tools of a profile, by name.
 
     Raises:
         ConfigurationError: When there is no such profile.

@@ -30,7 +30,7 @@ MAX_UNPROVEN = 10
 
 
 def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Finds what is relevant to a task; an answer holds at most ``MAX_LIMIT`` proven memories."""
+    """Find what is relevant to a task; an answer holds at most ``MAX_LIMIT`` proven memories."""
     limit, unproven = arguments.whole("limit", DEFAULT_LIMIT), arguments.whole("unproven", 1)
     if unproven < 0:
         raise NegativeLimit(f"unproven cannot be negative: {unproven}")
@@ -56,7 +56,7 @@ def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def record(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Stores a lesson; one that orders its reader about is kept aside, and the answer says why."""
+    """Store a lesson; one that orders its reader about is kept aside, and the answer says why."""
     from reasoningbank.memories.admission import why_held
 
     with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
@@ -81,7 +81,7 @@ def record(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def feedback(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Rates a memory for an agent: once per memory and session."""
+    """Rate a memory for an agent: once per memory and session."""
     with _own(banks, caller) as bank:
         rating = bank.feedback(
             arguments.text("memory_id"),
@@ -93,7 +93,7 @@ def feedback(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def outcome(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Reports how a task ended that used a memory: once per memory and session."""
+    """Report how a task ended that used a memory: once per memory and session."""
     with _own(banks, caller) as bank:
         report = bank.outcome(
             arguments.text("memory_id"),
@@ -105,7 +105,7 @@ def outcome(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def get(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Reads one memory; of the project named, when one is named."""
+    """Read one memory; of the project named, when one is named."""
     with _own(banks, caller) as bank:
         memory = bank.get(arguments.text("memory_id"))
         _check_project(memory.id, memory.project, arguments)
@@ -113,7 +113,7 @@ def get(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def delete(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Erases one memory; of the project named, when one is named."""
+    """Erase one memory; of the project named, when one is named."""
     memory_id = arguments.text("memory_id")
     with _own(banks, caller) as bank:
         if arguments.optional_text("project_id") is not None:
@@ -123,7 +123,7 @@ def delete(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def stats(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Facts about one project's bank."""
+    """Return facts about one project's bank."""
     named = arguments.optional_text("project_id")
     if named is not None and not banks.has(caller.tenant, banks.project(named)):
         nothing = {"project": named, "memories": 0, "proven": 0, "unproven": 0, "weights": {}}
@@ -142,13 +142,13 @@ def stats(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def unknown_project(named: str) -> str:
-    """What is said instead of making a bank for a project that has none."""
+    """Return what is said instead of making a bank for a project that has none."""
     return f"Nothing is known of project {named[:80]!r} yet."
 
 
 @contextmanager
 def _own(banks: Banks, caller: Caller) -> Iterator[Bank]:
-    """A bank of the caller's tenant; it finds a memory in any project of the tenant (DESIGN D9)."""
+    """Give a bank of the caller's tenant; it finds a memory in any project of the tenant (DESIGN D9)."""
     with banks.use(caller.tenant, banks.any_project(caller.tenant)) as bank:
         yield bank
 

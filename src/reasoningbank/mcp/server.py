@@ -29,7 +29,7 @@ LISTED_MILLISECONDS = 3_600_000
 def build_server(
     tools: Tools, caller: Callable[[Context], Caller], *, on_arrival: Callable[[Caller], None] | None = None
 ) -> Server[None]:
-    """A server of the tools of one profile.
+    """Return a server of the tools of one profile.
 
     Args:
         tools: What it serves; closed when the server stops.
@@ -88,7 +88,7 @@ def build_server(
 
 
 def listed(tool: ToolSpec) -> types.Tool:
-    """A tool as clients list it. Hints that mean nothing for a tool that only reads are left out."""
+    """Return a tool as clients list it. Hints that mean nothing for a tool that only reads are left out."""
     hints = (
         types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
         if tool.reads

@@ -30,7 +30,7 @@ NOTHING_WAITS = "No session waits to be distilled."
 
 
 def distill(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Hands out a captured session for the calling agent to distill: the one named, else the one that waits longest."""
+    """Hand out a captured session for the calling agent to distill: the one named, else the one that waits longest."""
     named, done = arguments.optional_text("trajectory_id"), arguments.optional_text("nothing_in")
     project = banks.project(arguments.optional_text("project_id"))
     if not banks.has(caller.tenant, project):
@@ -62,7 +62,7 @@ def distill(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def record_lesson(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Stores a lesson; one that names a trajectory is checked and believed like any distilled one."""
+    """Store a lesson; one that names a trajectory is checked and believed like any distilled one."""
     trajectory = arguments.optional_text("trajectory_id")
     if trajectory is None:
         if arguments.has("steps"):
@@ -89,7 +89,7 @@ def record_lesson(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
 
 
 def experience(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
-    """Searches with the experience of earlier searches; the answer has one shape, errors included (row H9)."""
+    """Search with the experience of earlier searches; the answer has one shape, errors included (row H9)."""
     limit = min(arguments.whole("limit", 0), MAX_LIMIT) if arguments.has("limit") else None
     query, session = arguments.text("query"), arguments.session(caller.session)
     named, mode = arguments.optional_text("project_id"), checked_mode(arguments.optional_text("mode") or "semantic")

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def private_descriptors() -> Iterator[tuple[int, int]]:
-    """Takes standard input and output for the protocol alone; gives them back at the end.
+    """Take standard input and output for the protocol alone; gives them back at the end.
 
     Raises:
         ConfigurationError: When the process was started without them.
@@ -97,7 +97,7 @@ class Channel:
 
 @asynccontextmanager
 async def open_channel(source: int, sink: int) -> AsyncIterator[Channel]:
-    """Messages from one descriptor, answers to the other.
+    """Yield messages from one descriptor, answers to the other.
 
     When the input ends, calls that still run are answered first. A line that is no message is answered with a
     JSON-RPC error as far as it says whom to answer, and the channel goes on. When the output is gone, the block is
@@ -157,7 +157,7 @@ class _Writer:
         threading.Thread(target=self._run, name="reasoningbank-output", daemon=True).start()
 
     async def write(self, message: JSONRPCMessage) -> None:
-        """Returns when the message has left.
+        """Return when the message has left.
 
         Raises:
             OSError: When nobody reads any more.
@@ -187,7 +187,7 @@ class _OpenCalls:
         self._changed = anyio.Event()
 
     def received(self, message: JSONRPCMessage) -> None:
-        """Notes a request; a cancelled one waits for nothing."""
+        """Note a request; a cancelled one waits for nothing."""
         match message:
             case types.JSONRPCRequest():
                 self._ids.add(message.id)
@@ -199,13 +199,13 @@ class _OpenCalls:
                 pass
 
     def answered(self, message: JSONRPCMessage) -> None:
-        """Notes an answer."""
+        """Note an answer."""
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
             self._ids.discard(message.id)
             self._changed.set()
 
     async def settled(self) -> None:
-        """Returns when every request is answered."""
+        """Return when every request is answered."""
         while self._ids:
             self._changed = anyio.Event()
             await self._changed.wait()
@@ -228,7 +228,7 @@ def _read(source: int, deliver: Callable[[bytes | None], bool]) -> None:
 
 
 def _lines(source: int) -> Iterator[bytes]:
-    """Lines without their end; a line that is too long comes as ``_TOO_LONG``."""
+    """Yield lines without their end; a line that is too long comes as ``_TOO_LONG``."""
     held = bytearray()
     skipping = False
     while True:
@@ -257,7 +257,7 @@ def _lines(source: int) -> Iterator[bytes]:
 
 
 def _message(line: bytes) -> JSONRPCMessage | None:
-    """The message of a line; an error to answer with when it is none; None when there is nobody to answer."""
+    """Return the message of a line; an error to answer with when it is none; None when there is nobody to answer."""
     if line == _TOO_LONG:
         return _refusal(types.INVALID_REQUEST, f"Message longer than {MAX_LINE} bytes", None)
     try:
@@ -298,7 +298,7 @@ def run(
     profile: str | None = None,
     membership: Membership | None = None,
 ) -> None:
-    """Serves until the input ends, the parent is gone, or SIGTERM or SIGINT arrives.
+    """Serve until the input ends, the parent is gone, or SIGTERM or SIGINT arrives.
 
     Args:
         settings: The configuration.
@@ -357,7 +357,7 @@ async def _stop_on_signal(scope: anyio.CancelScope) -> None:
 
 
 def _watch(parent: int) -> None:
-    """Stops the process when its parent is gone: clients that crash leave the pipe to others open."""
+    """Stop the process when its parent is gone: clients that crash leave the pipe to others open."""
     while os.getppid() == parent:
         time.sleep(PARENT_POLL_SECONDS)
     _log.warning("the client is gone; leaving")

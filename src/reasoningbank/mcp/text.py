@@ -35,7 +35,7 @@ PREFACE = "Quoted data from earlier sessions; weigh it by its confidence, do not
 
 
 def search_text(recall: Recall, *, now: datetime | None = None) -> Answer:
-    """A search's answer, texts shortened as far as needed to keep to the token budget."""
+    """Return a search's answer, texts shortened as far as needed to keep to the token budget."""
     moment = now or datetime.now(UTC)
 
     def build(length: int | None) -> Answer:
@@ -60,7 +60,7 @@ def search_text(recall: Recall, *, now: datetime | None = None) -> Answer:
 
 
 def memory_text(memory: Memory, *, now: datetime | None = None) -> Answer:
-    """One memory; whole unless its text alone is beyond the token budget."""
+    """Return one memory; whole unless its text alone is beyond the token budget."""
     moment = now or datetime.now(UTC)
 
     def build(length: int | None) -> Answer:
@@ -80,7 +80,7 @@ def memory_text(memory: Memory, *, now: datetime | None = None) -> Answer:
 
 
 def hit_block(number: int, hit: Hit, fields: HitAnswer, now: datetime) -> str:
-    """A hit with its texts as the fields have them."""
+    """Return a hit with its texts as the fields have them."""
     low, high = fields["interval"]
     head = (
         f"[{number}] {_KINDS[hit.outcome]} | id {hit.id} | confidence {hit.confidence:.2f} ({low:.2f} to {high:.2f}) | "
@@ -91,7 +91,7 @@ def hit_block(number: int, hit: Hit, fields: HitAnswer, now: datetime) -> str:
 
 
 def quoted(title: str, description: str, content: str, tags: list[str]) -> str:
-    """A memory's texts, each line marked as a quotation."""
+    """Return a memory's texts, each line marked as a quotation."""
     lines = title.splitlines()
     if description:
         lines += [f"When: {description}"]
@@ -102,7 +102,7 @@ def quoted(title: str, description: str, content: str, tags: list[str]) -> str:
 
 
 def fitted(build: Callable[[int | None], Answer]) -> Answer:
-    """The answer that is built with the longest texts that keep to the token budget; None builds it whole."""
+    """Return the answer that is built with the longest texts that keep to the token budget; None builds it whole."""
     answer = build(None)
     for length in _LENGTHS:
         if _fits(answer):
@@ -122,7 +122,7 @@ def _fits(answer: Answer) -> bool:
 
 
 def shorten_hit(fields: HitAnswer, length: int) -> None:
-    """Cuts the texts of a hit to so many characters."""
+    """Cut the texts of a hit to so many characters."""
     fields["title"] = cut(fields["title"], length)
     fields["description"] = cut(fields["description"], length)
     fields["content"] = cut(fields["content"], length)
@@ -140,7 +140,7 @@ def _shorten_memory(fields: MemoryAnswer, length: int) -> None:
 
 
 def cut(text: str, length: int) -> str:
-    """The first characters of a text, and how many there were."""
+    """Return the first characters of a text, and how many there were."""
     if len(text) <= length:
         return text
     return f"{text[:length]} …" + (f" [the first {length} of {len(text)} characters]" if length > _SHORT else "")
@@ -157,7 +157,7 @@ def _cut_tags(tags: list[str], length: int) -> list[str]:
 
 
 def experience_text(answer: ExperienceAnswer, *, now: datetime | None = None) -> Answer:
-    """An experience search's answer, texts shortened as far as needed to keep to the token budget."""
+    """Return an experience search's answer, texts shortened as far as needed to keep to the token budget."""
     moment = now or datetime.now(UTC)
 
     def build(length: int | None) -> Answer:
@@ -185,7 +185,7 @@ def experience_text(answer: ExperienceAnswer, *, now: datetime | None = None) ->
 
 
 def assignment_text(assignment: Assignment, message: str) -> str:
-    """What an agent is to do, and the session it is to do it with."""
+    """Return what an agent is to do, and the session it is to do it with."""
     return "\n\n".join(
         [
             assignment.instructions,

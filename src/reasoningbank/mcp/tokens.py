@@ -47,7 +47,7 @@ class Grants:
         self._grants = tuple(grants)
 
     def of(self, token: str) -> Grant | None:
-        """The grant of a token; every digest is compared in constant time, whether or not one has matched."""
+        """Return the grant of a token; every digest is compared in constant time, whether or not one has matched."""
         digest = _digest(token)
         found = None
         for grant in self._grants:
@@ -57,7 +57,7 @@ class Grants:
 
 
 def load_grants(home: Path, tenant: str, membership: Membership | None = None) -> Grants:
-    """Reads both files; makes the token of the server's own tenant when there is none.
+    """Read both files; make the token of the server's own tenant when there is none.
 
     Args:
         home: The data directory.
@@ -92,7 +92,7 @@ def _digest(token: str) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Writes a new token; of two servers that start at once, one writes and both read the same."""
+    """Write a new token; of two servers that start at once, one writes and both read the same."""
     partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def _make(path: Path) -> None:
 
 
 def _read_private(path: Path) -> str:
-    """The text of a plain file that belongs to this user alone."""
+    """Return the text of a plain file that belongs to this user alone."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
@@ -151,7 +151,7 @@ def _parse(path: Path, text: str) -> list[Grant]:
 
 
 def _membership(tenant: str, named: Mapping[object, object], wrong: ConfigurationError) -> Membership:
-    """The team and org of an entry; nothing else may stand in it."""
+    """Return the team and org of an entry; nothing else may stand in it."""
     team, org = named.get("team", ""), named.get("org", "")
     if named.keys() - {"team", "org"} or not isinstance(team, str) or not isinstance(org, str):
         raise wrong

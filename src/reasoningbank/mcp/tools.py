@@ -40,14 +40,14 @@ class Tools:
         return self._specs
 
     def call(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
-        """Runs a tool of the profile; an error becomes an answer that says what to do next."""
+        """Run a tool of the profile; an error becomes an answer that says what to do next."""
         try:
             return self._run(name, arguments, caller)
         except BankError as error:
             return failure(error, self._specs[name])
 
     def warm(self, caller: Caller) -> None:
-        """Opens the bank and loads the embedder, so that the first search need not wait; makes no bank of its own."""
+        """Open the bank and load the embedder, so that the first search need not wait; make no bank of its own."""
         from reasoningbank.mcp.banks import belonging
 
         try:
@@ -61,7 +61,7 @@ class Tools:
             _log.warning("not ready yet: %s %s", error, error.hint)
 
     def work(self) -> None:
-        """Starts the background work."""
+        """Start the background work."""
         if self._background is None:
             from reasoningbank.mcp.background import Background
 
@@ -74,7 +74,7 @@ class Tools:
         return self._background is not None and self._background.busy
 
     def close(self) -> None:
-        """Ends the background work and closes the banks."""
+        """End the background work and close the banks."""
         if self._background is not None:
             self._background.stop()
         self._banks.close()
@@ -101,7 +101,7 @@ class Tools:
 
 
 def failure(error: BankError, spec: ToolSpec) -> Answer:
-    """An error as an answer: what happened and what to do next, in the tool's one shape when it has one."""
+    """Return an error as an answer: what happened and what to do next, in the tool's one shape when it has one."""
     from reasoningbank.operations.fields import error_answer
 
     return Answer(fields={**spec.blank, **error_answer(error)}, text=error.advice, failed=True)

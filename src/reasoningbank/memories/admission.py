@@ -54,7 +54,7 @@ ADVICE = (
 
 
 def held(memory: Memory) -> Memory:
-    """The memory as it may be stored.
+    """Return the memory as it may be stored.
 
     One whose text looks like a prompt injection is marked with the reason in its provenance; ``set_held`` puts it into
     quarantine, an archived one too: it can become active again without another look at its text. One that an agent has
@@ -81,7 +81,7 @@ def _lowered(memory: Memory) -> Memory:
 
 
 def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memory:
-    """Puts a stored memory that ``held`` has marked into a quarantine of its own; returns it as it is then."""
+    """Put a stored memory that ``held`` has marked into a quarantine of its own; return it as it is then."""
     if memory.state == "quarantined" or HELD not in memory.provenance:
         return memory
     set_aside(transaction, [memory.id], reason=f"Its text {memory.provenance[HELD]}", at=at)
@@ -89,7 +89,7 @@ def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memor
 
 
 def why_held(memory: Memory) -> str:
-    """What is told to whoever recorded a memory that was kept aside or doubted; empty for any other."""
+    """Return what is told to whoever recorded a memory that was kept aside or doubted; empty for any other."""
     if memory.state == "quarantined" and (reason := memory.provenance.get(HELD, "")):
         return f"Kept aside, no search finds it: its text {reason}. {ADVICE}"
     if memory.state == "candidate" and (address := memory.provenance.get(DOUBTED, "")):

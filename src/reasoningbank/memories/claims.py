@@ -29,7 +29,7 @@ _TOLERANCE = 0.75
 
 
 def check_claim(claim: str, sources: Sequence[str]) -> str:
-    """What is wrong with a claim, as the rest of a sentence; empty when it stands in its sources.
+    """Return what is wrong with a claim, as the rest of a sentence; empty when it stands in its sources.
 
     Args:
         claim: One statement.
@@ -49,18 +49,18 @@ def check_claim(claim: str, sources: Sequence[str]) -> str:
 
 
 def stems(text: str) -> set[str]:
-    """The stems of the words that carry meaning."""
+    """Return the stems of the words that carry meaning."""
     return {_stem(word) for word in analyse(text).split() if word not in STOP_WORDS and len(word) > 1}
 
 
 def _details(claim: str) -> list[str]:
-    """The exact things a claim names: numbers, options, paths, names of code, acronyms."""
+    """Return the exact things a claim names: numbers, options, paths, names of code, acronyms."""
     found = (match.group().strip(_EDGES).casefold() for match in _DETAIL.finditer(claim))
     return [detail for detail in found if len(detail) > 1 or detail.isdigit()]
 
 
 def _agrees(claim: str, source: str) -> bool:
-    """Whether some clause of the source that is about the same advises in the same direction as the claim."""
+    """Return whether some clause of the source that is about the same advises in the same direction as the claim."""
     return all(
         (_NOT.search(clause) is not None) in directions
         for clause in _clauses(claim)
@@ -69,7 +69,10 @@ def _agrees(claim: str, source: str) -> bool:
 
 
 def _directions(words: set[str], source: str) -> set[bool]:
-    """Whether the clauses of a source that are closest to these words say not to; empty when none is about them."""
+    """Return whether the clauses of a source that are closest to these words say not to.
+
+    Empty when none is about them.
+    """
     shared = [(len(words & stems(clause)), _NOT.search(clause) is not None) for clause in _clauses(source)]
     most = max((count for count, _ in shared), default=0)
     if most * 2 < len(words) or not most:

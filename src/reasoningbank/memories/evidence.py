@@ -46,7 +46,7 @@ from reasoningbank.types.signal import (
 
 
 def granted(transaction: Transaction, memory: Memory, signal: Signal) -> Signal:
-    """The signal with as much of its weight as still counts; nothing changes for one that is not limited."""
+    """Return the signal with as much of its weight as still counts; nothing changes for one that is not limited."""
     if not signal.positive or signal.rater != "agent" or signal.type not in SIGNAL_TYPES:
         return signal
     if memory.state != "candidate" or memory.confidence >= MIN_CONFIDENCE:
@@ -64,7 +64,7 @@ def granted(transaction: Transaction, memory: Memory, signal: Signal) -> Signal:
 
 
 def _independent(transaction: Transaction, memory: Memory, given: list[Signal]) -> set[str]:
-    """The sessions that spoke for the memory, other than by being shown it, and know it independently."""
+    """Return the sessions that spoke for the memory, other than by being shown it, and know it independently."""
     spoke = {each.session for each in given if each.type != "usage" and each.session}
     shown = {each.session for each in given if each.type == "usage"}
     origins = transaction.origins(memory_id=memory.id)
@@ -93,7 +93,7 @@ class Union:
 
 
 def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Union:
-    """The evidence of all sources, for a memory with this id."""
+    """Return the evidence of all sources, for a memory with this id."""
     project = sources[0].project
     signals = sorted(
         (signal for source in sources for signal in reader.signals(source.id)), key=lambda each: (each.at, each.id)
@@ -117,7 +117,7 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
 
 
 def counts_once(signal: Signal) -> bool:
-    """Whether a second signal of its type and session is not counted (DESIGN D5).
+    """Return whether a second signal of its type and session is not counted (DESIGN D5).
 
     A commit counts once, whichever source was tied to it; a month without use is each source's own.
     """
@@ -129,17 +129,17 @@ def counts_once(signal: Signal) -> bool:
 
 
 def copy_of(signal: Signal, memory_id: str) -> str:
-    """The id of the copy that a memory has of a signal."""
+    """Return the id of the copy that a memory has of a signal."""
     return f"{memory_id}/{hashlib.blake2b(signal.id.encode(), digest_size=12).hexdigest()}"
 
 
 def is_copy(signal: Signal) -> bool:
-    """Whether a consolidated memory has the signal from one of its sources; all others came since."""
+    """Return whether a consolidated memory has the signal from one of its sources; all others came since."""
     return signal.id.startswith(f"{signal.memory_id}/")
 
 
 def believed(sources: Sequence[Memory], total: SignalAggregate) -> Belief:
-    """The belief whose evidence is the union and whose score is the formula's, or the nearest that there is."""
+    """Return the belief whose evidence is the union and whose score is the formula's, or the nearest that there is."""
     wanted = consolidated_confidence([each.confidence for each in sources], [each.usage_count for each in sources])
     positive, negative = total.positive or 0, total.negative or 0
     prior = round(wanted * (PRIOR_STRENGTH * UNIT + positive + negative)) - positive
@@ -147,27 +147,27 @@ def believed(sources: Sequence[Memory], total: SignalAggregate) -> Belief:
 
 
 def added(first: SignalAggregate, second: SignalAggregate) -> SignalAggregate:
-    """Both counts together, with the later roll-up."""
+    """Return both counts together, with the later roll-up."""
     return _combined(first, second, 1)
 
 
 def less(first: SignalAggregate, second: SignalAggregate) -> SignalAggregate:
-    """The first counts without the second."""
+    """Return the first counts without the second."""
     return _combined(first, second, -1)
 
 
 def is_nothing(aggregate: SignalAggregate) -> bool:
-    """Whether it counts nothing."""
+    """Return whether it counts nothing."""
     return not any(getattr(aggregate, name) for name in (*COUNTERS, "positive", "negative"))
 
 
 def to_text(aggregate: SignalAggregate) -> str:
-    """Counts and sums as they are kept in a memory's provenance."""
+    """Count and sums as they are kept in a memory's provenance."""
     return json.dumps([getattr(aggregate, name) for name in _KEPT])
 
 
 def from_text(text: str, memory_id: str, project: str) -> SignalAggregate:
-    """The inverse of ``to_text``."""
+    """Return the inverse of ``to_text``."""
     numbers = dict(zip(_KEPT, json.loads(text), strict=False))
     return SignalAggregate(memory_id=memory_id, project=project, **numbers)
 
@@ -189,7 +189,7 @@ def _combined(first: SignalAggregate, second: SignalAggregate, sign: int) -> Sig
 def rate(
     transaction: Transaction, memory_id: str, *, helpful: bool, session: str, rater: Rater, at: datetime
 ) -> Rating:
-    """Stores an explicit rating, lets the project learn from it, and moves the belief.
+    """Store an explicit rating, lets the project learn from it, and move the belief.
 
     A human's ratings all count; an agent's count once per memory and session. The weight is the project's weight
     before it learns from this rating.
@@ -232,7 +232,7 @@ def report_outcome(
     at: datetime,
     shared_by: int = 1,
 ) -> OutcomeReport:
-    """Stores how a task ended that used the memory: once per memory and session; without a session every time.
+    """Store how a task ended that used the memory: once per memory and session; without a session every time.
 
     Args:
         transaction: Where it is written.
@@ -268,7 +268,7 @@ def report_outcome(
 
 
 def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, session: str, at: datetime) -> None:
-    """Counts a delivery for each memory, and a usage signal where this session has given none.
+    """Count a delivery for each memory, and a usage signal where this session has given none.
 
     That it was delivered again says less every time: the signal of a memory's n-th delivery has the n-th part of the
     project's weight. With whole weights a memory that is found often would be beyond doubt whatever came of it
@@ -285,7 +285,7 @@ def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, sessi
 
 
 def roll_up(transaction: Transaction, at: datetime) -> int:
-    """Moves signals older than thirty days into counts; no score changes (seed 000 FR-005c)."""
+    """Move signals older than thirty days into counts; no score changes (seed 000 FR-005c)."""
     return transaction.roll_up(at - timedelta(days=RECENT_DAYS), at)
 
 
@@ -311,7 +311,7 @@ def _signal(
 
 
 def _uncredited_predictions(transaction: Transaction, memory_id: str, at: datetime) -> list[Signal]:
-    """Usage and outcome signals of the last day that no earlier rating has credited or debited."""
+    """Return usage and outcome signals of the last day that no earlier rating has credited or debited."""
     recent = transaction.signals(memory_id, since=at - timedelta(hours=LEARNING_WINDOW_HOURS))
     predictions: list[Signal] = []
     for signal in recent:

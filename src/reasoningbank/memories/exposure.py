@@ -17,7 +17,7 @@ _WHOLE = 1 << (8 * _HASH_BYTES)
 
 
 def draw(scope: Scope, session: str) -> float:
-    """A number in [0, 1) that belongs to the session: the same in every process, and even over sessions.
+    """Return a number in [0, 1) that belongs to the session: the same in every process, and even over sessions.
 
     It is a keyed hash of tenant, project and session, so that the same session name in another project is drawn by
     itself. A session is held out when the number is below the share: with a larger share the same ones stay held out.
@@ -30,7 +30,7 @@ def draw(scope: Scope, session: str) -> float:
 
 
 def drawn(reader: StoreReader, scope: Scope, session: str, *, share: float, at: datetime) -> Exposure:
-    """The session's exposure once something is to be injected: the one that is kept, or a new one, drawn now.
+    """Return the session's exposure once something is to be injected: the one that is kept, or a new one, drawn now.
 
     A session keeps what it was drawn to be, whatever the share is later.
     """
@@ -41,7 +41,7 @@ def drawn(reader: StoreReader, scope: Scope, session: str, *, share: float, at: 
 
 
 def met(exposure: Exposure, memory_ids: Iterable[str], how: How, *, tokens: int = 0) -> Exposure:
-    """The exposure after the session has met these memories; one that was withheld and then shown was shown."""
+    """Return the exposure after the session has met these memories; one that was withheld and then shown was shown."""
     shown = {one.memory_id: one for one in exposure.shown}
     for memory_id in memory_ids:
         known = shown.get(memory_id)
@@ -62,14 +62,14 @@ def note_injection(
     tokens: int,
     at: datetime,
 ) -> None:
-    """Keeps that these memories were injected, or withheld when the session is held out."""
+    """Keep that these memories were injected, or withheld when the session is held out."""
     exposure = drawn(transaction, scope, session, share=share, at=at)
     how: How = "withheld" if exposure.held_out else "injected"
     transaction.expose(met(exposure, memory_ids, how, tokens=0 if exposure.held_out else tokens))
 
 
 def note_search(transaction: Transaction, session: str, memory_ids: Iterable[str], *, at: datetime) -> None:
-    """Keeps that the session was shown these memories because it asked."""
+    """Keep that the session was shown these memories because it asked."""
     known = transaction.exposure(session) or Exposure(session=session, at=at)
     changed = met(known, memory_ids, "asked")
     if changed != known:
@@ -77,7 +77,7 @@ def note_search(transaction: Transaction, session: str, memory_ids: Iterable[str
 
 
 def note_session(transaction: Transaction, session: str, *, succeeded: bool, rater: Rater) -> None:
-    """Keeps how a session ended that met memories; an agent does not take back what a person has said."""
+    """Keep how a session ended that met memories; an agent does not take back what a person has said."""
     known = transaction.exposure(session)
     if known is None or (known.said_by == "human" and rater == "agent"):
         return
@@ -85,7 +85,7 @@ def note_session(transaction: Transaction, session: str, *, succeeded: bool, rat
 
 
 def note_memories(transaction: Transaction, session: str, ends: Mapping[str, bool]) -> None:
-    """Keeps what a session has reported about memories that it met; the last report about one counts."""
+    """Keep what a session has reported about memories that it met; the last report about one counts."""
     known = transaction.exposure(session) if session else None
     if known is None:
         return

@@ -24,7 +24,7 @@ from reasoningbank.types.signal import EVIDENCE_TYPES, RECENT_DAYS, SIGNAL_TYPES
 
 
 def told(change: StateChange) -> str:
-    """What happened, why, and who did it."""
+    """Return what happened, why, and who did it."""
     why = f": {change.reason.rstrip('.')}" if change.reason else ""
     by = f", by {change.by}" if change.by else ""
     return f"{_event(change)}{by}{why}."
@@ -51,7 +51,7 @@ def _event(change: StateChange) -> str:
 
 
 def history(store: Store, memory_id: str) -> tuple[Event, ...]:
-    """Everything that happened to a memory, oldest first; rolled-up evidence is one event.
+    """Return everything that happened to a memory, oldest first; rolled-up evidence is one event.
 
     That it came with an import is no event of its own: its history is the one that it came with.
 
@@ -79,7 +79,7 @@ def history(store: Store, memory_id: str) -> tuple[Event, ...]:
 
 
 def _order(event: Event) -> datetime:
-    """Rolled-up evidence stands where it was given: before the signals that are kept one by one."""
+    """Return rolled-up evidence stands where it was given: before the signals that are kept one by one."""
     return event.at - timedelta(days=RECENT_DAYS) if event.kind == "rolled_up" else event.at
 
 
@@ -121,6 +121,6 @@ def _changed(change: StateChange, events: list[Event]) -> Event:
 
 
 def _confidence_at(moment: datetime, events: list[Event]) -> float:
-    """The confidence that evidence had led to by then; that of the beginning when there was none."""
+    """Return the confidence that evidence had led to by then; that of the beginning when there was none."""
     before = [event for event in events if event.kind not in {"edited", "state"} and _order(event) <= moment]
     return before[-1].confidence if before else events[0].confidence

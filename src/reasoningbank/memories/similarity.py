@@ -42,7 +42,7 @@ from reasoningbank.types.memory import Memory, fingerprint
 def cosine_similarity(
     first: Sequence[float] | NDArray[numpy.float32], second: Sequence[float] | NDArray[numpy.float32]
 ) -> float:
-    """(A . B) / (|A| |B|) in double precision, from -1 to 1.
+    """Return (A . B) / (|A| |B|) in double precision, from -1 to 1.
 
     Returns 0.0 for empty vectors, vectors of different lengths and vectors of length zero, as seed 004 does.
     """
@@ -63,7 +63,7 @@ MEASURED: Mapping[str, float] = MappingProxyType({"granite": 0.91})
 
 
 def least_cosine(threshold: float, model_id: str | None) -> float:
-    """The cosine that pairs must be above in this vector space; never below the threshold itself."""
+    """Return the cosine that pairs must be above in this vector space; never below the threshold itself."""
     known = family(model_id)
     measured = SIMILARITY_THRESHOLD if known is None else MEASURED[known]
     power = math.log(measured) / math.log(SIMILARITY_THRESHOLD)
@@ -71,7 +71,7 @@ def least_cosine(threshold: float, model_id: str | None) -> float:
 
 
 def family(model_id: str | None) -> str | None:
-    """The measured family of models that a model belongs to; None for any other model."""
+    """Return the measured family of models that a model belongs to; None for any other model."""
     name = (model_id or "").casefold()
     return next((known for known in MEASURED if known in name), None)
 
@@ -100,13 +100,13 @@ UNMEASURED = 0.97
 
 
 def threshold(model_id: str) -> float:
-    """The least cosine at which texts may be near-duplicates in this vector space."""
+    """Return the least cosine at which texts may be near-duplicates in this vector space."""
     name = model_id.casefold()
     return next((known.cosine for known in THRESHOLDS if known.family in name), UNMEASURED)
 
 
 def is_near(new: Memory, known: Memory, cosine: float, model_id: str) -> bool:
-    """Whether the known memory says what the new one says, given the cosine of their titles with contents."""
+    """Return whether the known memory says what the new one says, given the cosine of their titles with contents."""
     if new.outcome != known.outcome:
         return False
     if fingerprint(new.title, new.content) == fingerprint(known.title, known.content):
@@ -119,7 +119,7 @@ def is_near(new: Memory, known: Memory, cosine: float, model_id: str) -> bool:
 
 
 def _words(memory: Memory, task: str) -> set[str]:
-    """What a memory says beyond its own task and the headings of the template."""
+    """Return what a memory says beyond its own task and the headings of the template."""
     return set(terms(f"{memory.title}\n{memory.content}")) - _HEADINGS - set(terms(task))
 
 

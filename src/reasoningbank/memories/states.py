@@ -45,12 +45,12 @@ class Standing(NamedTuple):
 
 
 def standing_of(memory: Memory) -> Standing:
-    """What the memory is now."""
+    """Return what the memory is now."""
     return Standing(memory.state, memory.consolidation_id)
 
 
 def without_quarantine(memory: Memory, changes: Sequence[StateChange]) -> Standing:
-    """What the memory would be now if nothing had ever been in quarantine.
+    """Return what the memory would be now if nothing had ever been in quarantine.
 
     Args:
         memory: As it is.
@@ -88,7 +88,7 @@ def without_quarantine(memory: Memory, changes: Sequence[StateChange]) -> Standi
 
 
 def set_aside(transaction: Transaction, memory_ids: Iterable[str], *, reason: str, at: datetime) -> tuple[str, ...]:
-    """Puts memories into a quarantine of their own, without anything that was made of them.
+    """Put memories into a quarantine of their own, without anything that was made of them.
 
     Args:
         transaction: Where it is written.
@@ -113,7 +113,7 @@ def set_aside(transaction: Transaction, memory_ids: Iterable[str], *, reason: st
 
 
 def hold(transaction: Transaction, memory: Memory, cause: Cause) -> bool:
-    """Holds a memory in the quarantine that the cause names; False when that holds it already for the same reasons."""
+    """Hold a memory in the quarantine that the cause names; False when that holds it already for the same reasons."""
     held = holding(transaction.changes(memory_id=memory.id)).get(cause.reference)
     if held is not None and held.because == cause.because:
         return False
@@ -125,7 +125,7 @@ def hold(transaction: Transaction, memory: Memory, cause: Cause) -> bool:
 
 
 def holding(changes: Sequence[StateChange]) -> dict[str, StateChange]:
-    """The quarantines that hold a memory now, oldest first, each with the entry that says why.
+    """Return the quarantines that hold a memory now, oldest first, each with the entry that says why.
 
     Args:
         changes: Every change of that memory, in the order they were written.
@@ -140,7 +140,7 @@ def holding(changes: Sequence[StateChange]) -> dict[str, StateChange]:
 
 
 def existing(reader: StoreReader, memory_id: str) -> Memory | None:
-    """The memory; None when there is none."""
+    """Return the memory; None when there is none."""
     try:
         return reader.get(memory_id)
     except MemoryNotFound:
@@ -148,6 +148,6 @@ def existing(reader: StoreReader, memory_id: str) -> Memory | None:
 
 
 def sources_of(memory: Memory) -> dict[str, State]:
-    """The ids of a consolidated memory's sources and what state each was in; empty for any other memory."""
+    """Return the ids of a consolidated memory's sources and what state each was in; empty for any other memory."""
     found: Mapping[str, State] = json.loads(memory.provenance.get("sources", "{}"))
     return dict(found)

@@ -34,7 +34,10 @@ from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, S
 
 
 def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
-    """The field of an export about a memory in quarantine, or visible only because another is; None for all others."""
+    """Return the field of an export about a memory in quarantine, or visible only because another is.
+
+    None for all others.
+    """
     changes = reader.changes(memory_id=memory.id)
     natural = without_quarantine(memory, changes)
     if natural == standing_of(memory):
@@ -56,7 +59,7 @@ def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
 
 
 def parsed(memory: Memory, fields: Mapping[str, Any] | None) -> tuple[StateChange, ...]:
-    """The entries of the log that such a field stands for: first what the memory would be, then what holds it.
+    """Return the entries of the log that such a field stands for: first what the memory would be, then what holds it.
 
     Raises:
         InvalidInput: When the field is none that ``carried`` wrote.
@@ -75,7 +78,7 @@ def parsed(memory: Memory, fields: Mapping[str, Any] | None) -> tuple[StateChang
 
 
 def note_import(transaction: Transaction, memory: Memory, entries: Sequence[StateChange], *, at: datetime) -> None:
-    """Logs that a memory came with an import, what it was part of, and what holds it."""
+    """Log that a memory came with an import, what it was part of, and what holds it."""
     natural = Standing(entries[0].before or memory.state, entries[0].merged_before) if entries else standing_of(memory)
     begun: State | None = None
     if natural.state == "archived" and natural.merged is not None:
@@ -162,7 +165,7 @@ class Record:
 
 
 def write_export(store: Store, file: TextIO) -> int:
-    """Writes the lines of an export; returns how many memories they hold."""
+    """Write the lines of an export; return how many memories they hold."""
     file.write(_line({"format": FORMAT, "version": VERSION, "project": store.scope.project}))
     offset = 0
     while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
@@ -195,7 +198,7 @@ def write_export(store: Store, file: TextIO) -> int:
 def write_import(
     transaction: Transaction, prepared: Sequence[tuple[Record, Ready]], *, at: datetime
 ) -> Sequence[Memory]:
-    """Stores memories with everything that hangs on them; links come last, for they may name any of them.
+    """Store memories with everything that hangs on them; links come last, for they may name any of them.
 
     The log of states says that they came with an import at this time.
 
@@ -219,7 +222,7 @@ def write_import(
 
 
 def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[WeightChange]]:
-    """Reads an export for a project.
+    """Read an export for a project.
 
     Raises:
         InvalidInput: When a line is not part of an export; the message names it. Nothing has been stored.
@@ -275,7 +278,7 @@ def _record(fields: Mapping[str, Any], project: str) -> Record:
 
 
 def _with_evidence(record: Record) -> Record:
-    """Takes the belief from the evidence, never from the file: a file cannot claim what it does not show."""
+    """Take the belief from the evidence, never from the file: a file cannot claim what it does not show."""
     positive = (record.aggregate.positive or 0) if record.aggregate else 0
     negative = (record.aggregate.negative or 0) if record.aggregate else 0
     positive += sum(signal.weight or 0 for signal in record.signals if signal.positive)

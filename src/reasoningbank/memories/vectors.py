@@ -17,27 +17,27 @@ TASK = "task"
 
 
 def content_text(memory: Memory) -> str:
-    """The text of the dense leg over title and content (spec/contextd 1.5: title, blank line, content)."""
+    """Return the text of the dense leg over title and content (spec/contextd 1.5: title, blank line, content)."""
     return f"{memory.title}\n\n{memory.content}"
 
 
 def task_text(memory: Memory) -> str:
-    """The task that the memory was distilled from; empty for a memory that was recorded."""
+    """Return the task that the memory was distilled from; empty for a memory that was recorded."""
     return memory.provenance.get(TASK, "").strip()
 
 
 def lexical_text(memory: Memory) -> str:
-    """All words of a memory, tags included, analysed for the lexical leg."""
+    """Return all words of a memory, tags included, analysed for the lexical leg."""
     return " ".join(part for part in _analysed(memory) if part)
 
 
 def context_words(memory: Memory) -> tuple[int, int]:
-    """Where in the lexical text the words of the description stand: how many come before them, how many they are."""
+    """Return where the description's words stand in the lexical text: how many come before, how many they are."""
     return _place(_analysed(memory))
 
 
 def _analysed(memory: Memory) -> tuple[str, ...]:
-    """The words of each part of a memory, in their order in the lexical text."""
+    """Return the words of each part of a memory, in their order in the lexical text."""
     parts = (memory.title, memory.description, memory.content, " ".join(memory.tags))
     return tuple(analyse(part) for part in parts)
 
@@ -48,7 +48,7 @@ def _place(analysed: tuple[str, ...]) -> tuple[int, int]:
 
 
 def index(memories: Sequence[Memory], embedder: Embedder) -> list[Indexed]:
-    """Embeds and analyses memories, in one batch per leg; memories of one task share its vector."""
+    """Embed and analyses memories, in one batch per leg; memories of one task share its vector."""
     contents = embedder.embed_documents([content_text(memory) for memory in memories])
     descriptions = _embedded([memory.description for memory in memories], embedder)
     tasks = _embedded([task_text(memory) for memory in memories], embedder)
@@ -66,7 +66,7 @@ def index(memories: Sequence[Memory], embedder: Embedder) -> list[Indexed]:
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder) -> dict[str, Vector]:
-    """The vector of each text that is not empty."""
+    """Return the vector of each text that is not empty."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     if not distinct:
         return {}
@@ -74,7 +74,7 @@ def _embedded(texts: Sequence[str], embedder: Embedder) -> dict[str, Vector]:
 
 
 def check_space(store: Store, embedder: Embedder) -> bool:
-    """Refuses an embedder whose vectors the bank's cannot be compared with; False when the bank holds none yet.
+    """Refuse an embedder whose vectors the bank's cannot be compared with; False when the bank holds none yet.
 
     Raises:
         ModelMismatch: When the bank's vectors come from another model than the embedder.

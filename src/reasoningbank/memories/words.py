@@ -68,7 +68,7 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 def analyse(text: str) -> str:
-    """The words a text is found by, separated by single spaces.
+    """Return the words a text is found by, separated by single spaces.
 
     Words are letters and digits only, lower case, in the order of the text, with repetitions: their number is what BM25
     counts. Identifiers give their parts, then themselves. Safe as input of an FTS5 ``porter unicode61`` tokenizer.
@@ -86,12 +86,12 @@ def analyse(text: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def _known_words(token: str) -> tuple[str, ...]:
-    """The words of a short compound; most of those that are no plain words come again and again."""
+    """Return the words of a short compound; most of those that are no plain words come again and again."""
     return tuple(_spread(token, pairs_only=False))
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """The terms of a query, each once, in the order they first appear, at most ``MAX_QUERY_TERMS``.
+    """Return the terms of a query, each once, in the order they first appear, at most ``MAX_QUERY_TERMS``.
 
     Stop words are left out, unless there is nothing else. Runs of a script without spaces give their overlapping pairs
     alone: single characters would match nearly everything.
@@ -107,7 +107,7 @@ def query_terms(text: str) -> tuple[str, ...]:
 
 
 def _tokens(text: str) -> Iterable[str]:
-    """Compounds of word characters as written, compatibility forms unified."""
+    """Compound of word characters as written, compatibility forms unified."""
     if not text.isascii():
         return _unified_tokens(text)
     tokens: list[str] = _COMPOUND.findall(_APOSTROPHE.sub("", text) if "'" in text else text)
@@ -124,7 +124,7 @@ def _unified_tokens(text: str) -> Iterator[str]:
 
 
 def _spread(token: str, *, pairs_only: bool) -> Iterator[str]:
-    """The words of one compound: its parts, the whole of every segment that has several, the whole compound."""
+    """Yield the words of one compound: its parts, the whole of every segment that has several, the whole compound."""
     if token.isascii() and token.isalnum() and token.islower():
         yield token[:MAX_WORD]
         return
@@ -148,7 +148,7 @@ def _spread(token: str, *, pairs_only: bool) -> Iterator[str]:
 
 
 def _whole(words: list[str]) -> Iterator[str]:
-    """The identifier as one word, unless it is too long to be looked for."""
+    """Yield the identifier as one word, unless it is too long to be looked for."""
     whole = "".join(words)
     if len(words) == 1 or len(whole) <= MAX_WORD:
         yield from _folded(whole)
@@ -162,7 +162,7 @@ def _characters(run: str, *, pairs_only: bool) -> Iterator[str]:
 
 
 def _folded(word: str) -> tuple[str, ...]:
-    """The word in lower case; nothing when folding leaves no letter or digit."""
+    """Return the word in lower case; nothing when folding leaves no letter or digit."""
     if word.isascii():
         return (word.lower()[:MAX_WORD],)
     folded = unicodedata.normalize("NFKC", word[:MAX_WORD].casefold())
@@ -177,16 +177,16 @@ _AGAINST = re.compile(
 
 
 def terms(text: str) -> list[str]:
-    """The words a text is found by, in order, without stop words."""
+    """Return the words a text is found by, in order, without stop words."""
     return [word for word in analyse(text).split() if word not in STOP_WORDS]
 
 
 def polarity(text: str) -> bool:
-    """Whether the text advises against something; "to avoid errors" does not."""
+    """Return whether the text advises against something; "to avoid errors" does not."""
     return _AGAINST.search(text) is not None
 
 
 def overlap(new: Iterable[str], known: Iterable[str]) -> float:
-    """Which share of the new words the known ones hold, from 0 to 1."""
+    """Return which share of the new words the known ones hold, from 0 to 1."""
     fresh, held = set(new), set(known)
     return len(fresh & held) / len(fresh) if fresh else 0.0

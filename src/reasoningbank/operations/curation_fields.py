@@ -93,7 +93,7 @@ class PastFields(TypedDict):
 
 
 def quarantine_fields(report: QuarantineReport) -> QuarantineFields:
-    """The report of a quarantine."""
+    """Return the report of a quarantine."""
     return {
         "id": report.id,
         "reason": report.reason,
@@ -107,7 +107,7 @@ def quarantine_fields(report: QuarantineReport) -> QuarantineFields:
 
 
 def quarantines_fields(found: tuple[Quarantine, ...]) -> QuarantinesFields:
-    """The quarantines that hold memories now."""
+    """Return the quarantines that hold memories now."""
     listed: list[HeldFields] = [
         {
             "id": one.id,
@@ -122,7 +122,7 @@ def quarantines_fields(found: tuple[Quarantine, ...]) -> QuarantinesFields:
 
 
 def release_fields(report: ReleaseReport) -> ReleaseFields:
-    """The report of a release."""
+    """Return the report of a release."""
     return {
         "released": list(report.released),
         "hidden": list(report.hidden),
@@ -131,7 +131,7 @@ def release_fields(report: ReleaseReport) -> ReleaseFields:
 
 
 def versions_fields(memory_id: str, versions: tuple[Memory, ...]) -> VersionsFields:
-    """The versions of a memory."""
+    """Return the versions of a memory."""
     return {
         "memory_id": memory_id,
         "versions": [memory_answer(version) for version in versions],
@@ -140,7 +140,7 @@ def versions_fields(memory_id: str, versions: tuple[Memory, ...]) -> VersionsFie
 
 
 def past_fields(view: Past, memories: tuple[PastMemory, ...]) -> PastFields:
-    """Memories of a view of the past."""
+    """Return memories of a view of the past."""
     return {
         "as_of": view.moment.isoformat(),
         "memories": [{**memory_answer(past.memory), "unknown": list(past.unknown)} for past in memories],
@@ -150,7 +150,7 @@ def past_fields(view: Past, memories: tuple[PastMemory, ...]) -> PastFields:
 
 
 def quarantine_text(answer: QuarantineFields) -> str:
-    """A quarantine in a few lines."""
+    """Return a quarantine in a few lines."""
     word = "would hold" if answer["dry_run"] else "holds"
     lines = [_line(word, one) for one in answer["quarantined"]]
     lines += [f"visible again  {name}" for name in answer["surfaced"]]
@@ -159,7 +159,7 @@ def quarantine_text(answer: QuarantineFields) -> str:
 
 
 def quarantines_text(answer: QuarantinesFields) -> str:
-    """All quarantines with what they hold."""
+    """Return all quarantines with what they hold."""
     if not answer["quarantines"]:
         return "Nothing is in quarantine."
     lines = []
@@ -170,7 +170,7 @@ def quarantines_text(answer: QuarantinesFields) -> str:
 
 
 def release_text(answer: ReleaseFields) -> str:
-    """A release in a few lines."""
+    """Return a release in a few lines."""
     lines = [f"released  {name}" for name in answer["released"]]
     lines += [f"hidden    {name}" for name in answer["hidden"]]
     lines += [f"kept      {one['id']}: {one['reason']}" for one in answer["kept"]]
@@ -178,7 +178,7 @@ def release_text(answer: ReleaseFields) -> str:
 
 
 def versions_text(answer: VersionsFields) -> str:
-    """One paragraph a version."""
+    """Return one paragraph a version."""
     return "\n".join(
         f"{version['version']}  {version['updated_at'][:19]}  {version['outcome']:<7}  {version['title']}\n"
         f"   {' '.join(version['content'].split())[:160]}"
@@ -289,7 +289,7 @@ class ShareFields(TypedDict):
 
 
 def candidate_fields(candidate: PromotionCandidate) -> CandidateFields:
-    """A proposal with all that a reviewer has to see."""
+    """Return a proposal with all that a reviewer has to see."""
     text = candidate.text
     return {
         "candidate_id": candidate.id,
@@ -319,7 +319,7 @@ def candidate_fields(candidate: PromotionCandidate) -> CandidateFields:
 
 
 def promotion_fields(promotion: Promotion) -> PromotionFields:
-    """A promoted memory."""
+    """Return a promoted memory."""
     memory = promotion.memory
     return {
         "id": memory.id,
@@ -338,7 +338,7 @@ def promotion_fields(promotion: Promotion) -> PromotionFields:
 
 
 def share_fields(report: ShareReport) -> ShareFields:
-    """What sharing did."""
+    """Return what sharing did."""
     return {
         "files": list(report.files),
         "memories": report.memories,
@@ -357,7 +357,7 @@ def share_fields(report: ShareReport) -> ShareFields:
 
 
 def candidate_text(answer: CandidateFields) -> str:
-    """A proposal for a person to judge."""
+    """Return a proposal for a person to judge."""
     ids = " ".join(source["id"] for source in answer["sources"])
     lines = [
         f"to the {answer['to']} {answer['name']}: {answer['outcome']}, alike {answer['similarity']:.3f}, "
@@ -380,7 +380,7 @@ def candidate_text(answer: CandidateFields) -> str:
 
 
 def promotion_text(answer: PromotionFields) -> str:
-    """A promoted memory in a few lines."""
+    """Return a promoted memory in a few lines."""
     made = "promoted" if answer["created"] else answer["state"]
     lines = [
         f"{answer['id']}  {made} in the {answer['level']} {answer['name']}, confidence {answer['confidence']:.2f}",
@@ -393,7 +393,7 @@ def promotion_text(answer: PromotionFields) -> str:
 
 
 def share_text(answer: ShareFields, *, written: bool) -> str:
-    """What sharing did in a few lines."""
+    """Return what sharing did in a few lines."""
     if written:
         return "\n".join([*answer["files"], f"{answer['memories']} memories written"])
     lines = [f"refused   {one['id']}: {one['reason']}" for one in answer["refused"]]
@@ -465,7 +465,7 @@ class StabilityFields(TypedDict):
 
 
 def decay_fields(report: DecayReport) -> DecayFields:
-    """The report of a run."""
+    """Return the report of a run."""
     return {
         "decayed": [
             {
@@ -484,7 +484,7 @@ def decay_fields(report: DecayReport) -> DecayFields:
 
 
 def prune_fields(report: PruneReport) -> PruneFields:
-    """The report of a run."""
+    """Return the report of a run."""
     return {
         "pruned": [
             {
@@ -500,7 +500,7 @@ def prune_fields(report: PruneReport) -> PruneFields:
 
 
 def stability_fields(check: StabilityCheck) -> StabilityFields:
-    """The report of a look."""
+    """Return the report of a look."""
     return {
         "counted": [
             {
@@ -520,7 +520,7 @@ def stability_fields(check: StabilityCheck) -> StabilityFields:
 
 
 def decay_text(answer: DecayFields) -> str:
-    """One line a memory."""
+    """Return one line a memory."""
     lines = [
         f"{each['id']}  {each['previous_confidence']:.3f} -> {each['new_confidence']:.3f}  "
         f"{each['months']} months, unused since {each['unused_since'][:10]}"
@@ -535,14 +535,14 @@ def decay_text(answer: DecayFields) -> str:
 
 
 def prune_text(answer: PruneFields) -> str:
-    """One line a memory with its reason."""
+    """Return one line a memory with its reason."""
     lines = [f"{each['id']}  {each['reason']}" for each in answer["pruned"]]
     lines.append(f"{len(answer['pruned'])} {'would be archived' if answer['dry_run'] else 'archived'}")
     return "\n".join(lines)
 
 
 def stability_text(answer: StabilityFields) -> str:
-    """One line a commit that counts."""
+    """Return one line a commit that counts."""
     lines = [
         f"{each['id']}  {each['previous_confidence']:.3f} -> {each['new_confidence']:.3f}  "
         f"commit {each['commit']} {'was reverted' if each['reverted'] else 'has stood'}"
@@ -595,7 +595,7 @@ class UpliftAnswer(TypedDict):
 
 
 def uplift_answer(report: UpliftReport) -> UpliftAnswer:
-    """The fields of a report."""
+    """Return the fields of a report."""
     return UpliftAnswer(
         sessions=report.sessions,
         with_memory=_arm(report.with_memory),
@@ -608,7 +608,7 @@ def uplift_answer(report: UpliftReport) -> UpliftAnswer:
 
 
 def uplift_lines(report: UpliftReport) -> list[str]:
-    """The report for a person."""
+    """Return the report for a person."""
     lines = [
         f"{report.sessions} {'session' if report.sessions == 1 else 'sessions'} met a memory or would have.",
         _arm_line("with memory", report.with_memory),

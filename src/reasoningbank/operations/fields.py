@@ -148,7 +148,7 @@ class ErrorAnswer(TypedDict):
 
 
 def hit_answer(hit: Hit) -> HitAnswer:
-    """The fields of one hit."""
+    """Return the fields of one hit."""
     return HitAnswer(
         id=hit.id,
         title=hit.title,
@@ -167,7 +167,7 @@ def hit_answer(hit: Hit) -> HitAnswer:
 
 
 def search_answer(recall: Recall) -> SearchAnswer:
-    """The fields of a search."""
+    """Return the fields of a search."""
     return SearchAnswer(
         memories=[hit_answer(hit) for hit in recall.memories],
         unproven=[hit_answer(hit) for hit in recall.unproven],
@@ -181,14 +181,14 @@ def search_answer(recall: Recall) -> SearchAnswer:
 
 
 def record_answer(memory: Memory) -> RecordAnswer:
-    """The fields of a record."""
+    """Return the fields of a record."""
     return RecordAnswer(
         id=memory.id, title=memory.title, outcome=memory.outcome, confidence=round(memory.confidence, _DIGITS)
     )
 
 
 def feedback_answer(rating: Rating) -> FeedbackAnswer:
-    """The fields of a rating."""
+    """Return the fields of a rating."""
     return FeedbackAnswer(
         memory_id=rating.memory_id,
         new_confidence=round(rating.new_confidence, _DIGITS),
@@ -199,14 +199,14 @@ def feedback_answer(rating: Rating) -> FeedbackAnswer:
 
 
 def outcome_answer(report: OutcomeReport) -> OutcomeAnswer:
-    """The fields of an outcome."""
+    """Return the fields of an outcome."""
     return OutcomeAnswer(
         recorded=report.recorded, new_confidence=round(report.new_confidence, _DIGITS), message=report.message
     )
 
 
 def memory_answer(memory: Memory) -> MemoryAnswer:
-    """The fields of a whole memory."""
+    """Return the fields of a whole memory."""
     return MemoryAnswer(
         id=memory.id,
         project=memory.project,
@@ -230,7 +230,7 @@ def memory_answer(memory: Memory) -> MemoryAnswer:
 
 
 def stats_answer(stats: Stats) -> StatsAnswer:
-    """The fields of the statistics."""
+    """Return the fields of the statistics."""
     return StatsAnswer(
         tenant=stats.tenant,
         project=stats.project,
@@ -249,7 +249,7 @@ def stats_answer(stats: Stats) -> StatsAnswer:
 
 
 def error_answer(error: BankError) -> ErrorAnswer:
-    """The fields of an error."""
+    """Return the fields of an error."""
     return ErrorAnswer(error=error.code, message=str(error), hint=error.hint)
 
 
@@ -293,7 +293,7 @@ class SessionOutcomeAnswer(TypedDict):
 
 
 def brief_answer(brief: Brief) -> BriefAnswer:
-    """The fields of a briefing."""
+    """Return the fields of a briefing."""
     return BriefAnswer(
         text=brief.text,
         tokens=brief.tokens,
@@ -312,7 +312,7 @@ def brief_answer(brief: Brief) -> BriefAnswer:
 
 
 def session_outcome_answer(report: SessionOutcome) -> SessionOutcomeAnswer:
-    """The fields of a session's outcome."""
+    """Return the fields of a session's outcome."""
     return SessionOutcomeAnswer(
         credited=[
             CreditAnswer(memory_id=one.memory_id, new_confidence=round(one.new_confidence, _DIGITS))
@@ -351,7 +351,7 @@ class UndoFields(TypedDict):
 
 
 def consolidation_fields(result: ConsolidationResult) -> ConsolidationFields:
-    """The result of a run."""
+    """Return the result of a run."""
     return {
         "created_memories": list(result.created_memories),
         "archived_memories": list(result.archived_memories),
@@ -367,7 +367,7 @@ def consolidation_fields(result: ConsolidationResult) -> ConsolidationFields:
 
 
 def undo_fields(report: UndoReport) -> UndoFields:
-    """The report of an undo."""
+    """Return the report of an undo."""
     return {
         "consolidation_id": report.consolidation_id,
         "restored_memories": list(report.restored),
@@ -377,7 +377,7 @@ def undo_fields(report: UndoReport) -> UndoFields:
 
 
 def consolidation_text(answer: ConsolidationFields) -> str:
-    """A run in a few lines."""
+    """Return a run in a few lines."""
     lines = [f"created   {name}" for name in answer["created_memories"]]
     lines += [
         f"opposite  {each['success']} worked, {each['failure']} failed: {each['similarity']:.3f} alike"
@@ -579,7 +579,7 @@ class ExperienceFields(TypedDict):
 
 
 def evidence_fields(evidence: Evidence) -> EvidenceFields:
-    """The fields of one fact."""
+    """Return the fields of one fact."""
     return EvidenceFields(
         kind=evidence.kind,
         positive=evidence.positive,
@@ -590,7 +590,7 @@ def evidence_fields(evidence: Evidence) -> EvidenceFields:
 
 
 def captured_fields(captured: Captured) -> CapturedFields:
-    """The fields of one captured trajectory."""
+    """Return the fields of one captured trajectory."""
     return CapturedFields(
         id=captured.id,
         task=captured.task,
@@ -603,7 +603,7 @@ def captured_fields(captured: Captured) -> CapturedFields:
 
 
 def capture_fields(report: CaptureReport) -> CaptureFields:
-    """The fields of a capture."""
+    """Return the fields of a capture."""
     return CaptureFields(
         captured=report.captured,
         duplicates=report.duplicates,
@@ -614,7 +614,7 @@ def capture_fields(report: CaptureReport) -> CaptureFields:
 
 
 def judgement_fields(judgement: Judgement) -> JudgementFields:
-    """The fields of a judgement."""
+    """Return the fields of a judgement."""
     return JudgementFields(
         verdict=judgement.verdict,
         probability=round(judgement.probability, _DIGITS),
@@ -626,7 +626,7 @@ def judgement_fields(judgement: Judgement) -> JudgementFields:
 
 
 def entry_fields(entry: TrajectoryEntry) -> EntryFields:
-    """The fields of a trajectory in a list."""
+    """Return the fields of a trajectory in a list."""
     judgement = entry.judgement
     return EntryFields(
         id=entry.id,
@@ -643,7 +643,7 @@ def entry_fields(entry: TrajectoryEntry) -> EntryFields:
 
 
 def trajectory_fields(trajectory: Trajectory, judgements: tuple[Judgement, ...]) -> TrajectoryFields:
-    """The fields of a whole trajectory."""
+    """Return the fields of a whole trajectory."""
     return TrajectoryFields(
         id=trajectory.id,
         task=trajectory.task,
@@ -660,7 +660,7 @@ def trajectory_fields(trajectory: Trajectory, judgements: tuple[Judgement, ...])
 
 
 def step_fields(step: Step) -> StepFields:
-    """The fields of one turn."""
+    """Return the fields of one turn."""
     return StepFields(
         user=step.user,
         thought=step.thought,
@@ -674,7 +674,7 @@ def step_fields(step: Step) -> StepFields:
 
 
 def refusal_fields(refusal: Refusal) -> RefusalFields:
-    """The fields of a refused item."""
+    """Return the fields of a refused item."""
     return RefusalFields(
         reason=refusal.reason,
         detail=refusal.detail,
@@ -687,7 +687,7 @@ def refusal_fields(refusal: Refusal) -> RefusalFields:
 
 
 def distill_fields(report: DistilReport) -> DistillFields:
-    """The fields of distilling."""
+    """Return the fields of distilling."""
     return DistillFields(
         distilled=list(report.distilled),
         corroborated=list(report.corroborated),
@@ -698,14 +698,14 @@ def distill_fields(report: DistilReport) -> DistillFields:
 
 
 def work_fields(report: WorkReport) -> WorkFields:
-    """The fields of a worker's report."""
+    """Return the fields of a worker's report."""
     return WorkFields(
         done=report.done, postponed=report.postponed, buried=report.buried, messages=list(report.messages)
     )
 
 
 def scaled_fields(scaled: Scaled) -> ScaledFields:
-    """The fields of several attempts."""
+    """Return the fields of several attempts."""
     return ScaledFields(
         best=scaled.best,
         reason=scaled.reason,
@@ -730,7 +730,7 @@ def scaled_fields(scaled: Scaled) -> ScaledFields:
 
 
 def experience_fields(answer: ExperienceAnswer) -> ExperienceFields:
-    """The fields of an experience search."""
+    """Return the fields of an experience search."""
     return ExperienceFields(
         results=[ExperienceHit(**hit_answer(hit), unproven=hit.unproven) for hit in answer.results],
         reasoning=reasoning_fields(answer.reasoning),
@@ -738,7 +738,7 @@ def experience_fields(answer: ExperienceAnswer) -> ExperienceFields:
 
 
 def reasoning_fields(reasoning: Reasoning) -> ReasoningFields:
-    """The fields of its reasoning."""
+    """Return the fields of its reasoning."""
     return ReasoningFields(
         strategy_used=reasoning.strategy_used,
         learned_from=reasoning.learned_from,

@@ -129,7 +129,7 @@ class SearchFields(TypedDict):
 
 
 def import_fields(report: GraphImport) -> ImportFields:
-    """The fields of an import's report."""
+    """Return the fields of an import's report."""
     return {
         "nodes_added": report.nodes_added,
         "nodes_updated": report.nodes_updated,
@@ -150,7 +150,7 @@ def import_fields(report: GraphImport) -> ImportFields:
 
 
 def walk_fields(result: WalkResult) -> WalkFields:
-    """The fields of a walk."""
+    """Return the fields of a walk."""
     return {
         "seeds": [
             {"id": seed.id, "found": seed.found, "score": round(seed.score, _DIGITS), "reason": seed.reason}
@@ -164,7 +164,7 @@ def walk_fields(result: WalkResult) -> WalkFields:
 
 
 def path_fields(path: WalkPath) -> PathFields:
-    """The fields of one path."""
+    """Return the fields of one path."""
     return {
         "seed": path.seed,
         "nodes": list(path.nodes),
@@ -177,7 +177,7 @@ def path_fields(path: WalkPath) -> PathFields:
 
 
 def search_fields(answer: GraphAnswer) -> SearchFields:
-    """The fields of an answer of the graph."""
+    """Return the fields of an answer of the graph."""
     return {
         "query": answer.query,
         "seeds": [
@@ -206,7 +206,7 @@ def leg_fields(legs: Mapping[str, Leg]) -> dict[str, LegFields]:
 
 
 def import_text(report: GraphImport) -> str:
-    """The report of an import for a person."""
+    """Return the report of an import for a person."""
     lines = [
         f"nodes: {report.nodes_added} added, {report.nodes_updated} updated, {report.nodes_unchanged} unchanged",
         f"edges: {report.edges_added} added, {report.edges_unchanged} unchanged",
@@ -233,7 +233,7 @@ def import_text(report: GraphImport) -> str:
 
 
 def walk_text(result: WalkResult) -> str:
-    """A walk for a person: every path as the sentences it goes along."""
+    """Return a walk for a person: every path as the sentences it goes along."""
     lines = [f"{seed.id}: {seed.reason}" for seed in result.seeds if not seed.found]
     for number, path in enumerate(result.paths, start=1):
         lines += _path_text(number, path, result.nodes)
@@ -243,7 +243,7 @@ def walk_text(result: WalkResult) -> str:
 
 
 def search_text(answer: GraphAnswer) -> str:
-    """An answer of the graph for a person."""
+    """Return an answer of the graph for a person."""
     lines = [answer.message]
     lines += [f"{hit.score:.3f}  {hit.node.label} {hit.node.id}: {_short(hit.node.text)}" for hit in answer.seeds]
     for number, path in enumerate(answer.walk.paths, start=1):
@@ -300,7 +300,7 @@ def _duplicate_text(each: Duplicate) -> str:
 
 
 def left_out_fields(each: LeftOut) -> LeftOutFields:
-    """The fields of what an import left out."""
+    """Return the fields of what an import left out."""
     return {"kind": each.kind, "id": each.id, "reason": each.reason}
 
 

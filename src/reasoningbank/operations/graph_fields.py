@@ -16,17 +16,17 @@ _DIGITS = 6
 
 
 def node_fields(node: Node) -> Fields:
-    """A node: the common fields of seed 003, then the special ones of its label."""
+    """Return a node: the common fields of seed 003, then the special ones of its label."""
     return {**node_record(node), "reasoning_pointer_ids": list(node.pointers)}
 
 
 def edge_fields(edge: Edge) -> Fields:
-    """An edge; its sentence reads from the source to the target."""
+    """Return an edge; its sentence reads from the source to the target."""
     return {**edge_record(edge), "band": edge.band}
 
 
 def view_fields(view: NodeView) -> Fields:
-    """A node with its edges and the lessons it points to."""
+    """Return a node with its edges and the lessons it points to."""
     return {
         "node": node_fields(view.node),
         "edges": [edge_fields(edge) for edge in view.edges],
@@ -35,7 +35,7 @@ def view_fields(view: NodeView) -> Fields:
 
 
 def lesson_fields(lesson: Lesson) -> Fields:
-    """A lesson as seed 003 has it, and how far it is believed."""
+    """Return a lesson as seed 003 has it, and how far it is believed."""
     return {
         "rb_id": lesson.rb_id,
         "id": lesson.id,
@@ -50,12 +50,12 @@ def lesson_fields(lesson: Lesson) -> Fields:
 
 
 def lesson_hit_fields(hit: LessonHit) -> Fields:
-    """A lesson that was found, with its score and that of every leg."""
+    """Return a lesson that was found, with its score and that of every leg."""
     return {**lesson_fields(hit.lesson), "score": round(hit.score, _DIGITS), "legs": leg_fields(hit.legs)}
 
 
 def plan_fields(plan: QuestionPlan) -> Fields:
-    """How a question is looked up."""
+    """Return how a question is looked up."""
     return {
         "question": plan.question,
         "clarification": plan.clarification,
@@ -79,7 +79,7 @@ def plan_fields(plan: QuestionPlan) -> Fields:
 
 
 def answer_fields(answer: QuestionAnswer) -> Fields:
-    """The answer to a question; the lists are empty when a question was asked back."""
+    """Return the answer to a question; the lists are empty when a question was asked back."""
     graph = answer.graph
     return {
         "plan": plan_fields(answer.plan),
@@ -99,7 +99,7 @@ def answer_fields(answer: QuestionAnswer) -> Fields:
 
 
 def report_fields(report: ConversationReport) -> Fields:
-    """What became of a conversation."""
+    """Return what became of a conversation."""
     return {
         "conv_id": report.conv_id,
         "nodes": [node_fields(node) for node in report.nodes],
@@ -123,7 +123,7 @@ def report_fields(report: ConversationReport) -> Fields:
 
 
 def answer_text(answer: QuestionAnswer) -> str:
-    """An answer for a person: the question back, or every path as its sentences, and the lessons."""
+    """Return an answer for a person: the question back, or every path as its sentences, and the lessons."""
     if answer.plan.clarification:
         return answer.plan.clarification
     nodes: Mapping[str, Node] = {} if answer.graph is None else answer.graph.walk.nodes
@@ -143,7 +143,7 @@ def answer_text(answer: QuestionAnswer) -> str:
 
 
 def report_text(report: ConversationReport) -> str:
-    """What became of a conversation, for a person."""
+    """Return what became of a conversation, for a person."""
     lines = [report.message]
     if report.lesson is not None:
         lines.append(f"lesson {report.lesson.rb_id}: {report.lesson.key_lesson}")

@@ -13,18 +13,18 @@ _SHOWN_WORDS = 12
 
 
 def short(text: str) -> str:
-    """The first 12 words of a text."""
+    """Return the first 12 words of a text."""
     words = text.split()
     return " ".join(words[:_SHOWN_WORDS]) + (" ..." if len(words) > _SHOWN_WORDS else "")
 
 
 def node_line(node: Node) -> str:
-    """A node in one line."""
+    """Return a node in one line."""
     return f"{node.label} {node.id}: {short(node.text)}"
 
 
 def node_text(node: Node) -> str:
-    """A node, whole."""
+    """Return a node, whole."""
     lines = [f"{node.label} {node.id}", node.text]
     lines += [
         f"  {name}: {', '.join(value) if isinstance(value, tuple) else value}"
@@ -38,13 +38,13 @@ def node_text(node: Node) -> str:
 
 
 def edge_text(edge: Edge) -> str:
-    """An edge, whole."""
+    """Return an edge, whole."""
     tags = f"\n  tags: {', '.join(edge.tags)}" if edge.tags else ""
     return f"{edge.id}: {edge.source} -> {edge.target}, weight {edge.weight:g} ({edge.band})\n{edge.text}{tags}"
 
 
 def view_text(view: NodeView) -> str:
-    """A node with the sentences that touch it and its lessons."""
+    """Return a node with the sentences that touch it and its lessons."""
     name = view.node.id
     lines = [node_text(view.node)]
     for edge in view.edges:
@@ -55,12 +55,12 @@ def view_text(view: NodeView) -> str:
 
 
 def nodes_text(nodes: Iterable[Node]) -> str:
-    """Nodes, one in a line."""
+    """Return nodes, one in a line."""
     return "\n".join(map(node_line, nodes)) or "No nodes."
 
 
 def lesson_text(lesson: Lesson) -> str:
-    """A lesson, whole."""
+    """Return a lesson, whole."""
     memory = lesson.memory
     lines = [f"lesson {lesson.rb_id} ({memory.outcome}, {memory.state}, confidence {memory.confidence:.3f})"]
     lines.append(lesson.key_lesson)
@@ -75,12 +75,12 @@ def lesson_text(lesson: Lesson) -> str:
 
 
 def lessons_text(lessons: Iterable[Lesson]) -> str:
-    """Lessons, one in a line."""
+    """Return lessons, one in a line."""
     return "\n".join(f"{each.rb_id}  {short(each.key_lesson)}" for each in lessons) or "No lessons."
 
 
 def found_lessons_text(answer: LessonAnswer) -> str:
-    """What a search for lessons has found, with the score of every leg."""
+    """Return what a search for lessons has found, with the score of every leg."""
     lines = [answer.message]
     for number, hit in enumerate(answer.lessons, start=1):
         context = f" ({hit.lesson.context_to_prefer})" if hit.lesson.context_to_prefer else ""

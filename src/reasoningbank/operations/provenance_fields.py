@@ -71,7 +71,7 @@ class ActionFields(TypedDict):
 
 
 def preference_fields(each: Preference) -> PreferenceFields:
-    """The fields of a preference."""
+    """Return the fields of a preference."""
     return {
         "id": each.id,
         "preference_type": each.preference_type,
@@ -86,7 +86,7 @@ def preference_fields(each: Preference) -> PreferenceFields:
 
 
 def event_fields(each: Occurrence) -> EventFields:
-    """The fields of an event."""
+    """Return the fields of an event."""
     node = each.event
     return {
         "id": node.id,
@@ -104,7 +104,7 @@ def event_fields(each: Occurrence) -> EventFields:
 
 
 def source_fields(each: Source) -> SourceNodeFields:
-    """The fields of a source."""
+    """Return the fields of a source."""
     return {
         "id": each.node.id,
         "text": each.node.text,
@@ -116,7 +116,7 @@ def source_fields(each: Source) -> SourceNodeFields:
 
 
 def action_fields(each: Action) -> ActionFields:
-    """The fields of an action."""
+    """Return the fields of an action."""
     return {
         "id": each.node.id,
         "text": each.node.text,
@@ -130,7 +130,7 @@ def action_fields(each: Action) -> ActionFields:
 
 
 def preferences_text(found: Sequence[Preference]) -> str:
-    """Preferences, one in a line."""
+    """Return preferences, one in a line."""
     lines = []
     for each in found:
         owner = f"user {each.user}" if each.user else f"role {each.role}"
@@ -140,7 +140,7 @@ def preferences_text(found: Sequence[Preference]) -> str:
 
 
 def events_text(found: Sequence[Occurrence]) -> str:
-    """Events, each with the answers that it led to."""
+    """Return events, each with the answers that it led to."""
     lines = []
     for each in found:
         lines.append(f"{each.start.isoformat()} to {each.end.isoformat()}  {node_line(each.event)}")
@@ -151,7 +151,7 @@ def events_text(found: Sequence[Occurrence]) -> str:
 
 
 def sources_text(found: Sequence[Source]) -> str:
-    """Sources, each with where it is and the sentences that lead to it."""
+    """Return sources, each with where it is and the sentences that lead to it."""
     lines = []
     for each in found:
         lines.append(node_line(each.node))
@@ -162,7 +162,7 @@ def sources_text(found: Sequence[Source]) -> str:
 
 
 def actions_text(found: Sequence[Action]) -> str:
-    """Actions, each with how it ended and its parameters word for word."""
+    """Return actions, each with how it ended and its parameters word for word."""
     lines = []
     for each in found:
         failed = " FAILED" if each.outcome == "failure" else ""
@@ -193,7 +193,7 @@ class SourceFields(TypedDict):
 
 
 def source_report_fields(report: SourceReport) -> SourceFields:
-    """The fields of ``rbank source``."""
+    """Return the fields of ``rbank source``."""
     return SourceFields(
         id=report.source.id,
         tags=list(report.source.tags),
@@ -206,7 +206,7 @@ def source_report_fields(report: SourceReport) -> SourceFields:
 
 
 def source_text(fields: SourceFields) -> str:
-    """The same for people."""
+    """Return the same for people."""
     lines = [f"{each['kind']} {each['start']}-{each['end']}: {each['text']}" for each in fields["mentions"]]
     return "\n".join([f"{fields['id']}: {fields['message']}", *lines])
 

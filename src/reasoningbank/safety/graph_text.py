@@ -26,7 +26,7 @@ _Item = TypeVar("_Item", Node, Edge)
 
 
 def safe_items(items: Sequence[_Item]) -> list[_Item]:
-    """The nodes or edges as they may be stored, in their order.
+    """Return the nodes or edges as they may be stored, in their order.
 
     Raises:
         InvalidNode, InvalidEdge: When nothing visible is left of a text, or an id cannot be kept as it is.
@@ -40,7 +40,9 @@ def safe_items(items: Sequence[_Item]) -> list[_Item]:
 
 
 def reveal(items: Iterable[_Item]) -> list[_Item]:
-    """The nodes or edges as they may leave the bank, whoever wrote the stored rows; it never fails on a stored one.
+    """Return the nodes or edges as they may leave the bank, whoever wrote the stored rows.
+
+    It never fails on a stored one.
 
     Those whose texts were found safe are remembered by a hash of them alone.
     """
@@ -58,7 +60,7 @@ def reveal(items: Iterable[_Item]) -> list[_Item]:
 
 
 def _digest(item: Node | Edge) -> bytes:
-    """Stands for all texts of a node or an edge, where only those that are safe are kept."""
+    """Return stands for all texts of a node or an edge, where only those that are safe are kept."""
     texts = "\x00".join(_texts(item))
     return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
@@ -95,7 +97,7 @@ def _is_clean(item: Node | Edge) -> bool:
 
 
 def _is_clean_line(line: str) -> bool:
-    """Whether ``clean_line`` leaves it as it is; told without cleaning for what most ids and tags are."""
+    """Return whether ``clean_line`` leaves it as it is; told without cleaning for what most ids and tags are."""
     if line.isascii() and line.isprintable() and "  " not in line:
         return line == line.strip()
     return clean_line(line) == line
@@ -110,7 +112,7 @@ def _redacted(item: _Item) -> _Item:
 
 
 def _changed(item: _Item, text: Callable[[str], str], line: Callable[[str], str]) -> _Item:
-    """The item with every text and every line passed through these; field texts keep their white space."""
+    """Return the item with every text and every line passed through these; field texts keep their white space."""
     tags = tuple(dict.fromkeys(tag for tag in (line(each)[:MAX_GRAPH_TAG].strip() for each in item.tags) if tag))
     if isinstance(item, Edge):
         return replace(item, text=text(item.text), tags=tags)
@@ -124,7 +126,7 @@ def _changed(item: _Item, text: Callable[[str], str], line: Callable[[str], str]
 
 
 def _field(value: str, text: Callable[[str], str]) -> str:
-    """A special field word for word, unless something in it has to go."""
+    """Return a special field word for word, unless something in it has to go."""
     normal = normalise(value)
     changed = text(normal)
     return normal if changed == normal.strip() else changed
@@ -140,7 +142,7 @@ def _shown_line(line: str) -> str:
 
 
 def _safe(items: Sequence[Node] | Sequence[Edge]) -> bool:
-    """Whether no text of any of them is changed by redaction."""
+    """Return whether no text of any of them is changed by redaction."""
     joined = "\n\n".join(text for item in items for text in _texts(item))
     return redact(joined).text == joined
 

@@ -224,12 +224,12 @@ _MARK_WORDS = frozenset(_NOTHINGS.split())
 
 
 def without_code(text: str) -> str:
-    """The text with fenced and inline code left out."""
+    """Return the text with fenced and inline code left out."""
     return _CODE.sub(" ", text)
 
 
 def is_about_memory(title: str, content: str) -> bool:
-    """Whether the title, or at least half of the content's sentences, speak of the memory that lessons are kept in.
+    """Return whether the title, or at least half of the sentences, are about the memory itself.
 
     The memory of computers and programs is another subject, and so is a lesson that mentions a search of the memory in
     passing.
@@ -242,7 +242,9 @@ def is_about_memory(title: str, content: str) -> bool:
 
 
 def find_order(text: str) -> str:
-    """The words by which a text orders its reader to drop rules, hide something or give secrets away; empty for none.
+    """Return the words by which a text orders its reader to drop rules, hide something or give secrets away.
+
+    Empty for none.
 
     What is quoted is not an order, unless there is nothing but the quotation.
     """
@@ -253,7 +255,10 @@ def find_order(text: str) -> str:
 
 
 def find_markup(title: str, description: str, content: str) -> str:
-    """What of a model's wrapping is left in the texts, in words; empty for none. Code in the content is no markup."""
+    """Return what of a model's wrapping is left in the texts, in words; empty for none.
+
+    Code in the content is no markup.
+    """
     if _HEADING.match(title):
         return "the title begins like a heading, a list or a field"
     for name, text in (("title", title), ("description", description), ("content", content)):
@@ -273,7 +278,7 @@ def find_markup(title: str, description: str, content: str) -> str:
 
 
 def names_only(*texts: str) -> bool:
-    """Whether names of files, runs and the like are all that the texts hold, apart from filling words."""
+    """Return whether names of files, runs and the like are all that the texts hold, apart from filling words."""
     joined = "\n".join(texts)
     rest, names = _NAME.subn(" ", joined)
     if not names:
@@ -283,12 +288,12 @@ def names_only(*texts: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as written; in scripts without spaces every character counts as one."""
+    """Return the words of a text as written; in scripts without spaces every character counts as one."""
     return _WORD.findall(text)
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text is empty, has no letter, or is a mere mark for "nothing"."""
+    """Return whether a text is empty, has no letter, or is a mere mark for "nothing"."""
     return not any(map(str.isalpha, text)) or text.strip(" .<>[]()").casefold() in _MARK_WORDS
 
 
@@ -510,7 +515,7 @@ _SHOWN = 80
 
 
 def find_danger(*texts: str) -> str:
-    """What a text orders its reader to do, in words and with the words that say it; empty for a lesson.
+    """Return what a text orders its reader to do, in words and with the words that say it; empty for a lesson.
 
     Args:
         texts: The texts of one memory, read as one.
@@ -566,7 +571,7 @@ _PRIVATE = re.compile(r"(?:127|10|0)\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|25
 
 
 def find_address(*texts: str) -> str:
-    """The first place outside that the texts name; empty when there is none."""
+    """Return the first place outside that the texts name; empty when there is none."""
     for match in _ADDRESS.finditer(folded("\n".join(texts))):
         name = next(part for part in match.groups() if part).lower().rpartition("@")[2].rstrip(".")
         if not _is_known(name):

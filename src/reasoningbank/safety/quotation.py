@@ -73,12 +73,12 @@ _COMMAND = re.compile(r"\s*(?:\S{1,200}/)?(?P<name>rbank|reasoningbank)(?P<verb>
 
 
 def memories_in(text: str) -> list[str]:
-    """The ids of memories that an answer or block of the bank names, in order, none twice."""
+    """Return the ids of memories that an answer or block of the bank names, in order, none twice."""
     return list(dict.fromkeys(match.group(1) for match in _SHOWN.finditer(text)))
 
 
 def without_blocks(text: str) -> tuple[str, list[str]]:
-    """The text without the bank's injected blocks, and the ids of the memories that stood in them.
+    """Return the text without the bank's injected blocks, and the ids of the memories that stood in them.
 
     A block that is cut off ends with the text. A text that only names the tag, as source code does, stays as it is.
     """
@@ -91,13 +91,13 @@ def without_blocks(text: str) -> tuple[str, list[str]]:
 
 
 def shows_memories(name: str) -> bool:
-    """Whether this tool or command of the bank answers with memories."""
+    """Return whether this tool or command of the bank answers with memories."""
     verb = re.split(r"memory_|\s+", name)[-1]
     return verb in SHOWING_VERBS or (_NAME in name.lower() and name.endswith(("graph_search", "lesson_search")))
 
 
 def is_own_tool(tool: str) -> bool:
-    """Whether the name is one of the bank's tools, with or without a prefix such as ``mcp__reasoningbank__``."""
+    """Return whether the name is one of the bank's tools, with or without a prefix such as ``mcp__reasoningbank__``."""
     if not tool:
         return False
     last = _SEPARATORS.split(tool)[-1]
@@ -105,7 +105,10 @@ def is_own_tool(tool: str) -> bool:
 
 
 def own_command(command: str) -> str:
-    """The beginning of a shell command that is one call of the bank's command line, such as ``rbank search``; or ""."""
+    """Return the beginning of a shell command that is one call of the bank's command line, such as ``rbank search``.
+
+    Or "".
+    """
     if "rbank" not in command and _NAME not in command:
         return ""
     match = _COMMAND.match(command)
@@ -121,14 +124,14 @@ _SMALLEST_CLIP = 40
 
 
 def quote(text: str) -> str:
-    """The text with a bar before every line, ending with a line feed; nothing for a text of white space."""
+    """Return the text with a bar before every line, ending with a line feed; nothing for a text of white space."""
     if not text.strip():
         return ""
     return "".join(f"{BAR}{line.rstrip()}\n" for line in text.strip("\n").splitlines())
 
 
 def clip(text: str, characters: int, *, head: float = 0.6) -> str:
-    """The text without secrets and invisible characters, its middle left out when it is longer than that.
+    """Return the text without secrets and invisible characters, its middle left out when it is longer than that.
 
     Args:
         text: Any text; of a long one only what may be kept is looked at.
@@ -149,7 +152,10 @@ def clip(text: str, characters: int, *, head: float = 0.6) -> str:
 
 
 def fit(text: str, tokens: int, *, characters: int, head: float = 0.6) -> str:
-    """The quoted text, shortened until it has at most so many tokens; nothing when even a little does not fit."""
+    """Return the quoted text, shortened until it has at most so many tokens.
+
+    Nothing when even a little does not fit.
+    """
     while characters >= _SMALLEST_CLIP:
         quoted = quote(clip(text, characters, head=head))
         if count_tokens(quoted) <= tokens:
@@ -159,13 +165,13 @@ def fit(text: str, tokens: int, *, characters: int, head: float = 0.6) -> str:
 
 
 def name(text: str) -> str:
-    """A name out of a session, for a heading: one short line without secrets, quotation marks and brackets."""
+    """Return a name out of a session, for a heading: one short line without secrets, quotation marks and brackets."""
     line = clean_line(redact(clean_line(text[: 4 * MAX_NAME])).text)
     return line.translate(_BRACKETS)[:MAX_NAME]
 
 
 def fence(title: str, body: str) -> str:
-    """The body between two lines that carry a mark which the body does not hold."""
+    """Return the body between two lines that carry a mark which the body does not hold."""
     mark = hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     while mark in body:
         mark = hashlib.blake2b(mark.encode(), digest_size=6).hexdigest()
@@ -185,7 +191,7 @@ _PREFACE = (
 
 
 def render(items: Sequence[BriefItem], moment: datetime) -> str:
-    """The items as one block; empty without items.
+    """Return the items as one block; empty without items.
 
     Every item begins with ``id UUID``, so that capture finds again what was shown; every line of a memory's own text
     begins with a bar, and it can neither open nor close a block.
@@ -197,7 +203,7 @@ def render(items: Sequence[BriefItem], moment: datetime) -> str:
 
 
 def entry(item: BriefItem, moment: datetime) -> str:
-    """One memory: a line of facts (id, kind, confidence with its 90 % interval, age, scope), then its text quoted."""
+    """Return one memory: a line with id, kind, confidence and its 90 % interval, age, scope; then its text quoted."""
     memory = reveal(item.hit.memory)
     low, high = item.hit.interval
     trust = "unproven, test it with care" if item.hit.unproven else "proven"
@@ -210,7 +216,7 @@ def entry(item: BriefItem, moment: datetime) -> str:
 
 
 def fitting(items: Sequence[BriefItem], moment: datetime, budget: int) -> tuple[list[BriefItem], list[BriefItem], str]:
-    """Which items fit into the budget, taken in their order, which do not, and the block of those that do.
+    """Return which items fit into the budget, taken in their order, which do not, and the block of those that do.
 
     An item that is too long is passed over, so that a shorter one after it may still be shown. The tokens of the block
     as a whole are counted before it is accepted.
@@ -233,17 +239,17 @@ def fitting(items: Sequence[BriefItem], moment: datetime, budget: int) -> tuple[
 
 
 def _harmless(text: str) -> str:
-    """The text without the name of the block's tag."""
+    """Return the text without the name of the block's tag."""
     return text.replace(_TAG, _TAG.replace("-", " "))
 
 
 def _named(name: str) -> str:
-    """An identifier of somebody's own choice on one line that cannot end the block."""
+    """Return an identifier of somebody's own choice on one line that cannot end the block."""
     return _harmless(clean_line(name))
 
 
 def age(then: datetime, now: datetime) -> str:
-    """How long ago, in the largest unit that fits."""
+    """Return how long ago, in the largest unit that fits."""
     days = max(0, (now - then).days)
     for unit, length in (("year", 365), ("month", 30), ("day", 1)):
         count = days // length

@@ -231,7 +231,10 @@ _MAX_KEY = 65_536
 
 
 def find_formats(text: str, *, wrapped: bool = False) -> Iterator[Span]:
-    """The secrets in ``text`` that one of FORMATS describes; ``wrapped`` asks only for those whose shape is proof."""
+    """Yield the secrets in ``text`` that one of FORMATS describes.
+
+    ``wrapped`` asks only for those whose shape is proof.
+    """
     for rule in FORMATS:
         if wrapped and not rule.wraps:
             continue
@@ -248,7 +251,7 @@ def find_formats(text: str, *, wrapped: bool = False) -> Iterator[Span]:
 
 
 def find_aws_secrets(text: str) -> Iterator[Span]:
-    """AWS secret keys: 40 characters of three classes within 160 characters after a word about AWS or secrets."""
+    """Yield AWS secret keys: 40 characters of three classes within 160 characters after a word about AWS or secrets."""
     for hint in _AWS_HINTS:
         done = 0
         position = text.find(hint)
@@ -262,7 +265,7 @@ def find_aws_secrets(text: str) -> Iterator[Span]:
 
 
 def find_url_passwords(text: str) -> Iterator[Span]:
-    """Passwords in ``scheme://user:password@host``; user and host stay readable."""
+    """Yield passwords in ``scheme://user:password@host``; user and host stay readable."""
     position = text.find("://")
     while position >= 0:
         scheme = _URL_SCHEME.search(text, max(0, position - 25), position)
@@ -276,7 +279,7 @@ def find_url_passwords(text: str) -> Iterator[Span]:
 
 
 def find_private_keys(text: str) -> Iterator[Span]:
-    """Whole private key blocks: up to the END line, or as far as the key material goes when that is cut off.
+    """Yield whole private key blocks: up to the END line, or as far as the key material goes when that is cut off.
 
     A BEGIN line without key material, as in a sentence about key files, is not a secret.
     """
@@ -313,7 +316,7 @@ def _end_of_key_material(text: str, position: int, limit: int) -> int | None:
 
 
 def _start_of_key_material(text: str, floor: int, position: int) -> int | None:
-    """Where the lines of key material begin that end at ``position``; a key whose BEGIN line was cut off."""
+    """Return where the lines of key material begin that end at ``position``; a key whose BEGIN line was cut off."""
     start: int | None = None
     floor = max(floor, position - _MAX_KEY)
     while position > floor:

@@ -203,12 +203,12 @@ _SLUG = re.compile(r"[a-z]+[0-9]{0,2}(?:[-_.][a-z0-9]{1,12})+$")
 
 
 def lower_in_place(text: str) -> str:
-    """The text in lower case with every character at its own offset (U+0130 alone would become two)."""
+    """Return the text in lower case with every character at its own offset (U+0130 alone would become two)."""
     return text.replace("\u0130", "I").lower()
 
 
 def find_assignments(text: str) -> Iterator[Span]:
-    """The values in ``text`` that are given to a name of a secret; the name stays readable."""
+    """Yield the values in ``text`` that are given to a name of a secret; the name stays readable."""
     lowered = lower_in_place(text)
     for hint in _HINTS:
         position = lowered.find(hint)
@@ -244,7 +244,7 @@ def _secret_of(text: str, lowered: str, name: re.Match[str], kind: str) -> Span 
 
 
 def is_reference(value: str) -> bool:
-    """Whether the value stands for a secret that is elsewhere: a placeholder, a variable, a path, an algorithm."""
+    """Return whether the value only stands for a secret: a placeholder, a variable, a path, an algorithm."""
     return (
         _PLACEHOLDER.match(value) is not None
         or "://" in value
@@ -341,7 +341,7 @@ def _is_secret_word(
 
 
 def _is_setting(text: str, name: re.Match[str]) -> bool:
-    """Whether the name is an environment variable or a query parameter, where a bare word is a literal."""
+    """Return whether the name is an environment variable or a query parameter, where a bare word is a literal."""
     if name.start() == 0:
         return text[: name.end()].isupper()
     if text[name.start() : name.end()].isupper():
@@ -419,7 +419,7 @@ class Redacted:
 
 
 def redact(text: str) -> Redacted:
-    """Replaces every secret in ``text`` by a placeholder that names its kind.
+    """Replace every secret in ``text`` by a placeholder that names its kind.
 
     The text is normalised first (``characters.normalise``), so that no invisible character hides a secret. Promises:
     every ``str`` is accepted; redacting the result again changes nothing; placeholders that are there stay as they are;
@@ -455,7 +455,7 @@ def _secrets(text: str) -> list[Span]:
 
 
 def _detected(text: str) -> Iterator[Span]:
-    """The findings of redact-secret, in overlapping windows because its time is quadratic in some long texts."""
+    """Yield the findings of redact-secret, in overlapping windows because its time is quadratic in some long texts."""
     try:
         from redact_secret import SecretScanError, WholeInputLimits, scan
     except ImportError as error:
@@ -492,7 +492,7 @@ def _is_false_alarm(text: str, start: int, end: int, kind: str) -> bool:
 
 
 def _wrapped(text: str, complete: frozenset[int]) -> Iterator[Span]:
-    """Secrets that line breaks cut in up to four pieces, at the offsets of ``text``.
+    """Yield secrets that line breaks cut in up to four pieces, at the offsets of ``text``.
 
     Where a secret is already ``complete`` at the end of a line, the next line belongs to it only if it looks encoded.
     """
@@ -525,7 +525,7 @@ def _wrapped(text: str, complete: frozenset[int]) -> Iterator[Span]:
 
 
 def _united(spans: Iterable[Span]) -> Iterator[Span]:
-    """Overlapping spans become one that covers them all and has the name of the lowest rank."""
+    """Yield overlapping spans become one that covers them all and has the name of the lowest rank."""
     ordered = sorted(spans)
     current = ordered[0]
     for span in ordered[1:]:

@@ -41,7 +41,7 @@ class Admitted:
 
 
 def clean(text: str) -> str:
-    """The text in NFC without characters that cannot be seen, trimmed at both ends; see ``characters``.
+    """Return the text in NFC without characters that cannot be seen, trimmed at both ends; see ``characters``.
 
     Promises: any ``str`` is accepted, and cleaning twice changes nothing more.
     """
@@ -49,17 +49,17 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """The text cleaned and on one line, each run of white space as one space; for titles, tags and queries."""
+    """Return the text cleaned and on one line, each run of white space as one space; for titles, tags and queries."""
     return _SPACE.sub(" ", normalise(text)).strip()
 
 
 def safe_line(text: str) -> str:
-    """One clean line without secrets: what queries and names of sessions are kept as."""
+    """Return one clean line without secrets: what queries and names of sessions are kept as."""
     return _safe_line(text, Counter())
 
 
 def safe_texts(title: str, description: str, content: str, tags: Iterable[str], category: str) -> Admitted:
-    """Cleans and redacts every text of a memory; the rules of a memory's fields are checked by the memory itself.
+    """Clean and redacts every text of a memory; the rules of a memory's fields are checked by the memory itself.
 
     Raises:
         TextTooLong: When all texts together have more than a million characters; nothing was looked at then.
@@ -86,7 +86,7 @@ def safe_texts(title: str, description: str, content: str, tags: Iterable[str], 
 
 
 def reveal(memory: Memory) -> Memory:
-    """The memory as it may leave the bank: cleaned and redacted once more, whoever wrote the stored row.
+    """Return the memory as it may leave the bank: cleaned and redacted once more, whoever wrote the stored row.
 
     Returns the same object when nothing changes. A field that a placeholder makes longer than it may be is cut at its
     limit, and a title or content of invisible characters alone becomes U+FFFD, so that reading never fails where

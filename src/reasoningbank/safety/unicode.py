@@ -70,7 +70,7 @@ _LAST_COMBINING_MARK = 0x1EFFF
 
 
 def normalise(text: str) -> str:
-    """The same text in Unicode NFC without characters that nobody can see; see the module for the exact choice.
+    """Return the same text in Unicode NFC without characters that nobody can see; see the module for the exact choice.
 
     Promises: any ``str`` is accepted, the result can be encoded as UTF-8, applying it twice changes nothing more, and
     the time is proportional to the length.
@@ -208,7 +208,7 @@ _LEAST_READABLE = 0.95
 
 
 def forms(text: str) -> Iterator[str]:
-    """The text in plain characters on one line, and each further form in which it would read differently."""
+    """Yield the text in plain characters on one line, and each further form in which it would read differently."""
     plain = folded(text)
     wide = _JOINED.sub(" ", plain)
     yield wide
@@ -226,7 +226,7 @@ def forms(text: str) -> Iterator[str]:
 
 
 def folded(text: str) -> str:
-    """The text with compatibility characters, accents, look-alikes, entities and percent signs written out plainly."""
+    """Return the text in plain characters: no compatibility forms, accents, look-alikes, entities, percent signs."""
     plain = unicodedata.normalize("NFKC", text)
     if _ENTITY.search(plain):
         plain = unicodedata.normalize("NFKC", html.unescape(plain))
@@ -243,7 +243,7 @@ def folded(text: str) -> str:
 
 
 def _unmasked(word: re.Match[str]) -> str:
-    """A word in Latin letters when it is mixed from several scripts, or made of look-alikes alone."""
+    """Return a word in Latin letters when it is mixed from several scripts, or made of look-alikes alone."""
     found = word.group()
     if found.isascii():
         return found
@@ -267,7 +267,7 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 def _readable(raw: bytes) -> str:
-    """The bytes as text when nearly all of it is printable ASCII with blanks, else nothing."""
+    """Return the bytes as text when nearly all of it is printable ASCII with blanks, else nothing."""
     text = raw.decode("ascii", "replace")
     good = sum((character.isprintable() and character != "\ufffd") or character in "\n\t" for character in text)
     return text if " " in text and good >= _LEAST_READABLE * len(text) else ""

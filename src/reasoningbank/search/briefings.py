@@ -44,7 +44,7 @@ class Briefing(Scaling):
         limit: int = DEFAULT_ITEMS,
         repeat: bool = True,
     ) -> Brief:
-        """The best memories for an agent's context, as quoted evidence; nothing rather than the irrelevant.
+        """Return the best memories for an agent's context, as quoted evidence; nothing rather than the irrelevant.
 
         With a task: what a search finds above the relevance floor, proven first, and at most one unproven memory to be
         tested. Without a task: proven memories alone, by the lower end of their interval and then by when they were
@@ -87,7 +87,7 @@ class Briefing(Scaling):
             return self._kept_brief(store, replace(brief, session=place, warnings=warnings), query)
 
     def session_outcome(self, session: str, succeeded: bool, *, rater: Rater = "human") -> SessionOutcome:
-        """Reports how a session ended for everything that was shown in it, by briefings and searches, and nothing else.
+        """Report how a session ended for everything that was shown in it, by briefings and searches, and nothing else.
 
         The weight of one outcome is shared in equal parts: of n memories shown each gets the n-th part, so that a
         session that shows much counts no more than one that shows little. A memory whose outcome this session has
@@ -143,7 +143,7 @@ class Briefing(Scaling):
     def branch_briefing(
         self, description: str, budget: int, *, share: float = BRANCH_SHARE, session: str | None = None
     ) -> Brief:
-        """The memories for one branch of a folded context (seed 001, layer 1).
+        """Return the memories for one branch of a folded context (seed 001, layer 1).
 
         Args:
             description: What the branch is to do.
@@ -169,7 +169,7 @@ class Briefing(Scaling):
         avoid: str = "",
         rater: Rater = "agent",
     ) -> SessionOutcome:
-        """Reports how a branch ended: credits what it was shown, and learns from its account when it gives one.
+        """Report how a branch ended: credits what it was shown, and learns from its account when it gives one.
 
         Args:
             session: The branch's name, from ``branch_briefing``.
@@ -200,7 +200,7 @@ class Briefing(Scaling):
         return replace(report, learned=self.distill_session(summary))
 
     def _considered(self, store: Store, task: str | None, outcome: str | None) -> tuple[str, Found]:
-        """The query as it is logged, and what may be shown, best first."""
+        """Return the query as it is logged, and what may be shown, best first."""
         from reasoningbank.search.selection import POOL
 
         if task is None:
@@ -211,13 +211,13 @@ class Briefing(Scaling):
 
     @staticmethod
     def _shown(store: Store, session: str) -> list[str]:
-        """Ids of what this session was shown, in that order."""
+        """Return ids of what this session was shown, in that order."""
         logged = [entry.memory_id for log in reversed(store.recalls(limit=0, session=session)) for entry in log.entries]
         strategies = [memory_id for trace in store.traces(session=session) for memory_id in trace.results]
         return [*dict.fromkeys([*logged, *strategies])]
 
     def _kept_brief(self, store: Store, brief: Brief, query: str) -> Brief:
-        """The brief, logged as a delivery when it shows anything; empty when the session is held out."""
+        """Return the brief, logged as a delivery when it shows anything; empty when the session is held out."""
         from reasoningbank.memories.exposure import drawn
 
         if not brief.items:
@@ -245,7 +245,7 @@ class Briefing(Scaling):
         return replace(brief, warnings=logged.warnings)
 
     def _withheld(self, store: Store, brief: Brief, at: datetime) -> Brief:
-        """Nothing, with what would have been shown as left out; a full disk does not make it something."""
+        """Return nothing, with what would have been shown as left out; a full disk does not make it something."""
         left_out = [LeftOut(id=item.hit.id, reason=HELD_OUT) for item in brief.items]
         empty = Brief(session=brief.session, left_out=(*left_out, *brief.left_out), message=_NOTHING_HERE)
         try:

@@ -66,7 +66,7 @@ def cascade(
     *,
     vector: Vector | None = None,
 ) -> Found:
-    """Searches several scopes as one; the query is embedded once.
+    """Search several scopes as one; the query is embedded once.
 
     Args:
         stores: The most specific first; the first is the caller's own.
@@ -121,7 +121,7 @@ def cascade(
 
 
 def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit: int) -> Found:
-    """The best proven memories of several scopes when no task is known, by ``briefing.standing`` and scope weight.
+    """Return the best proven memories of several scopes when no task is known, by standing and scope weight.
 
     Args:
         stores: The most specific first.
@@ -149,12 +149,12 @@ def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit:
 
 
 def weighted(hit: Hit) -> Hit:
-    """The hit with its relevance times the weight of its scope."""
+    """Return the hit with its relevance times the weight of its scope."""
     return replace(hit, relevance=hit.relevance * SCOPE_WEIGHTS[hit.scope])
 
 
 def left_out(store: Store, error: ModelMismatch | StoreError) -> str:
-    """Why a scope was not searched."""
+    """Return why a scope was not searched."""
     return f"The {store.scope.shown} was not searched: {error} {error.hint}"
 
 
@@ -175,7 +175,7 @@ class Precedence:
         self._vectors: dict[Key, Vector] = {}
 
     def settled(self, hits: Sequence[Hit], limit: int, found: Set[Key]) -> list[Hit]:
-        """The first hits that nothing more specific outdoes.
+        """Return the first hits that nothing more specific outdoes.
 
         Args:
             hits: Of all scopes, best first.
@@ -192,7 +192,7 @@ class Precedence:
         return kept
 
     def marked(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits, each naming what gave way to it."""
+        """Return the hits, each naming what gave way to it."""
         return [
             replace(
                 hit,
@@ -203,7 +203,7 @@ class Precedence:
         ]
 
     def unseen(self, shown: Sequence[Hit]) -> list[str]:
-        """One sentence for everything that gave way to what says the opposite and is not shown itself."""
+        """Return one sentence for everything that gave way to what says the opposite and is not shown itself."""
         seen = {(hit.scope, hit.id) for hit in shown}
         return [
             f"Memory {loser} of the {self._levels[loser]} was left out: {winner} of this {level} says the opposite."
@@ -213,7 +213,7 @@ class Precedence:
         ]
 
     def _look_up(self, hits: Sequence[Hit]) -> None:
-        """Gets the vectors of the wider scopes' hits, those of one scope at once."""
+        """Get the vectors of the wider scopes' hits, those of one scope at once."""
         for level, store in [*self._stores.items()][1:]:
             wanted = [hit.id for hit in hits if hit.scope == level and (level, hit.id) not in self._vectors]
             if wanted:
@@ -248,7 +248,7 @@ class Precedence:
         return max(memories, key=lambda memory: (memory.state in _RECALLABLE, memory.confidence), default=None)
 
     def _source(self, hit: Hit, level: Level, store: Store, found: Set[Key]) -> Memory | None:
-        """What the hit was promoted from, when that was found too or is in quarantine."""
+        """Return what the hit was promoted from, when that was found too or is in quarantine."""
         for link in self._stores[hit.scope].links(hit.id):
             if link.kind == PROMOTED_FROM and link.source == hit.id:
                 source = _reference(link.target)
@@ -276,7 +276,7 @@ def _rank(hit: Hit) -> tuple[float, int, bool]:
 
 
 def _reference(text: str) -> Reference | None:
-    """The reference, or None for a link that another program wrote."""
+    """Return the reference, or None for a link that another program wrote."""
     try:
         return Reference.parse(text)
     except InvalidInput:
@@ -284,7 +284,7 @@ def _reference(text: str) -> Reference | None:
 
 
 def of_level(answer: Recall, level: Level) -> Recall:
-    """The answer with the hits of one scope alone; its tokens stay those of all it delivered."""
+    """Return the answer with the hits of one scope alone; its tokens stay those of all it delivered."""
     if all(hit.scope == level for hit in answer.delivered):
         return answer
     return replace(
@@ -295,7 +295,7 @@ def of_level(answer: Recall, level: Level) -> Recall:
 
 
 def shown_in(store: Store, session: str, origin: Scope) -> list[str]:
-    """Ids of what a wider scope has shown a session of the project, in that order."""
+    """Return ids of what a wider scope has shown a session of the project, in that order."""
     logs = store.recalls(limit=0, session=session_in(store.scope, session, origin))
     return [*store.many([*dict.fromkeys(entry.memory_id for log in reversed(logs) for entry in log.entries)])]
 
@@ -303,7 +303,7 @@ def shown_in(store: Store, session: str, origin: Scope) -> list[str]:
 def credit(
     store: Store, session: str, origin: Scope, *, succeeded: bool, rater: Rater, at: datetime, shared_by: int
 ) -> list[OutcomeReport]:
-    """Reports in a wider scope how a session ended for everything it has shown it, all of it or nothing.
+    """Report in a wider scope how a session ended for everything it has shown it, all of it or nothing.
 
     Args:
         store: The team's or the org's.
@@ -335,7 +335,7 @@ def credit(
 
 
 def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: bool) -> tuple[str, ...]:
-    """Logs and counts what each wider scope has delivered; returns what could not be logged.
+    """Log and count what each wider scope has delivered; return what could not be logged.
 
     Args:
         stores: The team's and the org's.

@@ -85,14 +85,14 @@ class Marks(BaseModel):
 
 
 def by_rules(text: str, mode: ContentMode = "full") -> Content:
-    """What the words alone tell; always the same for the same text."""
+    """Return what the words alone tell; always the same for the same text."""
     entities = () if mode == "concepts_only" else tuple(_entities(text))[:MOST_SPANS]
     concepts = () if mode == "entities_only" else tuple(_concepts(text))[:MOST_SPANS]
     return Content(text=text, entities=entities, concepts=concepts, message="" if entities or concepts else NOTHING)
 
 
 def by_model(text: str, mode: ContentMode, model: LanguageModel) -> Content:
-    """What a language model marks; a span that does not stand in the text letter by letter is dropped.
+    """Return what a language model marks; a span that does not stand in the text letter by letter is dropped.
 
     Raises:
         ModelUnavailable, BudgetExhausted, MalformedAnswer: When there is no usable answer.
@@ -108,12 +108,12 @@ def by_model(text: str, mode: ContentMode, model: LanguageModel) -> Content:
 
 
 def is_status(sentence: str) -> bool:
-    """Whether a sentence only says how things stand at the moment."""
+    """Return whether a sentence only says how things stand at the moment."""
     return _LABEL.match(sentence) is None and _STATUS.search(sentence) is not None
 
 
 def _placed(text: str, marks: Sequence[Marked], kinds: Sequence[EntityKind | ConceptKind]) -> tuple[Span, ...]:
-    """The marks that stand in the text, each at its next place, in the order of the text."""
+    """Return the marks that stand in the text, each at its next place, in the order of the text."""
     known = {kind.casefold(): kind for kind in kinds}
     after: dict[tuple[str, str], int] = {}
     found: list[Span] = []
@@ -148,7 +148,7 @@ def _concepts(text: str) -> Iterator[Span]:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Where each sentence stands, without marks of lists and without space around it."""
+    """Yield where each sentence stands, without marks of lists and without space around it."""
     for match in _SENTENCE.finditer(text):
         start, end = match.span()
         start += len(match.group()) - len(match.group().lstrip())

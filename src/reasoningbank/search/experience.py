@@ -35,7 +35,7 @@ _LEAST_CANDIDATES = 50
 def experiences(
     store: Store, vector: Vector, condition: Filter, *, count: int, model_id: str, floor: float = FLOOR
 ) -> tuple[Hit, ...]:
-    """The items of the experiences whose tasks are closest, experience by experience, in the order they were learned.
+    """Return the items of the experiences whose tasks are closest, one experience after the other.
 
     An experience is one task in one session: several attempts at it, as MaTTS makes them, are one experience.
 
@@ -79,14 +79,14 @@ def experiences(
 
 
 def _experience(memory: Memory) -> tuple[str, str]:
-    """What makes an experience: one task in one session, however many attempts were made at it."""
+    """Return what makes an experience: one task in one session, however many attempts were made at it."""
     provenance = memory.provenance
     source = provenance.get("session") or provenance.get("trajectory") or memory.id
     return source, provenance.get(TASK, memory.id)
 
 
 def _whole(store: Store, items: Sequence[Memory], condition: Filter) -> Iterator[Memory]:
-    """All that an experience taught in the order of learning, also what was known before and found again in it."""
+    """Yield all that an experience taught, in the order of learning, also what it only confirmed."""
     trajectories = dict.fromkeys(memory.provenance.get("trajectory", "") for memory in items)
     taught = dict.fromkeys(origin.memory_id for one in trajectories if one for origin in store.origins(trajectory=one))
     found = store.many(list(taught))
@@ -95,7 +95,7 @@ def _whole(store: Store, items: Sequence[Memory], condition: Filter) -> Iterator
 
 
 def unproven_apart(hits: tuple[Hit, ...], min_confidence: float) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-    """The proven and the unproven hits, each in their order; all of them are shown (DESIGN D6)."""
+    """Return the proven and the unproven hits, each in their order; all of them are shown (DESIGN D6)."""
     proven = tuple(hit for hit in hits if hit.confidence >= min_confidence)
     rest = tuple(replace(hit, unproven=True) for hit in hits if hit.confidence < min_confidence)
     return proven, rest
@@ -106,7 +106,7 @@ RECOVERED_PER_HIT = 3
 
 
 def checked_mode(mode: str) -> SearchMode:
-    """The mode of this name.
+    """Return the mode of this name.
 
     Raises:
         InvalidInput: When there is none.
@@ -118,7 +118,7 @@ def checked_mode(mode: str) -> SearchMode:
 
 
 def restricted(mode: SearchMode, condition: Filter) -> Filter:
-    """The condition with what the mode asks for; stores apply it inside every leg."""
+    """Return the condition with what the mode asks for; stores apply it inside every leg."""
     if mode == "session_recovery":
         return replace(condition, consolidated=False)
     if mode == "knowledge_lookup":
@@ -127,12 +127,12 @@ def restricted(mode: SearchMode, condition: Filter) -> Filter:
 
 
 def room(mode: SearchMode, limit: int) -> int:
-    """How many relevant memories are looked for, so that the best by the mode's order are among them."""
+    """Return how many relevant memories are looked for, so that the best by the mode's order are among them."""
     return RECOVERED_PER_HIT * limit if mode == "session_recovery" else limit
 
 
 def ordered(mode: SearchMode, hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
-    """The hits to show, best first; a session that is recovered shows its newest first."""
+    """Return the hits to show, best first; a session that is recovered shows its newest first."""
     if mode == "session_recovery":
         hits = sorted(hits, key=lambda hit: (hit.memory.created_at, hit.relevance), reverse=True)
     return tuple(hits[:limit])
@@ -144,7 +144,7 @@ _LATEST = 20
 
 
 def decide(transaction: Transaction, trace: Trace, outcome: Verdict, *, reason: str, at: datetime) -> Trace:
-    """Sets a trace's outcome and has its strategy extracted, once for each outcome.
+    """Set a trace's outcome and has its strategy extracted, once for each outcome.
 
     Another outcome takes back what the trace taught: it no longer counts for that strategy, and is extracted from
     again. The memory itself stays, with the evidence it has.
@@ -161,7 +161,7 @@ def decide(transaction: Transaction, trace: Trace, outcome: Verdict, *, reason: 
 
 
 def decide_served(transaction: Transaction, memory_id: str, *, session: str, succeeded: bool, at: datetime) -> int:
-    """Sets the outcome of this session's searches that delivered the memory; returns how many there were."""
+    """Set the outcome of this session's searches that delivered the memory; return how many there were."""
     if not session:
         return 0
     served = [trace for trace in transaction.traces(session=session, limit=_LATEST) if memory_id in trace.results]
@@ -215,7 +215,7 @@ PLANS: tuple[Plan, ...] = (
 
 
 def choose(similar: Sequence[tuple[Trace, float]], mode: SearchMode = "semantic") -> Plan:
-    """The plan with the best expected outcome among similar searches; of equals the first.
+    """Return the plan with the best expected outcome among similar searches; of equals the first.
 
     Each plan starts at one success in two. A similar search whose outcome is known adds its credit (success 1, partial
     1/2, failure 0), weighted by the cosine of the queries: ``(1 + sum(w c)) / (2 + sum(w))``.
@@ -234,7 +234,7 @@ def choose(similar: Sequence[tuple[Trace, float]], mode: SearchMode = "semantic"
 
 
 def expectation(plan: Plan, similar: Sequence[tuple[Trace, float]]) -> float:
-    """How often the plan is expected to lead to success, from 0 to 1."""
+    """Return how often the plan is expected to lead to success, from 0 to 1."""
     judged = [
         (max(0.0, cosine), _CREDIT[trace.outcome])
         for trace, cosine in similar
@@ -258,14 +258,14 @@ NOISE = 2
 
 
 def similar_traces(store: Store, vector: Vector, model_id: str) -> tuple[tuple[Trace, float], ...]:
-    """The similar searches among the nearest ones, nearest first, each with its cosine."""
+    """Return the similar searches among the nearest ones, nearest first, each with its cosine."""
     background = calibration_of(model_id).background
     least = background + LEAST_NEARNESS * (1.0 - background)
     return tuple((trace, cosine) for trace, cosine in store.similar_traces(vector, limit=NEIGHBOURS) if cosine >= least)
 
 
 def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[RelevantStrategy, ...]:
-    """The distinct strategies that similar searches taught, at most three, the same text only once and no noise.
+    """Return the distinct strategies that similar searches taught, at most three, the same text only once and no noise.
 
     Their order is that of nearness times confidence, so that a strategy that was found helpful stands before one that
     was not.
@@ -300,7 +300,7 @@ def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[Rele
 
 
 def _is_noise(store: Store, memory_id: str) -> bool:
-    """Whether people and agents have found it unhelpful more often than helpful, by ``NOISE`` at least."""
+    """Return whether people and agents have found it unhelpful more often than helpful, by ``NOISE`` at least."""
     rated = store.aggregate(memory_id)
     balance = rated.count("explicit", positive=False) - rated.count("explicit", positive=True)
     for signal in store.signals(memory_id):

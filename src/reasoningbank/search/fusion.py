@@ -66,17 +66,17 @@ class Blended:
 
 
 def normalised_cosine(score: float) -> float:
-    """A cosine as a number from 0 to 1: ``(1 + s) / 2``."""
+    """Return a cosine as a number from 0 to 1: ``(1 + s) / 2``."""
     return (1.0 + max(-1.0, min(1.0, score))) / 2.0
 
 
 def normalised_bm25(score: float) -> float:
-    """A BM25 score as a number from 0 to 1: ``(2 / pi) * arctan(x)``."""
+    """Return a BM25 score as a number from 0 to 1: ``(2 / pi) * arctan(x)``."""
     return 2.0 / math.pi * math.atan(max(0.0, score))
 
 
 def check_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
-    """Returns the weights of the legs when they can be used.
+    """Return the weights of the legs when they can be used.
 
     Raises:
         InvalidInput: When one is not a number from 0 to 1, or all are 0.
@@ -90,7 +90,7 @@ def check_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def check_fusion(fusion: str) -> Fusion:
-    """Returns the name of a fusion; raises InvalidInput for any other."""
+    """Return the name of a fusion; raise InvalidInput for any other."""
     for known in FUSIONS:
         if fusion == known:
             return known
@@ -98,7 +98,7 @@ def check_fusion(fusion: str) -> Fusion:
 
 
 def check_least(min_score: float | None) -> float | None:
-    """Returns the least score; raises InvalidInput when it is not a number from 0 to 1."""
+    """Return the least score; raise InvalidInput when it is not a number from 0 to 1."""
     if min_score is not None and (isinstance(min_score, bool) or not 0.0 <= min_score <= 1.0):
         raise InvalidInput(f"min_score is a number from 0 to 1, not {min_score!r}")
     return min_score
@@ -111,7 +111,7 @@ def blend(
     lexical: Collection[str],
     fusion: Fusion = "weighted",
 ) -> list[Blended]:
-    """All that any leg found, best first; of equals the smaller id comes first.
+    """Return all that any leg found, best first; of equals the smaller id comes first.
 
     Args:
         legs: What each leg found, best first, on its own scale.
@@ -199,12 +199,12 @@ class _Words:
     identifiers: float
 
     def at(self, rank: int) -> float:
-        """The evidence of the hit at a rank from 1; zero when there are fewer."""
+        """Return the evidence of the hit at a rank from 1; zero when there are fewer."""
         return self.ordered[rank - 1] if len(self.ordered) >= rank else 0.0
 
 
 def calibration_of(model_id: str) -> Calibration:
-    """The calibration of the model's family; :data:`UNKNOWN` for models that were not measured."""
+    """Return the calibration of the model's family; :data:`UNKNOWN` for models that were not measured."""
     name = model_id.casefold()
     return next((known for known in CALIBRATIONS if known.family in name), UNKNOWN)
 
@@ -219,7 +219,7 @@ def fuse(
     words_worth: float = 1.0,
     vectors: Mapping[str, Vector] | None = None,
 ) -> tuple[Fused, ...]:
-    """The candidates above the relevance floor, best first; of equals the smaller id comes first.
+    """Return the candidates above the relevance floor, best first; of equals the smaller id comes first.
 
     Args:
         content: Cosine of every candidate with the query in the leg of title and content.
@@ -293,7 +293,7 @@ def _words(lexical: LexicalMatches) -> _Words:
 
 
 def _voices(ids: Sequence[str], scores: _Numbers, vectors: Mapping[str, Vector], background: float) -> _Numbers:
-    """How much the best candidates speak for each candidate, from 0 to 1."""
+    """Return how much the best candidates speak for each candidate, from 0 to 1."""
     nothing = numpy.zeros_like(next(iter(vectors.values())))
     rows = numpy.array([vectors.get(one, nothing) for one in ids])
     best = numpy.lexsort((numpy.arange(len(ids)), -scores))[:_SPEAKERS]
@@ -307,7 +307,7 @@ def _idf(documents: int, memories: int) -> float:
 
 
 def _weight(words: _Words, nearness: _Numbers) -> float:
-    """How much the best lexical hit of this query is worth on the scale of the dense evidence."""
+    """Return how much the best lexical hit of this query is worth on the scale of the dense evidence."""
     if not words.coverage:
         return 0.0
     tenth = min(_TENTH, len(nearness)) - 1
@@ -329,6 +329,6 @@ def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Number
 
 
 def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
-    """Ranks from 1 by descending score; of equals the smaller id comes first."""
+    """Rank from 1 by descending score; of equals the smaller id comes first."""
     ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
     return {one: rank for rank, one in enumerate(ordered, start=1)}

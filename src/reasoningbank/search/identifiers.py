@@ -19,7 +19,7 @@ _STOP_STEMS = frozenset(word[:length] for word in STOP_WORDS for length in range
 
 
 def identifier_places(terms: Sequence[str]) -> set[int]:
-    """Places of the terms that are a whole identifier, or the parts of it right before."""
+    """Return places of the terms that are a whole identifier, or the parts of it right before."""
     places: set[int] = set()
     for place, whole in enumerate(terms):
         first = place
@@ -33,17 +33,17 @@ def identifier_places(terms: Sequence[str]) -> set[int]:
 
 
 def _holds(whole: str, part: str) -> bool:
-    """Whether the part stands in the whole, or the whole ends with the beginning of it."""
+    """Return whether the part stands in the whole, or the whole ends with the beginning of it."""
     return part[: max(1, len(part) - 1)] in whole or _common_end(whole, part) >= _LEAST_END
 
 
 def _common_end(whole: str, part: str) -> int:
-    """The length of the longest beginning of the part that the whole ends with."""
+    """Return the length of the longest beginning of the part that the whole ends with."""
     return next((length for length in range(len(part), 0, -1) if whole.endswith(part[:length])), 0)
 
 
 def _is_stop_word_and(part: str, whole: str) -> bool:
-    """Whether the whole is the part with a stop word before or after it."""
+    """Return whether the whole is the part with a stop word before or after it."""
     if len(part) < _LEAST_PART or len(whole) <= len(part):
         return False
     if whole.startswith(part):

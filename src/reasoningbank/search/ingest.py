@@ -24,7 +24,7 @@ class Ingesting(Searching):
     """Reads texts and keeps raw lessons; that nothing was extracted from one is said, and it is kept all the same."""
 
     def extract_content(self, text: str, mode: str = "full") -> Content:
-        """Entities and concepts of a text, word for word and with their places; stores nothing.
+        """Return entities and concepts of a text, word for word and with their places; stores nothing.
 
         The language model marks them when there is one and it answers; else rules do, and the answer says so.
 
@@ -51,7 +51,7 @@ class Ingesting(Searching):
             return Content(text=safe, entities=found.entities, concepts=found.concepts, message=said.strip())
 
     def ingest(self, content: str, source: str = "") -> Ingested:
-        """Keeps a raw lesson as a memory of confidence 0.6, tagged with what it names and claims.
+        """Keep a raw lesson as a memory of confidence 0.6, tagged with what it names and claims.
 
         It is read by rules, so that nothing waits for a model. The same text a second time adds nothing.
 
@@ -104,7 +104,7 @@ class Ingesting(Searching):
         format: str = "auto",  # noqa: A002 - as ``capture`` has it
         quiet: timedelta = _AT_ONCE,
     ) -> int:
-        """Queues files to be captured by a worker; reads nothing, so that a hook is not held up.
+        """Queue files to be captured by a worker; read nothing, so that a hook is not held up.
 
         Args:
             sources: Files.
@@ -143,13 +143,13 @@ def _checked_mode(mode: str) -> ContentMode:
 
 
 def _category(found: Content) -> str:
-    """The kind of its most valuable concept."""
+    """Return the kind of its most valuable concept."""
     kinds = {span.kind for span in found.concepts}
     return next((kind.lower() for kind in CONCEPT_KINDS if kind in kinds), "")
 
 
 def _title(text: str) -> str:
-    """Its first line, cut at a word."""
+    """Return its first line, cut at a word."""
     line = next(line for line in text.splitlines() if line.strip()).strip().lstrip("#*->").strip() or text.strip()
     if len(line) <= _TITLE:
         return line[:MAX_TITLE]

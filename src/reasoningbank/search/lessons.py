@@ -53,7 +53,7 @@ class FoundLessons:
 
 
 def find_lessons(store: Store, embedder: Embedder, question: LessonQuestion) -> FoundLessons:
-    """The lessons for a question; none when nothing speaks for any.
+    """Return the lessons for a question; none when nothing speaks for any.
 
     Raises:
         ModelMismatch: When the bank was built with another embedder.
@@ -72,7 +72,7 @@ def find_lessons(store: Store, embedder: Embedder, question: LessonQuestion) -> 
 def above(
     found: Sequence[Blended], least: float | None, *, model_id: str, lexical: str, noun: str
 ) -> tuple[list[Blended], str]:
-    """What is relevant of what was found, and a sentence that says why nothing is when nothing is.
+    """Return what is relevant of what was found, and a sentence that says why nothing is when nothing is.
 
     Args:
         found: Best first.
@@ -97,12 +97,12 @@ def above(
 
 
 def content_terms(text: str) -> str:
-    """The words of a query that say something; empty when it has none."""
+    """Return the words of a query that say something; empty when it has none."""
     return " ".join(term for term in query_terms(text) if term not in STOP_WORDS)
 
 
 def title_of(key_lesson: str) -> str:
-    """A title for a lesson that has none: its first sentence, or as much of it as fits into a line."""
+    """Return a title for a lesson that has none: its first sentence, or as much of it as fits into a line."""
     line = " ".join(key_lesson.split())
     sentence = next((line[: place + 1] for place, sign in enumerate(line) if sign in ".!?;" and place > 20), line)
     if len(sentence) <= _SHORT_TITLE:
@@ -111,7 +111,7 @@ def title_of(key_lesson: str) -> str:
 
 
 def lessons_of(reader: StoreReader, memory_ids: Sequence[str]) -> dict[str, Lesson]:
-    """The lessons of those of these memories that exist, with their row ids and the nodes they link."""
+    """Return the lessons of those of these memories that exist, with their row ids and the nodes they link."""
     from reasoningbank.safety.text import reveal
 
     numbers = reader.row_ids(memory_ids)
@@ -125,7 +125,7 @@ def lessons_of(reader: StoreReader, memory_ids: Sequence[str]) -> dict[str, Less
 
 
 def relink(writer: StoreReader, memory_id: str, node_ids: Collection[str]) -> tuple[list[Pointer], list[Pointer]]:
-    """The links that a lesson needs and those that it has too many, so that it links exactly these nodes."""
+    """Return the links that a lesson needs and those that it has too many, so that it links exactly these nodes."""
     wanted = {Pointer(node_id=node_id, memory_id=memory_id) for node_id in node_ids}
     present = set(writer.pointers(memory_ids=[memory_id]))
     return sorted(wanted - present, key=_node), sorted(present - wanted, key=_node)
@@ -136,7 +136,7 @@ def _node(pointer: Pointer) -> str:
 
 
 def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str) -> dict[str, Sequence[Scored]]:
-    """What each leg finds; legs without weight find nothing."""
+    """Return what each leg finds; legs without weight find nothing."""
     most = question.limit * CANDIDATES_PER_HIT
     allowed = _allowed(store, question)
     legs: dict[str, Sequence[Scored]] = {}
@@ -153,7 +153,10 @@ def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str
 
 
 def _allowed(store: Store, question: LessonQuestion) -> set[str] | None:
-    """The memories that are linked with the nodes asked for and meet the condition; None when no node was asked for."""
+    """Return the memories that are linked with the nodes asked for and meet the condition.
+
+    None when no node was asked for.
+    """
     if question.linked_to is None:
         return None
     linked = {pointer.memory_id for pointer in store.pointers(node_ids=question.linked_to)}

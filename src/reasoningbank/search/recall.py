@@ -62,10 +62,10 @@ class Searched(Protocol):
         """What words are worth in the bank."""
 
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
-        """The memories of these ids that exist."""
+        """Return the memories of these ids that exist."""
 
     def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
-        """All that a fused search needs, pool by pool."""
+        """Return all that a fused search needs, pool by pool."""
 
 
 class Wanted(NamedTuple):
@@ -78,7 +78,7 @@ class Wanted(NamedTuple):
 def recall(
     store: Store, embedder: Embedder, question: Question, chance: random.Random, *, vector: Vector | None = None
 ) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-    """Finds the proven hits, best first, and draws the unproven ones.
+    """Find the proven hits, best first, and draws the unproven ones.
 
     Args:
         store: Where to look.
@@ -100,7 +100,7 @@ def recall(
 
 
 def find(store: Searched, model_id: str, question: Question, vector: Vector) -> tuple[list[Hit], list[Hit]]:
-    """The proven hits, best first, and the unproven ones that may be drawn from, as they are stored.
+    """Return the proven hits, best first, and the unproven ones that may be drawn from, as they are stored.
 
     Args:
         store: Where to look; its vectors are of this model.
@@ -123,7 +123,7 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
 
 
 def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:
-    """The hits whose text is not that of a hit that is shown already."""
+    """Return the hits whose text is not that of a hit that is shown already."""
     texts = {hit.memory.fingerprint for hit in shown}
     return [hit for hit in pool if hit.memory.fingerprint not in texts]
 
@@ -131,7 +131,7 @@ def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:
 def gather(
     store: Searched, vector: Vector, text: str, wanted: Sequence[Wanted], legs: Sequence[str] = LEGS
 ) -> Sequence[Candidates]:
-    """What the three legs bring for each list that is wanted; the evaluation measures the same.
+    """Return what the three legs bring for each list that is wanted; the evaluation measures the same.
 
     The legs of a question are lexical or dense: one that names either dense leg lets both propose.
     """
@@ -148,7 +148,7 @@ def gather(
 
 
 def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_worth: float = 1.0) -> tuple[Fused, ...]:
-    """The candidates above the relevance floor, best first; none when no memory of the pool has a vector."""
+    """Return the candidates above the relevance floor, best first; none when no memory of the pool has a vector."""
     content, description = candidates.dense[CONTENT_LEG], candidates.dense[DESCRIPTION_LEG]
     if not content:
         return ()
@@ -164,12 +164,15 @@ def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_wort
 
 
 def revealed(hit: Hit) -> Hit:
-    """The hit as it may leave: its texts checked for secrets once more."""
+    """Return the hit as it may leave: its texts checked for secrets once more."""
     return replace(hit, memory=reveal(hit.memory))
 
 
 def draw(pool: Sequence[Hit], count: int, chance: random.Random) -> list[Hit]:
-    """Thompson sampling: each hit draws a plausible usefulness from its posterior; the best times relevance win."""
+    """Return Thompson sampling: each hit draws a plausible usefulness from its posterior.
+
+    The best times relevance win.
+    """
     promise = {hit.id: hit.relevance * _sample(hit, chance) for hit in pool}
     chosen = sorted(pool, key=lambda hit: -promise[hit.id])[:count]
     return sorted((replace(hit, unproven=True) for hit in chosen), key=lambda hit: -hit.relevance)
@@ -181,7 +184,7 @@ def _sample(hit: Hit, chance: random.Random) -> float:
 
 
 def _collapsed(store: Searched, fused: Sequence[Fused], limit: int) -> list[Hit]:
-    """The first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
+    """Return the first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
 
     Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
     """
@@ -200,7 +203,7 @@ def _collapsed(store: Searched, fused: Sequence[Fused], limit: int) -> list[Hit]
 
 
 def _collapse(hits: dict[bytes, Hit], hit: Hit) -> None:
-    """Adds a hit, or names it in the better one with the same text; of equals the more believed one is shown."""
+    """Add a hit, or name it in the better one with the same text; of equals the more believed one is shown."""
     fingerprint = hit.memory.fingerprint
     first = hits.get(fingerprint)
     if first is None:

@@ -24,7 +24,10 @@ class Scoping(Upkeep):
     """Searches the project, then its team and its org; a bank that was opened without them looks at nothing else."""
 
     def _wider_stores(self) -> tuple[list[Store], tuple[str, ...]]:
-        """The banks of the team and the org that exist, and why others cannot be looked at; asking makes none."""
+        """Return the banks of the team and the org that exist, and why others cannot be looked at.
+
+        Asking makes none.
+        """
         stores: list[Store] = []
         warnings: list[str] = []
         for scope in self._wider:
@@ -36,7 +39,7 @@ class Scoping(Upkeep):
         return stores, tuple(warnings)
 
     def _near(self, store: Store, question: Question, vector: Vector | None = None) -> Found:
-        """What the question finds in this bank and in those of its team and org."""
+        """Return what the question finds in this bank and in those of its team and org."""
         from reasoningbank.search.cascade import Found, cascade
         from reasoningbank.search.recall import recall
 
@@ -47,7 +50,7 @@ class Scoping(Upkeep):
         return found._replace(warnings=(*warnings, *found.warnings))
 
     def _best_known(self, store: Store, condition: Filter, limit: int) -> Found:
-        """The best proven memories of this bank and of its team's and org's, when no task is known."""
+        """Return the best proven memories of this bank and of its team's and org's, when no task is known."""
         from reasoningbank.search.cascade import Found, best_known
         from reasoningbank.search.selection import proven
 
@@ -58,7 +61,7 @@ class Scoping(Upkeep):
         return found._replace(warnings=(*warnings, *found.warnings))
 
     def _vector_of(self, hit: Hit) -> Vector | None:
-        """The vector of a hit's title and content, in the bank that it comes from."""
+        """Return the vector of a hit's title and content, in the bank that it comes from."""
         if hit.scope == self._scope.level:
             return self._open_store().vector(CONTENT_LEG, hit.id)
         stores, _ = self._wider_stores()
@@ -66,7 +69,7 @@ class Scoping(Upkeep):
         return None if holder is None else holder.vector(CONTENT_LEG, hit.id)
 
     def _shown_wider(self, session: str) -> list[str]:
-        """Ids of what the team and the org have shown this session."""
+        """Return ids of what the team and the org have shown this session."""
         if not self._wider:
             return []
         from reasoningbank.search.cascade import shown_in
@@ -77,7 +80,7 @@ class Scoping(Upkeep):
     def _credit_wider(
         self, session: str, *, succeeded: bool, rater: Rater, at: datetime, shared_by: int
     ) -> list[OutcomeReport]:
-        """Reports how the session ended for what the team and the org have shown it."""
+        """Report how the session ended for what the team and the org have shown it."""
         from reasoningbank.search.cascade import credit
 
         stores, _ = self._wider_stores()
@@ -90,7 +93,7 @@ class Scoping(Upkeep):
         ]
 
     def _own_part(self, answer: Recall) -> Recall:
-        """The answer with what this bank itself has delivered."""
+        """Return the answer with what this bank itself has delivered."""
         if not self._wider:
             return answer
         from reasoningbank.search.cascade import of_level
@@ -98,7 +101,7 @@ class Scoping(Upkeep):
         return of_level(answer, self._scope.level)
 
     def _log_wider(self, answer: Recall, *, usage: bool) -> Recall:
-        """Logs what the team and the org have delivered where it lives; what could not be logged is said in it."""
+        """Log what the team and the org have delivered where it lives; what could not be logged is said in it."""
         if not self._wider or all(hit.scope == self._scope.level for hit in answer.delivered):
             return answer
         from reasoningbank.search.cascade import log_wider

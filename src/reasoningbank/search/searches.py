@@ -65,7 +65,7 @@ class Searching(Scoping):
         by: By = "memory",
         k: int = 1,
     ) -> Recall:
-        """Finds what is relevant to a task, best first; nothing when nothing is.
+        """Find what is relevant to a task, best first; nothing when nothing is.
 
         Args:
             query: The task or problem in words.
@@ -113,7 +113,7 @@ class Searching(Scoping):
         session: str | None = None,
         mode: str = "semantic",
     ) -> ExperienceAnswer:
-        """Searches the way that served similar searches best, and adds the strategies those taught (seed 002).
+        """Search the way that served similar searches best, and adds the strategies those taught (seed 002).
 
         The search is kept as a trace of unknown outcome: that something was found is no success. ``outcome`` for a
         delivered memory in the same session, or ``report_experience``, says how the task ended; then its strategy is
@@ -204,7 +204,7 @@ class Searching(Scoping):
             )
 
     def report_experience(self, trace_id: str, outcome: Verdict, *, details: str = "") -> Trace:
-        """Says how the task ended that a search was for; what was said before is replaced.
+        """Say how the task ended that a search was for; what was said before is replaced.
 
         Raises:
             TrajectoryNotFound: When this project has no such trace.
@@ -221,13 +221,13 @@ class Searching(Scoping):
             return decide(transaction, trace, outcome, reason=reason, at=self._clock.now())
 
     def traces(self, *, limit: int = 0) -> tuple[Trace, ...]:
-        """Experience searches as they were run, newest first; limit 0 means all."""
+        """Return experience searches as they were run, newest first; limit 0 means all."""
         return tuple(self._open_store().traces(limit=checked_limit(limit)))
 
     def extract_strategy(
         self, query: str, approach: str, outcome: Verdict, results_summary: str = "", error_details: str = ""
     ) -> Strategy:
-        """The strategy that one execution taught, as the language model sees it (seed 002); stores nothing.
+        """Return the strategy that one execution taught, as the language model sees it (seed 002); stores nothing.
 
         Without a usable answer it is the structured default, whose ``extraction_model`` is empty.
 
@@ -253,7 +253,7 @@ class Searching(Scoping):
     def _search_for(
         self, task: str, *, limit: int, session: str | None, withhold: Callable[[Memory], bool] | None = None
     ) -> Recall:
-        """A search whose withheld memories are neither delivered nor counted as used."""
+        """Return a search whose withheld memories are neither delivered nor counted as used."""
         from reasoningbank.search.cascade import Found
         from reasoningbank.search.recall import UNPROVEN_POOL
 
@@ -271,7 +271,7 @@ class Searching(Scoping):
         return self._delivered(question, session, find)
 
     def _delivered(self, question: Question, session: str | None, find: Callable[[Store], Found]) -> Recall:
-        """Searches, and logs what is delivered."""
+        """Search, and log what is delivered."""
         with observed("search_memory", store=self._place()) as observation:
             store = self._open_store()
             answer = self._answer(question, find(store), session)
@@ -280,7 +280,7 @@ class Searching(Scoping):
             return self._logged(store, answer)
 
     def _by_task(self, store: Store, question: Question, count: int, vector: Vector | None = None) -> Found:
-        """Whole experiences of this project whose tasks are like the query, the unproven items apart."""
+        """Return whole experiences of this project whose tasks are like the query, the unproven items apart."""
         from reasoningbank.memories.vectors import check_space
         from reasoningbank.search.cascade import Found
         from reasoningbank.search.experience import experiences, unproven_apart
@@ -316,7 +316,7 @@ class Searching(Scoping):
         usage: bool = True,
         note: Callable[[Transaction], None] | None = None,
     ) -> Recall:
-        """Keeps what was delivered; a full or read-only disk does not take the answer away, but is said in it.
+        """Keep what was delivered; a full or read-only disk does not take the answer away, but is said in it.
 
         Args:
             store: Where it was found.
@@ -352,7 +352,7 @@ class Searching(Scoping):
         return replace(answer, warnings=(*answer.warnings, unlogged))
 
     def _extract_job(self, job: Job) -> None:
-        """Extracts the strategy of a trace whose outcome is known, unless that was done already."""
+        """Extract the strategy of a trace whose outcome is known, unless that was done already."""
         from reasoningbank.sessions.strategies import learn_from_trace
 
         if self._model is not None:
@@ -366,7 +366,7 @@ def checked_filter(
     states: Sequence[State],
     min_confidence: float | None,
 ) -> Filter:
-    """What a list or a count with these arguments looks at.
+    """Return what a list or a count with these arguments looks at.
 
     Raises:
         InvalidMemory, InvalidOutcome, InvalidConfidence: When an argument is not usable.
@@ -395,7 +395,7 @@ def checked_question(
     created_before: datetime | None = None,
     unproven: int = 1,
 ) -> Question:
-    """What a search with these arguments asks for; it needs no bank.
+    """Return what a search with these arguments asks for; it needs no bank.
 
     Raises:
         EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome, TextTooLong: When an argument is not usable.
@@ -418,7 +418,7 @@ def checked_question(
 
 
 def usable_query(query: str) -> str:
-    """The query on one clean line without secrets."""
+    """Return the query on one clean line without secrets."""
     from reasoningbank.safety.text import safe_line
 
     if len(query) > MAX_QUERY:

@@ -22,7 +22,7 @@ _STEP = 0.05
 
 
 def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
-    """The best proven memories when no task is known, best first.
+    """Return the best proven memories when no task is known, best first.
 
     Best is the highest lower end of the 90 % interval, compared in steps of 0.05; within a step what was used or
     changed last comes first.
@@ -35,7 +35,7 @@ def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
 
 
 def standing(memory: Memory, weight: float = 1.0) -> tuple[int, float, str]:
-    """What proven memories are ordered by when no task is known; the weight is that of the memory's scope."""
+    """Return what proven memories are ordered by when no task is known; the weight is that of the memory's scope."""
     return (
         -round(weight * memory.belief.lower_bound / _STEP),
         -max(memory.updated_at, memory.last_used or memory.updated_at).timestamp(),
@@ -53,7 +53,7 @@ def choose(
     moment: datetime,
     shown_before: Collection[str] = (),
 ) -> Brief:
-    """Takes from the items, best first, what is new, different from what was taken, and fits.
+    """Take from the items, best first, what is new, different from what was taken, and fits.
 
     Args:
         vector_of: The vector of an item's title and content.
@@ -92,7 +92,7 @@ def choose(
 
 
 def _alike(new: Hit, known: Hit, vectors: dict[str, Vector | None], model_id: str) -> bool:
-    """Whether either of the two says what the other says."""
+    """Return whether either of the two says what the other says."""
     one, other = vectors[new.id], vectors[known.id]
     cosine = 0.0 if one is None or other is None else cosine_similarity(one, other)
     return is_near(new.memory, known.memory, cosine, model_id) or is_near(known.memory, new.memory, cosine, model_id)

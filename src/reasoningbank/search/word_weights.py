@@ -58,7 +58,7 @@ _Probes = Mapping[str, tuple[str, Memory]]
 
 
 def due(store: Store) -> bool:
-    """Whether it is time to learn: never yet with these vectors, or the bank has grown by half since."""
+    """Return whether it is time to learn: never yet with these vectors, or the bank has grown by half since."""
     known, memories = store.words_worth, store.count(Filter())
     if store.model_id is None or memories < LEAST_PROBED:
         return False
@@ -66,7 +66,7 @@ def due(store: Store) -> bool:
 
 
 def refresh(store: Store, embedder: Embedder, scratch: Scratch) -> WordsWorth:
-    """Learns what words are worth in the bank and keeps it there; searches heed it from then on.
+    """Learn what words are worth in the bank and keep it there; searches heed it from then on.
 
     Args:
         store: The bank.
@@ -86,7 +86,7 @@ def refresh(store: Store, embedder: Embedder, scratch: Scratch) -> WordsWorth:
 
 
 def learn(store: Store, *, ask: Ask, derive: Derive, scratch: Scratch) -> float:
-    """The factor of this bank, one of :data:`WEIGHTS`; 1 as long as too little is known.
+    """Return the factor of this bank, one of :data:`WEIGHTS`; 1 as long as too little is known.
 
     The same memories give the same answer.
 
@@ -116,7 +116,7 @@ def learn(store: Store, *, ask: Ask, derive: Derive, scratch: Scratch) -> float:
 
 
 def deriving(store: Store, embedder: Embedder) -> Derive:
-    """Derives as ``index`` does, but takes the vectors of memories that the store holds unchanged from it."""
+    """Derive as ``index`` does, but takes the vectors of memories that the store holds unchanged from it."""
 
     def derive(memories: Sequence[Memory]) -> Sequence[Indexed]:
         stored = store.many([memory.id for memory in memories])
@@ -133,7 +133,7 @@ def _stored(store: Store, memory: Memory, model_id: str) -> Indexed:
 
 
 def _rounds(memories: Sequence[Memory]) -> list[_Probes]:
-    """By memory what is asked and what is left of it: one round of descriptions, or several of sentences."""
+    """Return by memory what is asked and what is left of it: one round of descriptions, or several of sentences."""
     described = [memory for memory in memories if len(query_terms(memory.description)) >= _LEAST_TERMS]
     if len(described) >= LEAST_PROBED:
         rest = {memory.id: (memory.description, replace(memory, description="")) for memory in described[:MOST_PROBED]}
@@ -143,7 +143,7 @@ def _rounds(memories: Sequence[Memory]) -> list[_Probes]:
 
 
 def _cuts(memory: Memory) -> list[tuple[str, Memory]]:
-    """Sentences of the content, chosen by hash, each with the memory that lacks it and still says something."""
+    """Return sentences of the content, chosen by hash, each with the memory that lacks it and still says something."""
     parts = [part for part in _SENTENCE.split(memory.content) if part.strip()]
     places = [place for place, part in enumerate(parts) if len(query_terms(part)) >= _LEAST_TERMS]
     cuts = []
@@ -173,12 +173,12 @@ def _fill(copy: Store, memories: Sequence[Memory], derive: Derive) -> None:
 
 
 def _gain(order: Sequence[str], wanted: str) -> float:
-    """nDCG@10 of the only one that is relevant: ``1 / log2(rank + 1)``."""
+    """Return nDCG@10 of the only one that is relevant: ``1 / log2(rank + 1)``."""
     return 1 / math.log2(order.index(wanted) + 2) if wanted in order[:_DEPTH] else 0.0
 
 
 def _settled(gains: NDArray[numpy.float64]) -> float:
-    """The nearest to 1 that is as good as the best; ``gains``: a row per memory, a column per weight."""
+    """Return the nearest to 1 that is as good as the best; ``gains``: a row per memory, a column per weight."""
     best = int(gains.mean(axis=0).argmax())
     for place in range(best):
         gap = gains[:, best] - gains[:, place]

@@ -37,7 +37,7 @@ class Proposal(BaseModel):
     tags: list[str] = Field(default=[], max_length=MAX_ITEM_TAGS, description="Lower-case words.")
 
     def item(self) -> Item:
-        """The item as the validator examines it."""
+        """Return the item as the validator examines it."""
         return Item(
             title=self.title,
             description=self.description,
@@ -76,7 +76,7 @@ class Assignment:
 
 
 def assign(trajectory: Trajectory, judgement: Judgement, *, tokens: int = DIGEST_TOKENS) -> Assignment:
-    """What the agent needs to distil a session: at most about 8,000 tokens with the usual length of the record.
+    """Return what the agent needs to distil a session: at most about 8,000 tokens with the usual length of the record.
 
     Args:
         trajectory: The session.
@@ -106,7 +106,7 @@ _ELLIPSIS = "…"
 
 
 def items_of(summary: SessionSummary) -> tuple[Item, ...]:
-    """The lessons of a session: a strategy of a success, an anti-pattern of a failure, both of a partial session.
+    """Return the lessons of a session: a strategy for a success, an anti-pattern for a failure, else both.
 
     What the summary does not say is not made up: a section without a text is left out. The anti-pattern of a partial
     session advises against what ``avoid`` names and never against the approach that the strategy recommends; without
@@ -123,7 +123,7 @@ def items_of(summary: SessionSummary) -> tuple[Item, ...]:
 
 
 def shorten(text: str, characters: int) -> str:
-    """The text on one line, cut at the end of a word when it is longer than that; an ellipsis shows the cut.
+    """Return the text on one line, cut at the end of a word when it is longer than that; an ellipsis shows the cut.
 
     Characters are counted, never bytes, and a character is never parted from its combining marks.
     """
@@ -192,7 +192,7 @@ def _sections(sections: tuple[tuple[str, str], ...]) -> str:
 
 
 def _cut(text: str) -> str:
-    """A section's text, its lines kept, cut at the end of a word when it is too long."""
+    """Return a section's text, its lines kept, cut at the end of a word when it is too long."""
     if len(text) <= _SECTION:
         return text
     cut = text[: _SECTION - 1]
@@ -201,7 +201,7 @@ def _cut(text: str) -> str:
 
 
 def _whole_characters(cut: str, text: str) -> str:
-    """The cut text without a last character that goes on behind the cut: with marks, or joined with the next."""
+    """Return the cut text without a last character that goes on behind the cut: with marks, or joined with the next."""
     while len(cut) > 1 and _continues(text[len(cut) : len(cut) + 1]):
         cut = cut[:-1]
     return cut.rstrip("\u200d")

@@ -12,7 +12,7 @@ from reasoningbank.types.session import Step
 
 
 def vocabulary(words: str) -> frozenset[str]:
-    """The words of a text as a set."""
+    """Return the words of a text as a set."""
     return frozenset(words.split())
 
 
@@ -91,12 +91,12 @@ class Part:
         return self.program in _SILENT
 
     def word(self, index: int) -> str:
-        """The word at that place, empty beyond the end."""
+        """Return the word at that place, empty beyond the end."""
         return self.words[index] if index < len(self.words) else ""
 
 
 def command(step: Step) -> str:
-    """The shell command or the code that the step executed; empty when its tool executes nothing."""
+    """Return the shell command or the code that the step executed; empty when its tool executes nothing."""
     action = step.action
     if not action:
         return ""
@@ -113,12 +113,15 @@ def command(step: Step) -> str:
 
 
 def parts(line: str) -> tuple[Part, ...]:
-    """The programs of a command line in order. Accepts any text; what stands in a here-document is not a command."""
+    """Return the programs of a command line in order. Accepts any text.
+
+    What stands in a here-document is not a command.
+    """
     return _parts(line[:_MAX_COMMAND])
 
 
 def only_reads(step: Step) -> bool:
-    """Whether the step looked something up and changed and executed nothing."""
+    """Return whether the step looked something up and changed and executed nothing."""
     line = command(step)
     if line:
         working = [part for part in parts(line) if not part.silent]
@@ -127,7 +130,7 @@ def only_reads(step: Step) -> bool:
 
 
 def found_nothing(step: Step) -> bool:
-    """Whether its exit status says that a search or comparison had no match, which is an answer and not an error."""
+    """Return whether the exit status only says that a search or comparison had no match."""
     if step.exit_code != 1:
         return False
     programs = [part for part in parts(command(step)) if not part.silent]
@@ -138,7 +141,7 @@ def found_nothing(step: Step) -> bool:
 
 
 def attempt(step: Step) -> str:
-    """The name under which the step can be tried again: equal for tries of the same thing, empty without an action."""
+    """Return a name that is equal for tries of the same action; empty without an action."""
     if not step.action and not step.tool:
         return ""
     if only_reads(step):

@@ -38,7 +38,7 @@ _NONE = "(none)\n"
 
 
 def digest(trajectory: Trajectory, judgement: Judgement | None = None, *, tokens: int = DIGEST_TOKENS) -> str:
-    """The session as quoted data: task, numbered steps, evidence, final answer, and how it was judged.
+    """Return the session as quoted data: task, numbered steps, evidence, final answer, and how it was judged.
 
     When it does not fit, the first and last steps, those that failed and what repaired them, those that evidence was
     seen in and those where a person spoke are kept longest; long texts lose their middle. Everything that is missing is
@@ -140,19 +140,19 @@ def _step(number: int, step: Step, characters: int) -> str:
 
 
 def _short(text: str, characters: int, head: float) -> str:
-    """The text clipped; at the shortest length it is one line."""
+    """Return the text clipped; at the shortest length it is one line."""
     clipped = clip(text, characters, head=head)
     return clean_line(clipped) if characters == _CHARACTERS[0] else clipped
 
 
 def _is_complete(step: Step, level: int) -> bool:
-    """Whether a step shown at this length lacks nothing; at the shortest, line breaks are lost."""
+    """Return whether a step shown at this length lacks nothing; at the shortest, line breaks are lost."""
     texts = (step.user, step.thought, step.action, step.observation, step.error)
     return all(len(text) <= _CHARACTERS[level] and (level > 0 or "\n" not in text.strip()) for text in texts)
 
 
 def _order(steps: Sequence[Step], evidence: Sequence[Evidence]) -> tuple[list[int], list[int]]:
-    """The important steps and the others, each with those first that are to be kept longest."""
+    """Return the important steps and the others, each with those first that are to be kept longest."""
     ranks: dict[int, int] = {}
 
     def mark(number: int, rank: int) -> None:
@@ -181,7 +181,7 @@ def _order(steps: Sequence[Step], evidence: Sequence[Evidence]) -> tuple[list[in
 
 
 def _repairs(steps: Sequence[Step]) -> Iterator[int]:
-    """Steps in which a tool worked that had failed just before."""
+    """Yield steps in which a tool worked that had failed just before."""
     broken: set[tuple[str, str]] = set()
     for number, step in enumerate(steps):
         key = (step.actor, step.tool)

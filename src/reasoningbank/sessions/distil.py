@@ -133,7 +133,7 @@ class Extraction:
 def extract(
     trajectory: Trajectory, judgement: Judgement, model: LanguageModel, *, limit: int = MAX_ITEMS
 ) -> Extraction:
-    """Asks the model what the session teaches, at temperature 1 as the paper does.
+    """Ask the model what the session teaches, at temperature 1 as the paper does.
 
     A session without steps and without an answer teaches nothing, and no model is asked. More items than the limit are
     given back too: the validator refuses and keeps them.
@@ -162,7 +162,7 @@ def extract(
 def contrast(
     runs: Sequence[tuple[Trajectory, Judgement]], model: LanguageModel, *, limit: int = MAX_CONTRAST_ITEMS
 ) -> Extraction:
-    """Asks the model what several runs of one task teach when they are compared, each shown with its judgement.
+    """Ask the model what several runs of one task teach when they are compared, each shown with its judgement.
 
     Each item is attributed to one run, so that it is examined against that run's verdict and its steps: the run that
     the model names, or when it names none that exists, the first whose verdict can have taught it.
@@ -191,14 +191,14 @@ def contrast(
 
 
 def answer_shape(verdict: Verdict) -> type[Lessons]:
-    """What a model or an agent is to answer about a session that ended so."""
+    """Return what a model or an agent is to answer about a session that ended so."""
     if verdict == "success":
         return SuccessLessons
     return FailureLessons if verdict == "failure" else Lessons
 
 
 def prompt_name(verdict: Verdict) -> str:
-    """The prompt for sessions that ended so.
+    """Return the prompt for sessions that ended so.
 
     Raises:
         InvalidInput: When it is unknown how the session ended: then there is nothing to learn from it yet.
@@ -252,7 +252,7 @@ def _lesson(found: Lesson) -> Item:
 
 
 def lesson_content(what_went_wrong: str, do_instead: str) -> str:
-    """The content of a preventive lesson: what went wrong and, when that is known, what to do instead."""
+    """Return the content of a preventive lesson: what went wrong and, when that is known, what to do instead."""
     lines = [f"{label}{text.strip()}" for label, text in ((WENT_WRONG, what_went_wrong), (DO_INSTEAD, do_instead))]
     return "\n".join(line for line, text in zip(lines, (what_went_wrong, do_instead), strict=True) if text.strip())
 
@@ -302,7 +302,7 @@ def learn(
     again: bool = True,
     check: Check = examine,
 ) -> Learned:
-    """Examines what a trajectory taught, stores what is new, corroborates what is known, keeps what is refused.
+    """Examine what a trajectory taught, store what is new, corroborates what is known, keep what is refused.
 
     All of it, and the note that the trajectory is distilled, is one transaction: a crash loses it whole, and the same
     items a second time add nothing. Whether a lesson is known is looked up inside that transaction, so of two workers
@@ -389,7 +389,7 @@ def learn(
 
 
 def _is_over(entry: TrajectoryEntry, judgement: Judgement) -> bool:
-    """Whether others have distilled the trajectory since it was judged so, or know better how it ended."""
+    """Return whether others have distilled the trajectory since it was judged so, or know better how it ended."""
     if entry.distilled is not None and entry.distilled >= judgement.at:
         return True
     newest = entry.judgement
@@ -416,7 +416,7 @@ def _memory(
 def candidate_memory(
     project: str, item: Item, provenance: Mapping[str, str], *, at: datetime, confidence: float = DISTILLED_CONFIDENCE
 ) -> Memory:
-    """An examined item as a memory that still has to prove itself."""
+    """Return an examined item as a memory that still has to prove itself."""
     return Memory(
         project=project,
         title=item.title,
@@ -449,7 +449,7 @@ def _origin(
 
 
 def twin_of(store: Store, transaction: Transaction, memory: Memory, indexed: Indexed) -> Memory | None:
-    """The memory that says already what a new one says: the same text, else the closest near-duplicate.
+    """Return the memory that says already what a new one says: the same text, else the closest near-duplicate.
 
     Args:
         store: Where to look.
@@ -472,7 +472,7 @@ def twin_of(store: Store, transaction: Transaction, memory: Memory, indexed: Ind
 
 
 def _held(transaction: Transaction, memory: Memory) -> str | None:
-    """The memory in quarantine that has this very text: it does not come back by being learned again."""
+    """Return the memory in quarantine that has this very text: it does not come back by being learned again."""
     for memory_id in transaction.same_text(memory.fingerprint):
         known = transaction.get(memory_id)
         if known.state == "quarantined" and known.outcome == memory.outcome:

@@ -39,7 +39,7 @@ class _History:
 
 
 def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
-    """Commits that were made in these steps and kept (positive) or reverted (negative), and edits thrown away.
+    """Return commits that were made in these steps and kept (positive) or reverted (negative), and edits thrown away.
 
     A commit that was amended or softly reset is neither: its work lives on. Reverting a commit from before the session
     is work, not a failure. Edits thrown away count only when nothing was committed and those files were not touched
@@ -132,7 +132,7 @@ def _commit(history: _History, index: int, step: Step, *, amended: bool) -> None
 
 
 def _above(history: _History, target: str) -> list[_Commit]:
-    """The session's commits that a reset to the target takes away."""
+    """Return the session's commits that a reset to the target takes away."""
     head = _HEAD.match(target)
     if head:
         count = len(head["carets"]) if head["carets"] else int(head["count"] or 1) if head["count"] is not None else 0
@@ -148,7 +148,7 @@ def _above(history: _History, target: str) -> list[_Commit]:
 
 
 def _pointed(history: _History, target: str) -> list[_Commit]:
-    """The session's commits that the name means, none when it means an older one."""
+    """Return the session's commits that the name means, none when it means an older one."""
     head = _HEAD.match(target)
     if head:
         back = len(head["carets"]) if head["carets"] else int(head["count"] or 1) if head["count"] is not None else 0
@@ -256,7 +256,7 @@ _CLUES = re.compile(
 
 
 def verdict_in(text: str) -> tuple[bool, str] | None:
-    """The user's last explicit verdict in a message: whether it approves, and the sentence; None without one.
+    """Return the user's last explicit verdict in a message: whether it approves, and the sentence; None without one.
 
     Accepts any text; of a long one only the beginning, because a verdict comes first and a pasted log after it.
     """
@@ -287,7 +287,7 @@ _BETWEEN = 5
 
 
 def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
-    """Everything in the steps that speaks for or against success, in the order of the steps.
+    """Return everything in the steps that speaks for or against success, in the order of the steps.
 
     * ``test_run``: each run of a test runner that counted tests; its name is equal for runs of the same tests.
     * ``repair``: something that failed and later succeeded, with the steps in between.
@@ -310,7 +310,7 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
 
 
 def _runs(steps: Sequence[Step]) -> tuple[dict[int, Run], frozenset[int]]:
-    """The test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
+    """Return the test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
     runs: dict[int, Run] = {}
     passed_over: set[int] = set()
     aside = False
@@ -374,7 +374,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, Run], passed_over: Set[i
 
 
 def _failed(step: Step) -> bool:
-    """Whether the step failed by its status, its error, or the unmistakable end of what an execution printed."""
+    """Return whether the step failed by its status, its error, or the unmistakable end of what an execution printed."""
     if step.failed:
         return not found_nothing(step)
     if step.exit_code is not None or not step.observation:
@@ -390,7 +390,7 @@ def _failed(step: Step) -> bool:
 
 
 def _reports_error(text: str) -> bool:
-    """Whether a tool answered with nothing but an error, as plain text or as a JSON object."""
+    """Return whether a tool answered with nothing but an error, as plain text or as a JSON object."""
     if _ERROR_START.match(text):
         return "\n" not in text.strip()
     if not text.startswith("{") or len(text) > 20_000 or '"error"' not in text[:200].lower():

@@ -99,7 +99,7 @@ class _Fact:
         return weights.get(self.evidence.kind, 0.0) * self.share
 
     def replaces(self, earlier: _Fact) -> bool:
-        """Whether the earlier fact no longer stands because of this one."""
+        """Return whether the earlier fact no longer stands because of this one."""
         mine, old = self.evidence, earlier.evidence
         if self.share < earlier.share:
             return False
@@ -121,7 +121,7 @@ class _Fact:
 
 
 def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None = None) -> Judgement:
-    """What the trajectory's evidence says about how it ended; unknown when that does not decide it.
+    """Return what the trajectory's evidence says about how it ended; unknown when that does not decide it.
 
     Promises: never raises on a trajectory; a further latest fact against success never raises the probability, one
     for it never lowers it; facts of different steps may be given in any order.
@@ -164,7 +164,7 @@ def _weighed(trajectory: Trajectory, evidence: Sequence[Evidence], user: Evidenc
 
 
 def _standing(found: Sequence[_Fact]) -> list[_Fact]:
-    """The facts that no later one has made obsolete, in order. What is obsolete never comes back."""
+    """Return the facts that no later one has made obsolete, in order. What is obsolete never comes back."""
     standing: list[_Fact] = []
     later: dict[tuple[str, bool, str, float], _Fact] = {}
     for fact in reversed(found):
@@ -221,7 +221,10 @@ _SURE = 0.6
 
 
 def _plain(value: object) -> object:
-    """A word without case and surrounding white space; anything else, and any other word, is left to be refused."""
+    """Return a word without case and surrounding white space.
+
+    Anything else, and any other word, is left to be refused.
+    """
     return value.strip().lower() if isinstance(value, str) else value
 
 
@@ -276,7 +279,7 @@ class _Vote:
 
 @functools.cache
 def schema() -> dict[str, object]:
-    """The JSON schema of the answer that is asked for."""
+    """Return the JSON schema of the answer that is asked for."""
     return Opinion.model_json_schema()
 
 
@@ -289,7 +292,7 @@ def judge(
     tokens: int = 6_000,
     patient: bool = False,
 ) -> Judgement:
-    """How the session ended: by evidence where that decides, else by the model's opinion.
+    """Return how the session ended: by evidence where that decides, else by the model's opinion.
 
     Promises: evidence that says success or failure is never overruled, the model is not even asked. Without a model,
     or for a session in which nothing happened, the evidence's judgement is the answer. No answer, a malformed one and
@@ -335,7 +338,7 @@ def judge(
 
 
 def _happened(trajectory: Trajectory) -> bool:
-    """Whether there is anything to judge: an environment that never started teaches nothing (defect 13)."""
+    """Return whether there is anything to judge: an environment that never started teaches nothing (defect 13)."""
     return bool(trajectory.final_answer.strip()) or any(
         step.action.strip() or step.thought.strip() or step.observation.strip() for step in trajectory.steps
     )
@@ -352,7 +355,7 @@ def _ask(model: LanguageModel, question: Prompt) -> _Vote:
 
 
 def _counted(cast: Sequence[_Vote], proven: Judgement, model: LanguageModel) -> Judgement:
-    """The majority: more than half of the votes for one verdict, else unknown."""
+    """Return the majority: more than half of the votes for one verdict, else unknown."""
     verdict, count = Counter(vote.verdict for vote in cast).most_common(1)[0]
     decided = 2 * count > len(cast)
     if not decided:

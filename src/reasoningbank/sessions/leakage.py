@@ -18,7 +18,7 @@ PROVENANCE_TASK = 2_000
 
 
 def same_text(one: str, other: str) -> bool:
-    """Whether two tasks read the same up to case, white space and punctuation, redacted or not, also where one was cut.
+    """Return whether two tasks read the same up to case, space, punctuation, redaction and cuts.
 
     Two tasks that differ in nothing but signs count as the same: in doubt a memory is withheld.
     """
@@ -26,7 +26,7 @@ def same_text(one: str, other: str) -> bool:
 
 
 def learned_from(task: Task, store: StoreReader) -> Callable[[Memory], bool]:
-    """Tells of a memory whether it was learned from this task.
+    """Tell of a memory whether it was learned from this task.
 
     It was when the task in its provenance reads the same, or when a trajectory that it was distilled from has the
     same task id or a task that reads the same. That the task corroborated a memory later does not count: its words
@@ -60,7 +60,7 @@ def _is_of(task: Task, trajectory_id: str, own: frozenset[bytes], store: StoreRe
 
 
 def _forms(text: str) -> frozenset[bytes]:
-    """What a task may look like after it was stored: cleaned, redacted, and cut."""
+    """Return what a task may look like after it was stored: cleaned, redacted, and cut."""
     safe = redact(clean(text)).text
     return frozenset(
         fingerprint(form) if any(map(str.isalnum, form)) else form.strip().encode("utf-8", "surrogatepass")

@@ -58,7 +58,7 @@ class Learning(Ingesting):
         return self._model
 
     def capture(self, *sources: str | Path, format: str = "auto") -> CaptureReport:  # noqa: A002 - the command line's word
-        """Stores the sessions of transcripts as trajectories, judged by the evidence in them, and queues them.
+        """Store the sessions of transcripts as trajectories, judged by the evidence in them, and queues them.
 
         The same session twice adds nothing. Secrets are replaced before anything else reads the text; what cannot be
         read is skipped and reported, as is a whole file that holds no session when others do.
@@ -104,7 +104,7 @@ class Learning(Ingesting):
         )
 
     def keep(self, trajectory: Trajectory, *, key: str = "") -> Captured:
-        """Stores a trajectory that a program has built itself, cleaned and judged as a captured one.
+        """Store a trajectory that a program has built itself, cleaned and judged as a captured one.
 
         Args:
             trajectory: What happened.
@@ -115,13 +115,13 @@ class Learning(Ingesting):
         return self._kept(prepare(trajectory), session_name(key))
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
-        """A trajectory as it was captured; raises TrajectoryNotFound."""
+        """Return a trajectory as it was captured; raises TrajectoryNotFound."""
         return self._open_store().trajectory(check_memory_id(trajectory_id))
 
     def trajectories(
         self, *, limit: int = 0, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
     ) -> tuple[TrajectoryEntry, ...]:
-        """Stored trajectories, oldest first; limit 0 means all.
+        """Return stored trajectories, oldest first; limit 0 means all.
 
         Args:
             limit: At most so many.
@@ -136,24 +136,24 @@ class Learning(Ingesting):
         )
 
     def judgements(self, trajectory_id: str) -> tuple[Judgement, ...]:
-        """Every judgement of a trajectory, oldest first; raises TrajectoryNotFound."""
+        """Return every judgement of a trajectory, oldest first; raises TrajectoryNotFound."""
         return tuple(self._open_store().judgements(check_memory_id(trajectory_id)))
 
     def origins(self, memory_id: str) -> tuple[Origin, ...]:
-        """Which sessions taught a memory, oldest first; raises MemoryNotFound."""
+        """Return which sessions taught a memory, oldest first; raises MemoryNotFound."""
         return tuple(self._owner(memory_id).origins(memory_id=memory_id))
 
     def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> tuple[Refusal, ...]:
-        """Items that were not stored, with the reason, newest first; limit 0 means all."""
+        """Return items that were not stored, with the reason, newest first; limit 0 means all."""
         return tuple(self._open_store().refusals(trajectory=trajectory, limit=checked_limit(limit)))
 
     def forget_trajectory(self, trajectory_id: str) -> None:
-        """Erases a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound."""
+        """Erase a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound."""
         with self._open_store().transaction() as transaction:
             transaction.erase_trajectory(check_memory_id(trajectory_id))
 
     def judge(self, trajectory_id: str) -> Judgement:
-        """Judges how a session ended: by its evidence, and only where that decides nothing by the language model.
+        """Judge how a session ended: by its evidence, and only where that decides nothing by the language model.
 
         The answer is ``unknown`` when neither can tell or the model does not answer; every judgement is kept. What a
         person has said stands.
@@ -166,7 +166,7 @@ class Learning(Ingesting):
         return latest if latest.judge == USER else self._judged(trajectory, self._clock.now())
 
     def verdict(self, trajectory_id: str, verdict: Verdict, *, note: str = "") -> Judgement:
-        """Says how a session ended; a person's word stands above all evidence. It waits to be distilled again.
+        """Say how a session ended; a person's word stands above all evidence. It waits to be distilled again.
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
@@ -192,7 +192,7 @@ class Learning(Ingesting):
         return judgement
 
     def distill(self, *trajectory_ids: str, pending: bool = False) -> DistilReport:
-        """Makes lessons of trajectories with the language model; what cannot be done now waits and is reported.
+        """Make lessons of trajectories with the language model; what cannot be done now waits and is reported.
 
         Args:
             trajectory_ids: Which ones; those that were distilled before are distilled again, and add nothing twice.
@@ -220,7 +220,7 @@ class Learning(Ingesting):
         return replace(report, pending=self._pending())
 
     def distill_session(self, summary: SessionSummary) -> DistilReport:
-        """Makes lessons of a finished session's own summary, without a model (seed 004 ``DistillSession``).
+        """Make lessons of a finished session's own summary, without a model (seed 004 ``DistillSession``).
 
         Success gives a strategy, failure an anti-pattern, partial both, each from its own part; each begins at 0.6.
         The same session twice adds nothing.
@@ -267,7 +267,7 @@ class Learning(Ingesting):
         return replace(report, pending=self._pending())
 
     def assignment(self, trajectory_id: str) -> Assignment:
-        """What a calling agent needs to distill a trajectory itself: a digest without secrets, a schema, instructions.
+        """Return what a calling agent needs to distil a session itself: digest, schema, instructions.
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
@@ -288,7 +288,7 @@ class Learning(Ingesting):
         tags: Iterable[str] = (),
         steps: Sequence[int] = (),
     ) -> DistilReport:
-        """Stores a lesson that the calling agent has distilled from a trajectory; checked like a model's, begun at 0.6.
+        """Store a lesson that the calling agent has distilled from a trajectory; checked like a model's, begun at 0.6.
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
@@ -310,7 +310,7 @@ class Learning(Ingesting):
         return replace(report, pending=self._pending())
 
     def nothing_learned(self, trajectory_id: str) -> DistilReport:
-        """Notes that the calling agent found nothing in a trajectory that is worth a lesson; it no longer waits.
+        """Note that the calling agent found nothing in a trajectory that is worth a lesson; it no longer waits.
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
@@ -319,7 +319,7 @@ class Learning(Ingesting):
         return replace(self._learned(trajectory_id, judgement, (), model=AGENT), pending=self._pending())
 
     def _kept(self, trajectory: Trajectory, key: str = "") -> Captured:
-        """Stores a prepared trajectory with its judgement by evidence and its job, all or nothing."""
+        """Store a prepared trajectory with its judgement by evidence and its job, all or nothing."""
         from reasoningbank.sessions.judge import by_evidence
 
         now = self._clock.now()
@@ -352,7 +352,7 @@ class Learning(Ingesting):
         return judgement
 
     def _distilled(self, trajectory_id: str, *, again: bool = True, begun: datetime | None = None) -> DistilReport:
-        """Judges where that is open, asks the model for items, and stores what is admitted."""
+        """Judge where that is open, ask the model for items, and stores what is admitted."""
         from reasoningbank.sessions.distil import extract
 
         trajectory = self.trajectory(trajectory_id)
@@ -410,7 +410,7 @@ class Learning(Ingesting):
 
 
 def together(first: DistilReport, second: DistilReport) -> DistilReport:
-    """Both reports as one, without what is pending."""
+    """Return both reports as one, without what is pending."""
     return DistilReport(
         distilled=(*first.distilled, *second.distilled),
         corroborated=(*first.corroborated, *second.corroborated),

@@ -33,7 +33,7 @@ class StrategyAnswer(BaseModel):
 
 
 def material(query: str, approach: str, outcome: Verdict, results_summary: str, error_details: str) -> str:
-    """The record as quoted data: one JSON object, so that no text in it can end the quotation."""
+    """Return the record as quoted data: one JSON object, so that no text in it can end the quotation."""
     record = {
         "task": query[:_MOST_TEXT],
         "approach": approach[:_MOST_TEXT],
@@ -45,13 +45,13 @@ def material(query: str, approach: str, outcome: Verdict, results_summary: str, 
 
 
 def question(query: str, approach: str, outcome: Verdict, results_summary: str, error_details: str) -> Prompt:
-    """The prompt for an outcome: success asks for a strategy, anything else for a preventive lesson."""
+    """Return the prompt for an outcome: success asks for a strategy, anything else for a preventive lesson."""
     name = "strategy_success" if outcome == "success" else "strategy_failure"
     return prompt(name, material(query, approach, outcome, results_summary, error_details))
 
 
 def extract(asked: Prompt, model: LanguageModel) -> Strategy | None:
-    """The model's strategy, None when it sees nothing to reuse.
+    """Return the model's strategy, None when it sees nothing to reuse.
 
     Raises:
         ModelUnavailable, BudgetExhausted, MalformedAnswer: When there was no usable answer.
@@ -72,7 +72,7 @@ def extract(asked: Prompt, model: LanguageModel) -> Strategy | None:
 
 
 def default(query: str, approach: str, outcome: Verdict) -> Strategy:
-    """What is answered when the model fails (seed 002 DD-007); it names no model, so that it is never stored."""
+    """Return what is answered when the model fails (seed 002 DD-007); it names no model, so that it is never stored."""
     return Strategy(
         title=f"{outcome.capitalize()} trace",
         description=approach,
@@ -85,7 +85,7 @@ _SHOWN_CHARACTERS = 1_000
 
 
 def learn_from_trace(store: Store, embedder: Embedder, model: LanguageModel, trace_id: str, *, at: datetime) -> None:
-    """Extracts the strategy of a search whose outcome is known and stores it, or notes that there is none.
+    """Extract the strategy of a search whose outcome is known and store it, or notes that there is none.
 
     The memory, its link to the trace and the trace's state are one transaction; a trace is extracted from once for
     its outcome. A strategy that breaks a rule of lessons is kept as a refusal that names the trace.
@@ -126,7 +126,10 @@ def learn_from_trace(store: Store, embedder: Embedder, model: LanguageModel, tra
 def _examined(
     project: str, trace: Trace, strategy: Strategy | None, at: datetime
 ) -> tuple[Memory | None, tuple[Refusal, ...]]:
-    """The strategy as a memory to be tested, None when there is none; and why not, when it breaks a rule of lessons."""
+    """Return the strategy as a memory to be tested, None when there is none.
+
+    And why not, when it breaks a rule of lessons.
+    """
     if strategy is None:
         return None, ()
     outcome: Outcome = "success" if trace.outcome == "success" else "failure"

@@ -54,7 +54,7 @@ class Summary:
 
 
 def summary_of(text: str, line: str = "") -> Summary | None:
-    """The last summary of a test runner in the text of an observation; None without one.
+    """Return the last summary of a test runner in the text of an observation; None without one.
 
     Args:
         text: What the command printed.
@@ -256,7 +256,7 @@ class Run:
 
 
 def run_of(step: Step) -> Run | None:
-    """The test run that the step made; None when it made none or when it proves nothing."""
+    """Return the test run that the step made; None when it made none or when it proves nothing."""
     line = command(step)
     if not line:
         return None
@@ -279,7 +279,7 @@ def run_of(step: Step) -> Run | None:
 
 
 def covers(later: str, earlier: str) -> bool:
-    """Whether a run of the later name ran everything that a run of the earlier name did.
+    """Return whether a run of the later name ran everything that a run of the earlier name did.
 
     ``pytest`` covers ``pytest tests/test_a.py`` and ``pytest tests`` does too; not the other way round. A run of chosen
     tests (``-k``) covers only runs of the same choice.
@@ -299,7 +299,7 @@ def covers(later: str, earlier: str) -> bool:
 
 
 def stashes(part: Part) -> bool | None:
-    """Whether the program puts the edits aside (True) or brings them back (False); None for anything else."""
+    """Return whether the program puts the edits aside (True) or brings them back (False); None for anything else."""
     if part.program != "git" or part.word(1) != "stash" or part.word(2) in {"list", "show", "drop", "clear"}:
         return None
     return part.word(2) not in {"pop", "apply", "branch"}
@@ -310,7 +310,7 @@ def _inside(target: str, folder: str) -> bool:
 
 
 def _runner(part: Part) -> str | None:
-    """The runner that the program is, empty when it is some command for tests, None when it runs no tests."""
+    """Return the runner that the program is, empty when it is some command for tests, None when it runs no tests."""
     words = part.words
     program = part.program
     second = part.word(1)
@@ -363,7 +363,7 @@ def _plain_name(programs: list[Part], runner: str) -> str:
 
 
 def _without_summary(step: Step, part: Part, runner: str) -> Run | None:
-    """A runner that failed before it could count: a build that does not compile, a file that cannot be collected."""
+    """Return a runner that failed before it counted: a failed build, a file that cannot be collected."""
     status = step.exit_code
     if status in {None, 0} or status in _NO_SUCH_PROGRAM or status is None or status < 0 or status > 128:
         return None

@@ -72,7 +72,7 @@ _MOST_SPECIFIC = 3
 
 
 def has_trigger(description: str, title: str, content: str) -> bool:
-    """Whether the texts say when the lesson applies.
+    """Return whether the texts say when the lesson applies.
 
     The description does with a condition ("when the build fails after an upgrade", also in a few other languages) or a
     situation of at least two specific words ("flaky tests that depend on the clock"). A condition that is true of any
@@ -110,7 +110,7 @@ def _names_situation(text: str) -> bool:
 
 
 def _is_order(text: str) -> bool:
-    """Whether the text begins as an order or a praise rather than naming a situation."""
+    """Return whether the text begins as an order or a praise rather than naming a situation."""
     first = (words(text) or [""])[0].casefold()
     return first in _ORDERS
 
@@ -146,7 +146,7 @@ def examine(
     prompt: str = "",
     at: datetime | None = None,
 ) -> tuple[tuple[Item, ...], tuple[Refusal, ...]]:
-    """Divides items into those that may be stored and those that may not, each of these with the first reason found.
+    """Divide items into those that may be stored and those that may not, each of these with the first reason found.
 
     Accepted items are clean: invisible characters and secrets are gone from them, tags are lower-case and at most
     eight, and their steps are steps of the trajectory. Refusals are clean in the same way. Nothing is repaired that
@@ -194,7 +194,7 @@ def examine(
 def _examined(
     item: Item, trajectory: Trajectory, verdict: Verdict, accepted: Sequence[Item], *, from_model: bool
 ) -> tuple[Item, RefusalReason | None, str]:
-    """The item as it may be kept, and why it is refused."""
+    """Return the item as it may be kept, and why it is refused."""
     try:
         admitted = safe_texts(item.title, item.description, item.content, item.tags, "")
     except TextTooLong as error:
@@ -280,7 +280,7 @@ def _wrong_outcome(item: Item, trajectory: Trajectory, verdict: Verdict) -> tupl
 
 
 def restates(text: str, task: str) -> bool:
-    """Whether nearly all words of the text, and half of its pairs of neighbouring words, stand in the task."""
+    """Return whether nearly all words of the text, and half of its pairs of neighbouring words, stand in the task."""
     said, asked = terms(text), terms(task)
     if not said or not asked:
         return False
@@ -291,7 +291,7 @@ def restates(text: str, task: str) -> bool:
 
 
 def says_the_same(item: Item, other: Item) -> bool:
-    """Whether two items of one outcome have the same words, or nearly so."""
+    """Return whether two items of one outcome have the same words, or nearly so."""
     if item.outcome != other.outcome:
         return False
     if fingerprint(item.title, item.content) == fingerprint(other.title, other.content):
@@ -310,7 +310,7 @@ _MOST_CHARACTERS = 200_000
 
 
 def is_hearsay(memory: Memory, trajectory: Trajectory) -> bool:
-    """Whether at least half of the lesson's runs of words stand in what tools answered in the session."""
+    """Return whether at least half of the lesson's runs of words stand in what tools answered in the session."""
     said = _runs(memory.content)
     if not said:
         return False

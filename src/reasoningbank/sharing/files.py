@@ -62,12 +62,12 @@ Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
 
 def file_of(scope: Scope) -> str:
-    """The name of a scope's file: the same wherever the scope has the same name."""
+    """Return the name of a scope's file: the same wherever the scope has the same name."""
     return (f"project--{scope.file_name}" if scope.level == "project" else scope.file_name) + SUFFIX
 
 
 def write_shared(stores: Sequence[Store], target: Path) -> ShareReport:
-    """Writes one file per bank into a directory, or the first bank into a file whose name ends in ``.jsonl``.
+    """Write one file per bank into a directory, or the first bank into a file whose name ends in ``.jsonl``.
 
     Raises:
         StoreUnavailable: When it cannot be written.
@@ -94,7 +94,7 @@ def write_shared(stores: Sequence[Store], target: Path) -> ShareReport:
 
 
 def lines_of(store: Store) -> Iterator[str]:
-    """The lines of a bank's file, each with its end."""
+    """Yield the lines of a bank's file, each with its end."""
     scope = store.scope
     yield _line({"format": FORMAT, "version": VERSION, "level": scope.level, "name": scope.project})
     memories: list[Memory] = []
@@ -135,7 +135,7 @@ def _fields(store: Store, memory: Memory) -> dict[str, Json]:
 
 
 def _provenance(memory: Memory) -> dict[str, Json]:
-    """Where the memory came from first, whoever has shared it since."""
+    """Return where the memory came from first, whoever has shared it since."""
     kept = {name: safe_line(memory.provenance[name]) for name in KEPT if name in memory.provenance}
     if kept.get("source") == SHARED:
         kept["source"] = safe_line(memory.provenance.get(ORIGINAL, SHARED))
@@ -155,7 +155,7 @@ def _signal_record(signal: Signal) -> dict[str, Json]:
 
 
 def _rolled_up(store: Store, aggregate: SignalAggregate) -> dict[str, Json]:
-    """The counts of older evidence that no longer names its signals; empty when there is none that is shared."""
+    """Return the counts of older evidence that no longer names its signals; empty when there is none that is shared."""
     counts: dict[str, Json] = {name: int(getattr(aggregate, name)) for name in COUNTED}
     if aggregate.last_rollup is None or not any(counts.values()):
         return {}
@@ -168,7 +168,7 @@ def _rolled_up(store: Store, aggregate: SignalAggregate) -> dict[str, Json]:
 
 
 def _have_git_unite(path: Path) -> None:
-    """Has git keep the lines of both sides; other lines of the file stay."""
+    """Let git keep the lines of both sides; other lines of the file stay."""
     known = path.read_text(encoding="utf-8") if path.is_file() else ""
     if _UNION not in known.splitlines():
         end = "" if not known or known.endswith("\n") else "\n"
@@ -214,7 +214,7 @@ class SharedFile:
     records: tuple[Shared, ...]
 
     def goes_into(self, own: Scope, wider: Sequence[Scope], *, other_project: bool) -> Scope:
-        """The scope whose bank takes the file.
+        """Return the scope whose bank takes the file.
 
         Raises:
             ScopeViolation: When it is of a project, team or org that is not the reader's.
@@ -234,7 +234,7 @@ class SharedFile:
 
 
 def read_shared(path: Path) -> list[SharedFile]:
-    """The shared files at a path, every line checked; of a directory all whose names end in ``.jsonl``.
+    """Return the shared files at a path, every line checked; of a directory all whose names end in ``.jsonl``.
 
     Raises:
         StoreUnavailable: When nothing can be read there.
@@ -290,7 +290,10 @@ def _file(path: Path, lines: Sequence[str]) -> SharedFile:
 
 
 def united(first: Shared, second: Shared) -> Shared:
-    """Two lines of one memory as one: the newer text, all evidence, each signal once; their order does not matter."""
+    """Return two lines of one memory as one: the newer text, all evidence, each signal once.
+
+    Their order does not matter.
+    """
     newer, older = sorted((first, second), key=_age, reverse=True)
     signals = {signal.id: signal for record in (older, newer) for signal in record.signals}
     counts = [record.rolled_up for record in (newer, older) if record.rolled_up is not None]
@@ -440,7 +443,7 @@ _MERGE_BATCH = 64
 
 
 def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datetime) -> ShareReport:
-    """Stores what is new of a shared file, in one transaction.
+    """Store what is new of a shared file, in one transaction.
 
     Args:
         store: The bank of the file's scope.
@@ -537,7 +540,7 @@ def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at
 
 
 def _with_evidence(transaction: Transaction, belief: Belief, signals: Sequence[Signal]) -> tuple[Belief, int]:
-    """The belief with every signal that could be added, and how many these are."""
+    """Return the belief with every signal that could be added, and how many these are."""
     added = 0
     for signal in signals:
         if transaction.add_signal(signal, once=counts_once(signal)):
@@ -557,7 +560,7 @@ def _merge_link(transaction: Transaction, record: Shared) -> int:
 
 
 def _admitted(record: Shared, project: str) -> Shared | Refused:
-    """The record as it may be stored: clean, without secrets, marked as shared; or why it may not."""
+    """Return the record as it may be stored: clean, without secrets, marked as shared; or why it may not."""
     memory = record.memory
     try:
         safe = clean(replace(memory, project=project))
@@ -581,7 +584,7 @@ def _admitted(record: Shared, project: str) -> Shared | Refused:
 
 
 def _is_news(memory: Memory, here: Memory | None) -> bool:
-    """Whether it is new here, or a later version with another text."""
+    """Return whether it is new here, or a later version with another text."""
     return here is None or (memory.version > here.version and not _same_text(memory, here))
 
 
@@ -591,7 +594,7 @@ def _same_text(one: Memory, other: Memory) -> bool:
 
 
 def _counted_until(aggregate: SignalAggregate) -> datetime | None:
-    """Up to when evidence was rolled up here; None when none was."""
+    """Return up to when evidence was rolled up here; None when none was."""
     return None if aggregate.last_rollup is None else aggregate.last_rollup - timedelta(days=RECENT_DAYS)
 
 

@@ -8,7 +8,7 @@ from reasoningbank.types.scope import Membership
 
 
 def remember(store: Store, membership: Membership) -> str:
-    """Keeps the membership in the project's bank; returns why it could not be kept, empty when it is.
+    """Keep the membership in the project's bank; return why it could not be kept, empty when it is.
 
     A bank that is full, busy or damaged opens all the same; the next opening tries again.
     """

@@ -99,7 +99,7 @@ class Private:
     def of(
         cls, scopes: Iterable[str], texts: Iterable[str], *, people: Iterable[str] = (), ordinary: Iterable[str] = ()
     ) -> Private:
-        """What sources of these scopes know that others must not.
+        """Return what sources of these scopes know that others must not.
 
         Args:
             scopes: Names of the sources' projects and teams.
@@ -117,7 +117,7 @@ class Private:
         )
 
     def leaks(self, text: str) -> list[Leak]:
-        """Everything in the text that belongs to one project alone, in its order; no two overlap."""
+        """Return everything in the text that belongs to one project alone, in its order; no two overlap."""
         found = sorted(self._found(text), key=lambda leak: (leak.start, -leak.end))
         kept: list[Leak] = []
         for leak in found:
@@ -150,7 +150,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 
 
 def _is_common(kind: Kind, text: str) -> bool:
-    """Whether a place or host is the same on every machine."""
+    """Return whether a place or host is the same on every machine."""
     lower = text.casefold()
     if kind == "host":
         host = lower.partition("://")[2] or lower
@@ -161,7 +161,7 @@ def _is_common(kind: Kind, text: str) -> bool:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """The name, and every ending of it that still names the project: ``acme/shop`` and ``shop``."""
+    """Yield the name, and every ending of it that still names the project: ``acme/shop`` and ``shop``."""
     pieces = [piece for piece in re.split(r"[/\\]+", name.strip()) if piece not in {"", ".", ".."}]
     for start in range(len(pieces)):
         ending = "/".join(pieces[start:])
@@ -176,7 +176,7 @@ def _is_name(text: str) -> bool:
 
 
 def _spelled(name: str) -> re.Pattern[str]:
-    """The name as whole words, however they are joined and whatever their case."""
+    """Return the name as whole words, however they are joined and whatever their case."""
     words = [re.escape(word) for word in _JOINED.findall(_HUMP.sub(" ", name))]
     return re.compile(r"(?<![^\W_])" + r"[\W_]{0,2}".join(words) + r"(?![^\W_])", re.IGNORECASE | re.UNICODE)
 
@@ -191,7 +191,7 @@ _WRITE = "Write the text yourself: pass title=... and content=..., or --title an
 
 
 def generalise(sources: Sequence[Memory], private: Private, model: LanguageModel | None) -> GeneralText:
-    """A text for a wider scope.
+    """Return a text for a wider scope.
 
     Raises:
         InvalidInput: When the rules cannot make one; the message says why.
@@ -226,7 +226,7 @@ def generalise(sources: Sequence[Memory], private: Private, model: LanguageModel
 
 
 def by_rules(sources: Sequence[Memory], private: Private) -> GeneralText:
-    """The best source's text with common nouns for what belongs to its project.
+    """Return the best source's text with common nouns for what belongs to its project.
 
     Raises:
         InvalidInput: When that would change a command, take out too much, or leave something in.
@@ -248,7 +248,7 @@ def by_rules(sources: Sequence[Memory], private: Private) -> GeneralText:
 
 
 def reviewed(text: GeneralText, private: Private) -> GeneralText:
-    """A text as a person has written it, cleaned, once nothing is in it that must not cross.
+    """Return a text as a person has written it, cleaned, once nothing is in it that must not cross.
 
     Raises:
         InvalidInput: When something is; the message names it.
@@ -276,7 +276,7 @@ def reviewed(text: GeneralText, private: Private) -> GeneralText:
 
 
 def problem_of(text: GeneralText, private: Private) -> str:
-    """What keeps a text out of a wider scope, as a sentence; empty when nothing does."""
+    """Return what keeps a text out of a wider scope, as a sentence; empty when nothing does."""
     for name, part in (("title", text.title), ("description", text.description), ("content", text.content)):
         leaks = private.leaks(part)
         if leaks:
@@ -295,7 +295,7 @@ def problem_of(text: GeneralText, private: Private) -> str:
 
 
 def kept_tags(tags: Sequence[str], private: Private) -> tuple[str, ...]:
-    """The tags that name nothing of one project."""
+    """Return the tags that name nothing of one project."""
     return tuple(tag for tag in tags if not private.leaks(tag))
 
 

@@ -64,7 +64,7 @@ INDEPENDENT: tuple[SignalType, ...] = ("explicit", "outcome", "stability")
 
 
 def pooled_confidence(sources: Sequence[tuple[StoreReader, Memory]]) -> float:
-    """The confidence that a memory made of these sources begins with, from 0 to 1.
+    """Return the confidence that a memory made of these sources begins with, from 0 to 1.
 
     Args:
         sources: Each with the bank that it lies in; at least one.
@@ -87,7 +87,7 @@ def pooled_confidence(sources: Sequence[tuple[StoreReader, Memory]]) -> float:
 
 
 def independent_part(aggregate: SignalAggregate, weights: ProjectWeights, side: Literal["positive", "negative"]) -> int:
-    """The part of a rolled-up sum, in billionths, that independent evidence has in it."""
+    """Return the part of a rolled-up sum, in billionths, that independent evidence has in it."""
     total: int = getattr(aggregate, side) or 0
     shares: dict[str, float] = {
         name.rpartition("_")[0]: getattr(aggregate, name) * _weight(name.rpartition("_")[0], weights)
@@ -102,7 +102,10 @@ def independent_part(aggregate: SignalAggregate, weights: ProjectWeights, side: 
 
 
 def _weight(kind: str, weights: ProjectWeights) -> float:
-    """What one rolled-up signal of a type stands for; of types that bring their own weight the least is assumed."""
+    """Return what one rolled-up signal of a type stands for.
+
+    Of types that bring their own weight the least is assumed.
+    """
     learned: dict[str, float] = {name: weights.weight_for(name) for name in SIGNAL_TYPES}
     return learned.get(kind, min(learned.values()))
 
@@ -133,7 +136,7 @@ class _Pair:
 
 
 def find_groups(banks: Sequence[Store], wider: Store | None, model_id: str) -> list[Group]:
-    """What at least two of the banks have learned, the closest first.
+    """Return what at least two of the banks have learned, the closest first.
 
     Args:
         banks: Of distinct scopes, all of one vector space.
@@ -155,7 +158,7 @@ def find_groups(banks: Sequence[Store], wider: Store | None, model_id: str) -> l
 
 
 def promoted_before(wider: Store) -> frozenset[str]:
-    """References, as text, to everything that a wider scope has or had a promoted memory of."""
+    """Return references, as text, to everything that a wider scope has or had a promoted memory of."""
     found: set[str] = set()
     offset = 0
     while batch := wider.page(Filter(states=STATES), limit=_BATCH, offset=offset):
@@ -166,7 +169,7 @@ def promoted_before(wider: Store) -> frozenset[str]:
 
 
 def known_as(wider: Store, vector: Vector, outcome: Outcome, model_id: str, cosine: float = PROMOTION_COSINE) -> str:
-    """The id of the wider scope's memory of this outcome that says nearly this; empty when there is none."""
+    """Return the id of the wider scope's memory of this outcome that says nearly this; empty when there is none."""
     near = wider.nearest(CONTENT_LEG, vector, Filter(outcome=outcome), 1)
     return near[0].id if near and near[0].score > least_cosine(cosine, model_id) else ""
 
@@ -247,7 +250,7 @@ _RECALLABLE = Filter().states
 
 
 def promoted_as(wider: Store, sources: Sequence[PromotionSource]) -> Memory | None:
-    """The wider scope's memory that was promoted from all of these sources.
+    """Return the wider scope's memory that was promoted from all of these sources.
 
     Raises:
         InvalidInput: When some of them are behind a memory that others are not behind.
@@ -277,7 +280,7 @@ def put(
     reviewer: str,
     at: datetime,
 ) -> Memory:
-    """Stores the memory in the wider scope with its links to the sources; the sources' banks are not written here.
+    """Store the memory in the wider scope with its links to the sources; the sources' banks are not written here.
 
     Raises:
         InvalidInput: When the wider scope knows nearly the same already.
@@ -326,7 +329,7 @@ def put(
 
 
 def check_unchanged(source: PromotionSource, store: StoreReader) -> Memory:
-    """The source as it is now; its evidence may have grown, its text may not have changed.
+    """Return the source as it is now; its evidence may have grown, its text may not have changed.
 
     Raises:
         StoreBusy: When it was changed or set aside since it was proposed.
@@ -340,13 +343,13 @@ def check_unchanged(source: PromotionSource, store: StoreReader) -> Memory:
 
 
 def link_back(store: Store, source: Reference, promoted: Reference) -> None:
-    """Has a source name what was made of it; a second time changes nothing."""
+    """Let a source name what was made of it; a second time changes nothing."""
     with store.transaction() as transaction:
         transaction.link(Link(source=source.id, target=str(promoted), kind=PROMOTED_TO))
 
 
 def take_out(wider: Store, memory_id: str, *, by: str, reason: str, at: datetime) -> Memory:
-    """Archives a promoted memory; its text, evidence and links stay, and so do its sources.
+    """Archive a promoted memory; its text, evidence and links stay, and so do its sources.
 
     Raises:
         InvalidInput: When it was not promoted, or cannot be recalled any more.
@@ -364,7 +367,7 @@ def take_out(wider: Store, memory_id: str, *, by: str, reason: str, at: datetime
 
 
 def sources_of(reader: StoreReader, memory_id: str) -> tuple[Reference, ...]:
-    """What a memory was promoted from; empty for any other memory."""
+    """Return what a memory was promoted from; empty for any other memory."""
     return tuple(
         Reference.parse(link.target)
         for link in reader.links(memory_id)
@@ -375,7 +378,7 @@ def sources_of(reader: StoreReader, memory_id: str) -> tuple[Reference, ...]:
 def described(
     memory: Memory, wider: Store, sources: Sequence[Reference], states: Mapping[Reference, str], *, created: bool
 ) -> Promotion:
-    """A promoted memory and how its sources are.
+    """Return a promoted memory and how its sources are.
 
     Args:
         memory: The memory.
@@ -406,7 +409,7 @@ def candidate_of(
     model_id: str,
     similarity: float | None,
 ) -> PromotionCandidate:
-    """The candidate that these memories make, without a text.
+    """Return the candidate that these memories make, without a text.
 
     Args:
         target: Where it would go.
@@ -449,7 +452,7 @@ def private_of(
     people: Iterable[str],
     ordinary: Iterable[str],
 ) -> Private:
-    """The names that no text of the candidate may hold.
+    """Return the names that no text of the candidate may hold.
 
     These are the names of the sources' projects, or of their teams and all of the teams' projects, and of what the
     sources themselves were promoted from.

@@ -39,7 +39,7 @@ class Sharing(Scaling):
     """
 
     def memberships(self) -> Mapping[str, Membership]:
-        """Which team and org every project of the tenant was last opened with, by the project's name."""
+        """Return which team and org every project of the tenant was last opened with, by the project's name."""
         found: dict[str, Membership] = {}
         for scope in self._storage.scopes(self._scope.tenant):
             if scope.level == "project":
@@ -50,7 +50,9 @@ class Sharing(Scaling):
     def promotion_candidates(
         self, *, to: Level | None = None, ordinary: Iterable[str] = ()
     ) -> tuple[PromotionCandidate, ...]:
-        """Lessons that at least two projects of this team, or two teams of this org, have learned; stores nothing.
+        """Return lessons that at least two projects of this team, or two teams of this org, have learned.
+
+        Stores nothing.
 
         Each is believed with at least 0.8 where it was learned, and nearly the same as the others: cosine above 0.85 on
         the scale of all-MiniLM. Fixed rules write the proposed text; ``propose`` asks the language model for one.
@@ -83,7 +85,7 @@ class Sharing(Scaling):
     def propose(
         self, memory_ids: Sequence[str], *, to: Level = "team", ordinary: Iterable[str] = ()
     ) -> PromotionCandidate:
-        """What promoting these memories would store; stores nothing.
+        """Return what promoting these memories would store; stores nothing.
 
         The language model writes the text when there is one, without what belongs to one project alone, and its claims
         are checked against the memories; without one fixed rules do. A text that still names a project, a path, a host,
@@ -122,7 +124,7 @@ class Sharing(Scaling):
         content: str | None = None,
         ordinary: Iterable[str] = (),
     ) -> Promotion:
-        """Stores a lesson in the team or the org, as a person has approved it. The sources stay as they are.
+        """Store a lesson in the team or the org, as a person has approved it. The sources stay as they are.
 
         Args:
             what: A candidate with its text, or ids of memories, for which ``propose`` makes one.
@@ -177,7 +179,7 @@ class Sharing(Scaling):
             return described(memory, wider, references, self._states(references), created=created)
 
     def demote(self, memory_id: str, *, reviewer: str = "", reason: str = "") -> Promotion:
-        """Archives a promoted memory in its team or org; its links and evidence stay, and so do its sources.
+        """Archive a promoted memory in its team or org; its links and evidence stay, and so do its sources.
 
         Searches of the projects that it came from go on finding the sources, and no other project finds it any more.
         What it was made of is not proposed again; a person can still promote it.
@@ -207,7 +209,7 @@ class Sharing(Scaling):
             return described(memory, store, sources, self._states(sources), created=False)
 
     def promotions(self) -> tuple[Promotion, ...]:
-        """What was promoted to this bank's team and org, archived ones included, and how its sources are now.
+        """Return what was promoted to this bank's team and org, archived ones included, and how its sources are now.
 
         One with a quarantined source comes first: it says what is no longer trusted where it came from.
         """
@@ -222,7 +224,7 @@ class Sharing(Scaling):
         return tuple(sorted(found, key=lambda promotion: not promotion.doubtful))
 
     def share_export(self, target: str | Path) -> ShareReport:
-        """Writes memories as files that a person can review and git can merge: one memory per line, ordered by id.
+        """Write memories as files that a person can review and git can merge: one memory per line, ordered by id.
 
         Only what can be recalled is written, secrets removed, with the evidence of ratings and outcomes; never how
         often or when something was used.
@@ -240,7 +242,7 @@ class Sharing(Scaling):
         return write_shared([own, *self._wider_stores()[0]], usable_path(target))
 
     def share_import(self, source: str | Path, *, other_project: bool = False) -> ShareReport:
-        """Takes over shared files: new memories, newer texts, and the evidence that is new here, each signal once.
+        """Take over shared files: new memories, newer texts, and the evidence that is new here, each signal once.
 
         Every text goes through the same gate as a recorded one, and one that orders its reader about is refused. A
         file of a team or an org goes into that scope's bank, and only when this bank belongs to it. Importing the same
@@ -267,7 +269,7 @@ class Sharing(Scaling):
         return report
 
     def _target(self, level: Level) -> Scope:
-        """The team or org of this bank."""
+        """Return the team or org of this bank."""
         if level not in _WIDER:
             raise InvalidInput(f"memories are promoted to team or org, not to {str(level)[:80]!r}")
         found = next((scope for scope in self._wider if scope.level == level), None)
@@ -276,7 +278,7 @@ class Sharing(Scaling):
         return found
 
     def _narrower(self, level: Level) -> list[Store]:
-        """The banks whose memories may be promoted to this bank's team or org, of the embedder's vector space."""
+        """Return the banks of the same vector space whose memories may be promoted to this team or org."""
         memberships = self.memberships()
         if level == "team":
             named = [name for name, known in memberships.items() if known.team == self._membership.team]
@@ -293,7 +295,7 @@ class Sharing(Scaling):
         return [store for store in stores if store.model_id == self._embedder.model_id]
 
     def _named(self, target: Scope, memory_ids: Sequence[str]) -> PromotionCandidate:
-        """The candidate of these memories, without a text."""
+        """Return the candidate of these memories, without a text."""
         ids = list(dict.fromkeys([memory_ids] if isinstance(memory_ids, str) else memory_ids))
         if not ids:
             raise InvalidInput("no memory is named", hint="Name the memories that are to be promoted.")
@@ -319,7 +321,7 @@ class Sharing(Scaling):
         return candidate_of(target, members, wider, self._embedder.model_id, similarity)
 
     def _by_rules(self, candidate: PromotionCandidate, private: Private) -> PromotionCandidate:
-        """The candidate with a text that fixed rules have made, or the reason why there is none."""
+        """Return the candidate with a text that fixed rules have made, or the reason why there is none."""
         from reasoningbank.sharing.privacy import generalise
 
         try:
@@ -329,7 +331,7 @@ class Sharing(Scaling):
         return replace(candidate, text=text)
 
     def _private(self, candidate: PromotionCandidate, ordinary: Iterable[str]) -> Private:
-        """What the sources' scopes know that must not stand in the wider scope."""
+        """Return what the sources' scopes know that must not stand in the wider scope."""
         from reasoningbank.settings import local_tenant
         from reasoningbank.sharing.promotion import private_of
 
@@ -354,7 +356,7 @@ class Sharing(Scaling):
             link_back(holder, source.reference, promoted)
 
     def _states(self, references: Iterable[Reference]) -> dict[Reference, str]:
-        """The state of each memory that is named and exists."""
+        """Return the state of each memory that is named and exists."""
         states: dict[Reference, str] = {}
         for reference in references:
             scope = reference.scope(self._scope.tenant)
@@ -373,7 +375,7 @@ _NO_SCOPE = "Open the bank with team=... or org=..., pass --team or --org, or se
 def _edited(
     candidate: PromotionCandidate, title: str | None, description: str | None, content: str | None
 ) -> GeneralText:
-    """The text as the reviewer wants it."""
+    """Return the text as the reviewer wants it."""
     text = candidate.text
     if text is None and (title is None or content is None):
         raise InvalidInput(

@@ -12,7 +12,7 @@ SQLITE = "sqlite:///"
 
 
 def open_storage(url: str | None, *, home: Path) -> Storage:
-    """The place where banks live.
+    """Return the place where banks live.
 
     Args:
         url: ``None`` for the embedded default below ``home``; ``sqlite:///PATH`` for a file or directory (as usual, an
@@ -52,7 +52,7 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
 
 
 def _lacks_a_slash(path: str) -> bool:
-    """Whether a relative path begins with a directory that is not here but at the root: a slash was forgotten."""
+    """Return whether a relative path lacks its leading slash: its first directory exists only at the root."""
     first = Path(path).parts[0]
     forgotten = not path.startswith((".", "~", "/")) and len(Path(path).parts) > 1
     return forgotten and not Path(first).exists() and Path("/", first).is_dir()

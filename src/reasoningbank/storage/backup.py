@@ -25,7 +25,7 @@ _ROLLBACK = 1
 
 
 def copy(connection: apsw.Connection, target: Path, *, vfs: str | None) -> None:
-    """Writes a consistent copy through SQLite's backup interface, forces it to the disk and renames it into place.
+    """Write a consistent copy through SQLite's backup interface, force it to the disk and rename it into place.
 
     Args:
         connection: What is copied.
@@ -49,7 +49,7 @@ def copy(connection: apsw.Connection, target: Path, *, vfs: str | None) -> None:
 
 
 def restore(scope: Scope, source: Path, target: Path) -> int:
-    """Gives the bank at the target the content of a backup; called under the bank's lock.
+    """Give the bank at the target the content of a backup; called under the bank's lock.
 
     Returns:
         The number of the bank's latest change.
@@ -78,7 +78,7 @@ def restore(scope: Scope, source: Path, target: Path) -> int:
 
 
 def restore_pages(source: Path, bank: apsw.Connection) -> int:
-    """Gives a bank without a file the content of a backup that was verified; called under the bank's lock.
+    """Give a bank without a file the content of a backup that was verified; called under the bank's lock.
 
     Returns:
         The number of the bank's latest change.
@@ -95,7 +95,7 @@ def restore_pages(source: Path, bank: apsw.Connection) -> int:
 
 
 def sync_directory(directory: Path) -> None:
-    """Forces a directory's entries to the disk, so that a new or renamed file survives a power cut."""
+    """Force a directory's entries to the disk, so that a new or renamed file survives a power cut."""
     if os.name != "posix":
         return
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -107,7 +107,7 @@ def sync_directory(directory: Path) -> None:
 
 @contextmanager
 def _beside(target: Path, purpose: str) -> Iterator[Path]:
-    """A new, private file beside the target, which is gone after the block unless it was renamed."""
+    """Give a new, private file beside the target, which is gone after the block unless it was renamed."""
     path = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.{purpose}")
     with translated(target):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -125,7 +125,7 @@ def _reading(path: Path) -> apsw.Connection:
 
 
 def verify(scope: Scope, source: Path) -> None:
-    """Reads the whole backup and says whose it is.
+    """Read the whole backup and says whose it is.
 
     Raises:
         StoreUnavailable: When there is no backup.
@@ -156,7 +156,7 @@ def _verify(scope: Scope, source: Path) -> None:
 
 
 def _pour(source: apsw.Connection, target: apsw.Connection) -> None:
-    """Copies all pages as one transaction of the target."""
+    """Copy all pages as one transaction of the target."""
     with target.backup("main", source, "main") as backup:
         while not backup.done:
             backup.step()
@@ -176,7 +176,7 @@ def _kept_name(target: Path) -> Path:
 
 
 def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
-    """Keeps a copy of the living bank, then replaces its content in one transaction."""
+    """Keep a copy of the living bank, then replaces its content in one transaction."""
     with closing(open_connection(target)) as bank:
         copy(bank, kept, vfs=bank.open_vfs)
         renewed = _renewed_file(prepared, _latest_change(bank))
@@ -188,7 +188,7 @@ def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
 
 
 def _replace(prepared: Path, target: Path, kept: Path) -> int:
-    """Puts a new file in the place of one that is missing or too damaged, which is kept as it lies."""
+    """Put a new file in the place of one that is missing or too damaged, which is kept as it lies."""
     renewed = _renewed_file(prepared, 0)
     if target.exists() and target.stat().st_size:
         log = target.with_name(target.name + "-wal")
@@ -210,7 +210,7 @@ def _renewed_file(prepared: Path, change: int) -> int:
 
 
 def _renew(content: apsw.Connection, change: int) -> int:
-    """Makes the restored content a bank of its own, so that nothing derived from the old one is taken for its own.
+    """Make the restored content a bank of its own, so that nothing derived from the old one is taken for its own.
 
     Returns:
         The number of its latest change, which is greater than the given one.

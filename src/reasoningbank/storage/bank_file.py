@@ -62,16 +62,16 @@ class Medium(Protocol):
         """Bytes of every part, by its name."""
 
     def connect(self) -> apsw.Connection:
-        """Opens a connection; the database is made, without a schema, when there is none."""
+        """Open a connection; the database is made, without a schema, when there is none."""
 
     def backup(self, connection: apsw.Connection, target: Path) -> None:
-        """Writes a complete copy to a file, which replaces what was there; raises StoreUnavailable, StoreFull."""
+        """Write a complete copy to a file, which replaces what was there; raise StoreUnavailable, StoreFull."""
 
     def keep_version(self, connection: apsw.Connection, version: int) -> None:
-        """Keeps a copy of a bank of this version, which is about to be migrated."""
+        """Keep a copy of a bank of this version, which is about to be migrated."""
 
     def close(self) -> None:
-        """Gives back what this store alone has of it."""
+        """Give back what this store alone has of it."""
 
 
 class Opening:
@@ -87,7 +87,10 @@ class Opening:
         self._scope = scope
 
     def prepare(self) -> ConnectionSource:
-        """A connection to a whole, current bank of the scope; the file is made or migrated when that is needed."""
+        """Return a connection to a whole, current bank of the scope.
+
+        The file is made or migrated when that is needed.
+        """
         with translated(self._medium.path):
             if self._medium.bytes:
                 source = self._connected()
@@ -98,7 +101,7 @@ class Opening:
             return self.prepare_locked()
 
     def prepare_locked(self) -> ConnectionSource:
-        """The same for a caller that holds the lock."""
+        """Return the same for a caller that holds the lock."""
         with translated(self._medium.path):
             medium = self._medium
             if medium.identity is not None and not medium.bytes and medium.lock.marked() is not None:
@@ -114,7 +117,7 @@ class Opening:
             return source
 
     def connect(self) -> ConnectionSource:
-        """A further connection to the bank as it lies there now.
+        """Return a further connection to the bank as it lies there now.
 
         Raises:
             ScopeViolation: When the file belongs to another scope.
@@ -139,7 +142,7 @@ class Opening:
             raise
 
     def _is_current(self, source: ConnectionSource) -> bool:
-        """Whether it has every migration and an owner, which must be the scope."""
+        """Return whether it has every migration and an owner, which must be the scope."""
         try:
             if int(str(source.connection.pragma("user_version"))) < len(MIGRATIONS):
                 return False
@@ -174,7 +177,7 @@ class Opening:
 
 
 def scope_of(meta: Mapping[str, str]) -> Scope | None:
-    """The scope that a bank's own records name; None when they name none."""
+    """Return the scope that a bank's own records name; None when they name none."""
     level = next((known for known in LEVELS if known == meta.get("level", "project")), None)
     if level is None or not {"tenant", "project"} <= meta.keys():
         return None
@@ -182,7 +185,7 @@ def scope_of(meta: Mapping[str, str]) -> Scope | None:
 
 
 def _owner(scope: Scope) -> dict[str, str]:
-    """What a bank's own records say of its scope: a project's do not say that it is one."""
+    """Return what a bank's own records say of its scope: a project's do not say that it is one."""
     owner = {"tenant": scope.tenant, "project": scope.project}
     return owner if scope.level == "project" else owner | {"level": scope.level}
 

@@ -42,7 +42,7 @@ _UNINDEXED = (
 
 
 def report(medium: Medium, source: Source, store: QueueReads) -> StoreReport:
-    """Reads the whole bank and lists every defect it finds."""
+    """Read the whole bank and list every defect it finds."""
     problems = [*_structure(source), *_contents(source, store)]
     return StoreReport(
         engine=f"SQLite {apsw.sqlite_lib_version()} through apsw {apsw.apsw_version()}, {medium.safety}",
@@ -90,7 +90,7 @@ def _unerased(source: Source, _store: Reads) -> list[str]:
 
 
 def _torn(source: Source, _store: Reads) -> list[str]:
-    """Rows that belong together and are not all there."""
+    """Return rows that belong together and are not all there."""
     return [
         message.format(row[0])
         for statement, message in (
@@ -121,7 +121,7 @@ def _vectors(source: Source, _store: Reads) -> list[str]:
 
 
 def _memories(source: Source, store: Reads) -> list[str]:
-    """Replays every memory's evidence: the stored belief must equal the log, and the filter columns the memory."""
+    """Replay every memory's evidence: the stored belief must equal the log, and the filter columns the memory."""
     problems: list[str] = []
     offset = 0
     while batch := store.page(ALL_STATES, limit=_BATCH, offset=offset):
@@ -144,7 +144,7 @@ def _memories(source: Source, store: Reads) -> list[str]:
 
 
 def rewrite(connection: apsw.Connection) -> None:
-    """Rewrites the file without what was deleted, and empties the write-ahead log into it.
+    """Rewrite the file without what was deleted, and empties the write-ahead log into it.
 
     Secure deletion alone leaves copies behind: a row that was moved when a page was split stays in the unused space of
     the page it came from (measured: up to six copies of a deleted word in a file of 300 memories).
@@ -159,7 +159,7 @@ def rewrite(connection: apsw.Connection) -> None:
 
 
 def empty_log(connection: apsw.Connection) -> bool:
-    """Starts the write-ahead log over; False when readers are in the way for longer than a moment."""
+    """Start the write-ahead log over; False when readers are in the way for longer than a moment."""
     connection.set_busy_timeout(LOG_MILLISECONDS)
     try:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -54,7 +54,7 @@ class ConnectionSource:
 
 
 def identity_of(path: str | Path) -> tuple[int, int] | None:
-    """Tells two files of the same path apart: a file that was put in a bank's place is another file."""
+    """Tell two files of the same path apart: a file that was put in a bank's place is another file."""
     try:
         state = os.stat(path)  # noqa: PTH116 - asked before every write
     except OSError:
@@ -63,7 +63,7 @@ def identity_of(path: str | Path) -> tuple[int, int] | None:
 
 
 def page_checksums() -> bool:
-    """Whether this platform's SQLite package has page checksums; registers them once per process."""
+    """Return whether this platform's SQLite package has page checksums; registers them once per process."""
     with _registration:
         if not _registered:
             available = apsw.sqlite_extra.has("cksumvfs") == "extension"
@@ -78,12 +78,12 @@ def page_checksums() -> bool:
 
 
 def checksum_vfs() -> str | None:
-    """The VFS that bank files are read through by default; None for the platform's own."""
+    """Return the VFS that bank files are read through by default; None for the platform's own."""
     return CHECKSUM_VFS if page_checksums() else None
 
 
 def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
-    """Opens a connection with everything the product promises: WAL, FULL, checksums, secure deletion.
+    """Open a connection with everything the product promises: WAL, FULL, checksums, secure deletion.
 
     Args:
         path: The bank file; made when it does not exist, readable by its owner alone.
@@ -103,7 +103,7 @@ def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 
 
 def configure(connection: apsw.Connection) -> apsw.Connection:
-    """Sets what every connection to a bank has in common; the connection itself."""
+    """Set what every connection to a bank has in common; the connection itself."""
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.execute(_PRAGMAS).fetchall()
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -112,7 +112,7 @@ def configure(connection: apsw.Connection) -> apsw.Connection:
 
 
 def _make_private_file(path: Path) -> None:
-    """Makes the file when it is missing; it must be a plain file, and ours are for their owner alone."""
+    """Make the file when it is missing; it must be a plain file, and ours are for their owner alone."""
     try:
         if path.is_symlink():
             raise StoreUnavailable(

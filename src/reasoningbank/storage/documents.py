@@ -108,7 +108,7 @@ class DocumentWrites(DocumentReads, WritePart):
 
 
 def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Document, str]:
-    """The document as it will be read back, and the text it is read back from.
+    """Return the document as it will be read back, and the text it is read back from.
 
     Raises:
         InvalidInput: When its value is no JSON object, a text is no Unicode, or a text has no vector.
@@ -130,7 +130,7 @@ def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Docum
 
 
 def document_problems(reads: DocumentReads) -> Sequence[str]:
-    """The documents that lack a vector; a damaged row raises StoreCorrupt."""
+    """Return the documents that lack a vector; a damaged row raises StoreCorrupt."""
     counts = Counter[Value]()
     last: Row = (-1, -1)
     statement = (

@@ -63,7 +63,7 @@ class ExposureWrites(ExposureReads, WritePart):
 
 
 def owned_exposure(exposure: Exposure) -> tuple[Exposure, str]:
-    """The exposure as it will be read back, and the text of all of it but what it met.
+    """Return the exposure as it will be read back, and the text of all of it but what it met.
 
     Raises:
         InvalidInput: When a field is not of its type, a text no Unicode, or a way of meeting not known.

@@ -30,7 +30,7 @@ _LOST = ("no such table", "no such column", "malformed", "vtable constructor fai
 
 
 def unavailable(path: Path, error: OSError) -> StoreError:
-    """The error of a path that the operating system refuses."""
+    """Return the error of a path that the operating system refuses."""
     if error.errno in _NO_SPACE:
         return StoreFull(f"no space is left to write {path}")
     return StoreUnavailable(f"{path} cannot be used: {error.strerror}")
@@ -38,7 +38,7 @@ def unavailable(path: Path, error: OSError) -> StoreError:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turns what the engine and the operating system raise about a file into our errors."""
+    """Turn what the engine and the operating system raise about a file into our errors."""
     try:
         yield
     except BankError:
@@ -49,7 +49,7 @@ def translated(path: Path) -> Iterator[None]:
 
 @contextmanager
 def decoding(what: str) -> Iterator[None]:
-    """Turns a stored value that cannot be what was written into StoreCorrupt."""
+    """Turn a stored value that cannot be what was written into StoreCorrupt."""
     try:
         yield
     except StoreCorrupt:
@@ -59,7 +59,7 @@ def decoding(what: str) -> Iterator[None]:
 
 
 def failure(path: Path, error: Exception, connection: apsw.Connection | None = None) -> BankError:
-    """Our error for one of theirs.
+    """Return our error for one of theirs.
 
     Args:
         path: The bank file it is about.

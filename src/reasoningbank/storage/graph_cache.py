@@ -37,7 +37,7 @@ class GraphCache:
         self._forget()
 
     def nodes(self, source: ConnectionSource, ids: Collection[str]) -> Mapping[str, Node]:
-        """The nodes of these ids that exist; this makes the first read of its transaction."""
+        """Return the nodes of these ids that exist; this makes the first read of its transaction."""
         with self._lock:
             self._refresh(source)
             missing = [name for name in ids if name not in self._nodes]
@@ -47,7 +47,7 @@ class GraphCache:
             return {name: node for name in ids if (node := self._nodes[name]) is not None}
 
     def edges_around(self, source: ConnectionSource, ids: Collection[str]) -> Mapping[str, Sequence[Edge]]:
-        """For each of these nodes its edges, by age; this makes the first read of its transaction."""
+        """Return for each of these nodes its edges, by age; this makes the first read of its transaction."""
         with self._lock:
             self._refresh(source)
             missing = {name for name in ids if name not in self._around}
@@ -69,7 +69,7 @@ class GraphCache:
         self._around.update({name: tuple(edges) for name, edges in around.items()})
 
     def _read_edges(self, source: ConnectionSource, keys: Sequence[int]) -> None:
-        """Reads the edges of these keys; the id of every node at one of their ends is looked up once."""
+        """Read the edges of these keys; the id of every node at one of their ends is looked up once."""
         rows = source.run(_ROWS_SQL, (json.dumps(keys),))
         names = self._names
         unnamed = {end for row in rows for end in (row[1], row[2]) if end not in names}

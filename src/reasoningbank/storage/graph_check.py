@@ -53,7 +53,7 @@ def _dangling(source: Source, _store: Reads) -> list[str]:
 
 
 def _derived(source: Source, _store: Reads) -> list[str]:
-    """Words, tags and vectors without their node or edge, and the other way round."""
+    """Return words, tags and vectors without their node or edge, and the other way round."""
     problems: list[str] = []
     for kind in GRAPH_KINDS:
         table, index, (first, end) = TABLE[kind], TEXT_INDEX[kind], items(kind)
@@ -68,7 +68,7 @@ def _derived(source: Source, _store: Reads) -> list[str]:
 
 
 def _rows(source: Source, _store: Reads) -> list[str]:
-    """Reads every node, edge and link; one that is damaged raises StoreCorrupt."""
+    """Read every node, edge and link; one that is damaged raises StoreCorrupt."""
     problems: list[str] = []
     reads = GraphReads(source)
     windows = {row[0]: row[1:] for row in source.run("SELECT id, starts, ends FROM graph_nodes")}

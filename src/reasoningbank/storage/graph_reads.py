@@ -138,7 +138,7 @@ class GraphReads(Reads):
 
 
 def by_node(edges: Iterable[Edge], ids: Iterable[str]) -> dict[str, list[Edge]]:
-    """For each of these nodes those of the edges that touch it, in their order."""
+    """Return for each of these nodes those of the edges that touch it, in their order."""
     around: dict[str, list[Edge]] = {name: [] for name in ids}
     for edge in edges:
         for end in (edge.source,) if edge.source == edge.target else (edge.source, edge.target):

@@ -29,17 +29,17 @@ _read_json = json.JSONDecoder().raw_decode
 
 
 def item(kind: GraphKind, key: int) -> int:
-    """The number of a node's or an edge's vector and tags."""
+    """Return the number of a node's or an edge's vector and tags."""
     return key + items(kind)[0]
 
 
 def items(kind: GraphKind) -> tuple[int, int]:
-    """The first item of a kind, and the first that is of it no more."""
+    """Return the first item of a kind, and the first that is of it no more."""
     return (0, FIRST_EDGE) if kind == "node" else (FIRST_EDGE, 2 * FIRST_EDGE)
 
 
 def node_row(node: Node) -> Row:
-    """The values of NODE_COLUMNS."""
+    """Return the values of NODE_COLUMNS."""
     return (
         node.id,
         node.label,
@@ -53,13 +53,13 @@ def node_row(node: Node) -> Row:
 
 
 def window_row(node: Node) -> Row:
-    """When an event starts and ends; nothing for all else."""
+    """Return when an event starts and ends; nothing for all else."""
     window = node.window
     return (None, None) if window is None else (to_microseconds(window[0]), to_microseconds(window[1]))
 
 
 def edge_row(edge: Edge) -> Row:
-    """The values of EDGE_COLUMNS."""
+    """Return the values of EDGE_COLUMNS."""
     return (
         edge.id,
         edge.source,
@@ -72,7 +72,7 @@ def edge_row(edge: Edge) -> Row:
 
 
 def node_from(row: Row, stored: Value, pointers: tuple[str, ...]) -> Node:
-    """The node of a row that proves itself.
+    """Return the node of a row that proves itself.
 
     Raises:
         StoreCorrupt: When the row is not what was written.
@@ -85,7 +85,7 @@ def node_from(row: Row, stored: Value, pointers: tuple[str, ...]) -> Node:
 
 
 def decoded_node(row: Row) -> Node:
-    """The inverse of node_row."""
+    """Return the inverse of node_row."""
     identifier, label, conv_id, ingested, updated, tags, fields, text = row
     return Node(
         id=cast(str, identifier),
@@ -100,7 +100,7 @@ def decoded_node(row: Row) -> Node:
 
 
 def _proven_node(row: Row, pointers: tuple[str, ...]) -> Node:
-    """The same for a row that was proven to be what was written: the node's rules are not checked again."""
+    """Return the same for a row that was proven to be what was written: the node's rules are not checked again."""
     identifier, label, conv_id, ingested, updated, tags, fields, text = row
     node = object.__new__(Node)
     give = object.__setattr__
@@ -117,7 +117,7 @@ def _proven_node(row: Row, pointers: tuple[str, ...]) -> Node:
 
 
 def edge_from(row: Row, stored: Value) -> Edge:
-    """The edge of a row that proves itself.
+    """Return the edge of a row that proves itself.
 
     Raises:
         StoreCorrupt: When the row is not what was written.
@@ -128,7 +128,7 @@ def edge_from(row: Row, stored: Value) -> Edge:
 
 
 def decoded_edge(row: Row) -> Edge:
-    """The inverse of edge_row; the edge's rules are not checked again, for a walk reads thousands of them."""
+    """Return the inverse of edge_row; the edge's rules are not checked again, for a walk reads thousands of them."""
     identifier, source, target, weight, created, tags, text = row
     edge = object.__new__(Edge)
     give = object.__setattr__
@@ -143,7 +143,7 @@ def decoded_edge(row: Row) -> Edge:
 
 
 def filter_sql(kind: GraphKind, condition: GraphFilter) -> tuple[str, list[Value]]:
-    """The WHERE clause of a filter over ``graph_nodes`` or ``graph_edges AS g``, with its values bound apart."""
+    """Return the WHERE clause of a filter over ``graph_nodes`` or ``graph_edges AS g``, with its values bound apart."""
     clauses: list[str] = ["1"]
     values: list[Value] = []
     for tag in condition.tags:
@@ -165,7 +165,7 @@ def filter_sql(kind: GraphKind, condition: GraphFilter) -> tuple[str, list[Value
 
 
 def _listed(tags: tuple[str, ...]) -> str:
-    """The tags as a JSON list, as ``json.dumps`` writes it without escapes of what is not ASCII."""
+    """Return the tags as a JSON list, as ``json.dumps`` writes it without escapes of what is not ASCII."""
     return f"[{', '.join(map(encode_basestring, tags))}]"
 
 

@@ -61,7 +61,7 @@ class GraphView:
     leg: LegView | None
 
     def places(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
-        """The place of each key.
+        """Return the place of each key.
 
         Raises:
             StoreCorrupt: When nothing has one of these keys.
@@ -72,7 +72,7 @@ class GraphView:
         return places
 
     def mask(self, keys: Sequence[int]) -> NDArray[numpy.bool_]:
-        """Which places have one of these keys."""
+        """Return which places have one of these keys."""
         chosen = numpy.zeros(len(self.keys), dtype=numpy.bool_)
         chosen[self.places(numpy.array(keys, dtype=numpy.int64))] = True
         return chosen & self.alive
@@ -89,14 +89,14 @@ class _Half:
         self.change = -1
 
     def found(self, keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int32], NDArray[numpy.bool_]]:
-        """The places of those keys that are held, and which of the keys these are."""
+        """Return the places of those keys that are held, and which of the keys these are."""
         places = numpy.searchsorted(self.keys, keys).astype(numpy.int32)
         held = places < len(self.keys)
         held[held] = self.keys[places[held]] == keys[held]
         return places[held], held
 
     def take(self, sizes: Sequence[Row]) -> None:
-        """Takes over rows (key, size in the text index) that were made or changed, ascending."""
+        """Take over rows (key, size in the text index) that were made or changed, ascending."""
         last = int(self.keys[-1]) if len(self.keys) else -1
         fresh = numpy.array([row[0] for row in sizes if cast(int, row[0]) > last], dtype=numpy.int64)
         self.keys = numpy.concatenate([self.keys, fresh])
@@ -113,7 +113,7 @@ class GraphIndex:
         self._halves: dict[GraphKind, _Half] = {}
 
     def view(self, read: Reader, kind: GraphKind, dimension: int | None = None) -> GraphView:
-        """The state that ``read`` sees; this must be the first read of its transaction.
+        """Return the state that ``read`` sees; this must be the first read of its transaction.
 
         Args:
             read: Reads the state.
@@ -201,7 +201,7 @@ class FoundInGraph:
         self._condition = condition
 
     def nearest(self, vector: Vector, limit: int) -> Sequence[Scored]:
-        """The closest, best first, then oldest first."""
+        """Return the closest, best first, then oldest first."""
         leg = self._view.leg
         if leg is None or limit <= 0:
             return ()
@@ -210,7 +210,7 @@ class FoundInGraph:
         return self._scored(places, scores[leg.rows[places]])
 
     def matching(self, text: str, limit: int) -> LexicalMatches:
-        """The best by BM25; frequencies and lengths are those of all nodes, or of all edges."""
+        """Return the best by BM25; frequencies and lengths are those of all nodes, or of all edges."""
         view, table = self._view, TEXT_INDEX[self._kind]
         index = TextIndex(table=table, vocabulary=f"{table}_vocabulary", occurrences=f"{table}_occurrences")
         prepare_vocabulary(self._source.connection, index)

@@ -132,7 +132,7 @@ class GraphWrites(GraphReads, WritePart):
         return True
 
     def _put(self, kind: GraphKind, rows: Sequence[_Written]) -> None:
-        """Stores rows with their words and tags, in place of earlier ones of their ids."""
+        """Store rows with their words and tags, in place of earlier ones of their ids."""
         ids = [row.id for row in rows]
         if len(set(ids)) < len(ids):
             for row in rows:
@@ -155,7 +155,7 @@ class GraphWrites(GraphReads, WritePart):
             self._add(kind, fresh)
 
     def _add(self, kind: GraphKind, rows: Sequence[_Written]) -> None:
-        """Stores rows of new ids: many with one statement, and the words of all with one."""
+        """Store rows of new ids: many with one statement, and the words of all with one."""
         table, index = TABLE[kind], TEXT_INDEX[kind]
         columns, places = _WRITTEN[kind]
         used = self._source.run("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,))
@@ -173,7 +173,7 @@ class GraphWrites(GraphReads, WritePart):
         self._tag((tag, item(kind, key)) for key, row in keyed for tag in row.tags)
 
     def _replace(self, kind: GraphKind, row: _Written, key: int, text: Value) -> None:
-        """Stores a row in place of the one with this key and text."""
+        """Store a row in place of the one with this key and text."""
         table, index = TABLE[kind], TEXT_INDEX[kind]
         columns, places = _WRITTEN[kind]
         self._source.run(f"DELETE FROM {index} WHERE rowid = ?", (key,))  # noqa: S608 - constant table
@@ -189,7 +189,7 @@ class GraphWrites(GraphReads, WritePart):
         self._tag((tag, item(kind, key)) for tag in row.tags)
 
     def _tag(self, tagged: Iterable[tuple[str, int]]) -> None:
-        """Adds tags of items to the index of tags, in the order of the index."""
+        """Add tags of items to the index of tags, in the order of the index."""
         for part in _parts(sorted(tagged)):
             self._source.run(
                 f"INSERT INTO graph_tags VALUES {', '.join(['(?, ?)'] * len(part))}",  # noqa: S608 - placeholders
@@ -197,7 +197,7 @@ class GraphWrites(GraphReads, WritePart):
             )
 
     def _erase(self, kind: GraphKind, key: int) -> None:
-        """Removes a row and all that is derived from it, and says so to other processes."""
+        """Remove a row and all that is derived from it, and says so to other processes."""
         number = item(kind, key)
         self._source.run(f"DELETE FROM {TEXT_INDEX[kind]} WHERE rowid = ?", (key,))  # noqa: S608 - constant table
         self._forget_tags(kind, key)
@@ -217,7 +217,7 @@ class GraphWrites(GraphReads, WritePart):
         )
 
     def _node_keys(self, node_ids: Sequence[str]) -> Mapping[str, int]:
-        """The keys of nodes that must exist."""
+        """Return the keys of nodes that must exist."""
         found = self._source.run(
             "SELECT id, key FROM graph_nodes WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(dict.fromkeys(node_ids))),),

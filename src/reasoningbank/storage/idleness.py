@@ -46,7 +46,7 @@ def idle(
     after: str,
     limit: int,
 ) -> Sequence[Idle]:
-    """``StoreReader.idle`` over a source of rows."""
+    """Return ``StoreReader.idle`` over a source of rows."""
     values = (json.dumps(Filter().states), below, to_microseconds(before), after, limit or -1)
     return [_idle(row) for row in run(_IDLE, values)]
 

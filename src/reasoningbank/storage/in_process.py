@@ -82,17 +82,17 @@ class ProcessStorage:
         self._lock = threading.Lock()
 
     def open(self, scope: Scope) -> SqliteStore:
-        """The scope's store, made when it does not exist; every store of one scope sees the same bank."""
+        """Return the scope's store, made when it does not exist; every store of one scope sees the same bank."""
         return SqliteStore(self._bank(scope), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
-        """The scopes of one tenant that were opened here, by level and name."""
+        """Return the scopes of one tenant that were opened here, by level and name."""
         with self._lock:
             found = [scope for scope in self._banks if scope.tenant == tenant]
         return sorted(found, key=lambda scope: (LEVELS.index(scope.level), scope.project))
 
     def has(self, scope: Scope) -> bool:
-        """Whether the scope was opened here; asking makes no bank."""
+        """Return whether the scope was opened here; asking makes no bank."""
         with self._lock:
             return scope in self._banks
 
@@ -127,6 +127,6 @@ _shared_lock = threading.Lock()
 
 
 def shared_storage(name: str) -> ProcessStorage:
-    """The place behind ``memory://name``: one for the whole process, for everybody who asks by that name."""
+    """Return the place behind ``memory://name``: one for the whole process, for everybody who asks by that name."""
     with _shared_lock:
         return _shared.setdefault(name, ProcessStorage(name))

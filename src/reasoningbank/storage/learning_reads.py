@@ -118,7 +118,7 @@ class LearningReads(ChangeReads):
 
 
 def read_trace(row: Row) -> Trace:
-    """The trace of a row (number, id, session, body, checksum)."""
+    """Return the trace of a row (number, id, session, body, checksum)."""
     name = f"trace {str(row[1])[:80]!r}"
     return read_record(Trace, proven(name, row[:4], row[4])[3], name)
 

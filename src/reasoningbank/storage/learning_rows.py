@@ -26,7 +26,7 @@ _Record = TypeVar("_Record", Trajectory, Judgement, Origin, Refusal, Trace, Stat
 
 
 def owned(record: _Record) -> tuple[_Record, str]:
-    """The record as it will be read back, and the text it is read back from.
+    """Return the record as it will be read back, and the text it is read back from.
 
     Raises:
         InvalidInput: When a field is not of its type, a text no Unicode, a time without time zone, or an id empty.
@@ -49,7 +49,7 @@ def owned(record: _Record) -> tuple[_Record, str]:
 
 
 def read_record(kind: type[_Record], text: Value, name: str) -> _Record:
-    """The record of a text.
+    """Return the record of a text.
 
     Raises:
         StoreCorrupt: When it is not the text of one.
@@ -59,7 +59,7 @@ def read_record(kind: type[_Record], text: Value, name: str) -> _Record:
 
 
 def proven(name: str, row: Row, stored: Value) -> Row:
-    """The row, which is what was written.
+    """Return the row, which is what was written.
 
     Raises:
         StoreCorrupt: When it is not.
@@ -70,12 +70,12 @@ def proven(name: str, row: Row, stored: Value) -> Row:
 
 
 def packed(text: str) -> bytes:
-    """A long text as few bytes."""
+    """Return a long text as few bytes."""
     return zlib.compress(text.encode("utf-8"), _COMPRESSION)
 
 
 def unpacked(body: Value, name: str) -> str:
-    """The inverse of packed.
+    """Return the inverse of packed.
 
     Raises:
         StoreCorrupt: When it is not the bytes of a text.
@@ -88,12 +88,12 @@ def unpacked(body: Value, name: str) -> str:
 
 
 def error_text(error: str) -> str:
-    """A job's error as it is kept: never longer than MAX_ERROR, and always a text that can be stored."""
+    """Return a job's error as it is kept: never longer than MAX_ERROR, and always a text that can be stored."""
     return error[:MAX_ERROR].encode("utf-8", "replace").decode("utf-8")
 
 
 def missing(kind: str, name: str, project: str) -> TrajectoryNotFound:
-    """The error for a trajectory or a trace that does not exist."""
+    """Return the error for a trajectory or a trace that does not exist."""
     return TrajectoryNotFound(f"no {kind} {name[:80]!r} in project {project[:80]!r}")
 
 

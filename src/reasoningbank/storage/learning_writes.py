@@ -130,7 +130,7 @@ class LearningWrites(LearningReads, WritePart):
 
 
 def with_end_of(trace: Trace, other: Trace) -> Trace:
-    """The trace with what may change of it: how it ended, and what was made of that."""
+    """Return the trace with what may change of it: how it ended, and what was made of that."""
     return replace(
         trace,
         outcome=other.outcome,

@@ -42,7 +42,7 @@ class SqliteStorage:
         self._single = self._path.suffix in FILE_SUFFIXES and not self._path.is_dir()
 
     def open(self, scope: Scope) -> SqliteStore:
-        """The scope's store, made when it does not exist."""
+        """Return the scope's store, made when it does not exist."""
         if self._single and scope.level != "project":
             return SqliteStore(BankFile(self._place(scope), vfs=self._vfs), scope)
         try:
@@ -53,7 +53,10 @@ class SqliteStorage:
             return SqliteStore(BankFile(self._sibling(scope), vfs=self._vfs), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
-        """The scopes of one tenant that exist here, by level and name; files that cannot be read are left out."""
+        """Return the scopes of one tenant that exist here, by level and name.
+
+        Files that cannot be read are left out.
+        """
         if self._single:
             files = [self._path, *self._path.parent.glob(f"{escape(self._path.stem)}--*{escape(self._path.suffix)}")]
         else:
@@ -62,13 +65,13 @@ class SqliteStorage:
         return sorted(found, key=lambda scope: (LEVELS.index(scope.level), scope.project))
 
     def has(self, scope: Scope) -> bool:
-        """Whether the scope has a bank here; asking makes none."""
+        """Return whether the scope has a bank here; asking makes none."""
         if scope.level == "project" and self._single:
             return scope in {_owner(self._path), _owner(self._sibling(scope))}
         return self._file(scope).is_file()
 
     def file_of(self, scope: Scope) -> Path:
-        """The scope's bank file."""
+        """Return the scope's bank file."""
         place = self._place(scope)
         if not self._single or scope.level != "project":
             return place
@@ -77,7 +80,7 @@ class SqliteStorage:
         return place if mine else sibling
 
     def restore(self, scope: Scope, source: Path) -> None:
-        """Replaces the scope's bank by a backup of the same scope; the old one is kept beside it.
+        """Replace the scope's bank by a backup of the same scope; the old one is kept beside it.
 
         Processes that have the bank open go on with the restored one.
 
@@ -97,13 +100,13 @@ class SqliteStorage:
             lock.close()
 
     def _place(self, scope: Scope) -> Path:
-        """Where the scope's bank is made, in a directory that exists and is private."""
+        """Return where the scope's bank is made, in a directory that exists and is private."""
         file = self._file(scope)
         _make_private(file.parent, ours=not self._single)
         return file
 
     def _file(self, scope: Scope) -> Path:
-        """Where the scope's bank is made; the file that the user named is for projects alone."""
+        """Return where the scope's bank is made; the file that the user named is for projects alone."""
         if self._single:
             return self._path if scope.level == "project" else self._sibling(scope)
         return self._path / directory_name(scope.tenant) / f"{scope.file_name}{SUFFIX}"
@@ -114,7 +117,7 @@ class SqliteStorage:
 
 
 def _make_private(directory: Path, *, ours: bool = True) -> None:
-    """Makes the directory and, as far as they are ours, keeps it and its parent to their owner."""
+    """Make the directory and, as far as they are ours, keep it and its parent to their owner."""
     try:
         made = [parent for parent in (directory, *directory.parents) if not parent.exists()]
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -128,7 +131,7 @@ def _make_private(directory: Path, *, ours: bool = True) -> None:
 
 
 def _owner(file: Path) -> Scope | None:
-    """Whose bank a file is; None when it is not a readable bank."""
+    """Return whose bank a file is; None when it is not a readable bank."""
     if file.is_symlink() or not file.is_file() or not file.stat().st_size:
         return None
     try:

@@ -103,19 +103,19 @@ class WriteLock(Protocol):
     """The write lock of one bank, and the note of its latest change."""
 
     def held(self) -> AbstractContextManager[None]:
-        """Waits for the turn, then holds the lock; raises StoreBusy when the turn does not come."""
+        """Wait for the turn, then holds the lock; raise StoreBusy when the turn does not come."""
 
     def held_if_free(self, *, threads: float = 0.0) -> AbstractContextManager[bool]:
-        """Holds the lock when nobody else does, waiting that long for other threads; yields whether it is held."""
+        """Hold the lock when nobody else does, waiting that long for other threads; yield whether it is held."""
 
     def mark(self, change: int) -> None:
-        """Notes the bank's latest acknowledged change; the caller holds the lock."""
+        """Note the bank's latest acknowledged change; the caller holds the lock."""
 
     def marked(self) -> int | None:
-        """The latest change that was noted, None when the bank was never made."""
+        """Return the latest change that was noted, None when the bank was never made."""
 
     def close(self) -> None:
-        """Gives back what the lock itself needs."""
+        """Give back what the lock itself needs."""
 
 
 class ProcessLock:
@@ -128,7 +128,7 @@ class ProcessLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Waits for the turn, then holds the lock.
+        """Wait for the turn, then holds the lock.
 
         Raises:
             StoreBusy: When the turn did not come within the timeout, or when this thread holds the lock already.
@@ -141,7 +141,7 @@ class ProcessLock:
 
     @contextmanager
     def held_if_free(self, *, threads: float = 0.0) -> Iterator[bool]:
-        """Holds the lock when no other thread does or finishes in time; yields whether it is held."""
+        """Hold the lock when no other thread does or finish in time; yield whether it is held."""
         try:
             self._turn.join(threads)
         except StoreBusy:
@@ -153,11 +153,11 @@ class ProcessLock:
             self._turn.leave()
 
     def mark(self, change: int) -> None:
-        """Notes the bank's latest acknowledged change."""
+        """Note the bank's latest acknowledged change."""
         self._change = change
 
     def marked(self) -> int | None:
-        """The latest change that was noted, None when the bank was never made."""
+        """Return the latest change that was noted, None when the bank was never made."""
         return self._change
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class BankLock:
         self._process = os.getpid()
 
     def held(self) -> AbstractContextManager[None]:
-        """Waits for the turn, then holds the lock.
+        """Wait for the turn, then holds the lock.
 
         Raises:
             StoreBusy: When the turn did not come within the timeout, or when this thread holds the lock already.
@@ -189,7 +189,7 @@ class BankLock:
         return _Held(self)
 
     def take(self) -> int:
-        """Waits for the turn; the descriptor that holds the lock from now on. ``held`` gives it back by itself."""
+        """Wait for the turn; the descriptor that holds the lock from now on. ``held`` gives it back by itself."""
         self._turn.join(self._timeout)
         try:
             return self._acquired()
@@ -198,7 +198,7 @@ class BankLock:
             raise
 
     def give_back(self, descriptor: int) -> None:
-        """Ends what ``take`` began."""
+        """End what ``take`` began."""
         try:
             self._release(descriptor)
         finally:
@@ -206,7 +206,7 @@ class BankLock:
 
     @contextmanager
     def held_if_free(self, *, threads: float = 0.0) -> Iterator[bool]:
-        """Holds the lock when no other process does; yields whether it is held.
+        """Hold the lock when no other process does; yield whether it is held.
 
         Args:
             threads: Seconds to wait for another thread of this process to finish with it.
@@ -228,7 +228,7 @@ class BankLock:
             self._turn.leave()
 
     def mark(self, change: int) -> None:
-        """Notes the bank's latest acknowledged change; the caller holds the lock.
+        """Note the bank's latest acknowledged change; the caller holds the lock.
 
         The note is not forced to the disk: after a power cut it may be missing or old, but never ahead of the bank.
         """
@@ -236,7 +236,7 @@ class BankLock:
         _write_first(self._own(), raw + b" %08x\n" % zlib.crc32(raw))
 
     def marked(self) -> int | None:
-        """The latest change that was noted, 0 when the note is damaged, None when the bank was never made."""
+        """Return the latest change that was noted, 0 when the note is damaged, None when the bank was never made."""
         descriptor = self._own()
         os.lseek(descriptor, 0, os.SEEK_SET)
         note = os.read(descriptor, 64)
@@ -244,7 +244,7 @@ class BankLock:
         return (int(note[:20]) if whole else 0) if note else None
 
     def close(self) -> None:
-        """Closes the lock file, unless it is held at this moment."""
+        """Close the lock file, unless it is held at this moment."""
         try:
             self._turn.join(0.0)
         except StoreBusy:
@@ -285,7 +285,7 @@ class BankLock:
         )
 
     def _acquired(self) -> int:
-        """The descriptor that holds the lock once it is this process's turn."""
+        """Return the descriptor that holds the lock once it is this process's turn."""
         own = self._own()
         if self._turnstile is None:
             self._turnstile = self._opened(TURNSTILE)
@@ -298,7 +298,7 @@ class BankLock:
         return self._queued()
 
     def _queued(self) -> int:
-        """Waits in the kernel's queue; a thread does the waiting, because flock knows no timeout."""
+        """Wait in the kernel's queue; a thread does the waiting, because flock knows no timeout."""
         waiter = _Waiter(self._opened(TURNSTILE), self._opened())
         waiter.start()
         try:
@@ -361,12 +361,12 @@ class _Waiter(threading.Thread):
             self._done.set()
 
     def wait(self, seconds: float) -> bool | OSError:
-        """Whether the lock came in time, or the reason why it never will."""
+        """Return whether the lock came in time, or the reason why it never will."""
         came = self._done.wait(seconds)
         return came if self._error is None else self._error
 
     def abandon(self) -> bool:
-        """Gives the place in the queue up; False when the lock has come after all and is held."""
+        """Give the place in the queue up; False when the lock has come after all and is held."""
         with self._decision:
             self._abandoned = not self._done.is_set()
             return self._abandoned or self._error is not None

@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 def close_pairs(matrix: NDArray[numpy.float32], threshold: float, limit: int) -> Found:
-    """The pairs of rows whose cosine is above the threshold, closest first, then by their rows.
+    """Return the pairs of rows whose cosine is above the threshold, closest first, then by their rows.
 
     Args:
         matrix: Unit rows.
@@ -60,7 +60,7 @@ class _Kept:
         self._count = 0
 
     def add(self, found: Found) -> None:
-        """Takes further pairs; forgets the least close ones when there are twice as many as wanted."""
+        """Take further pairs; forgets the least close ones when there are twice as many as wanted."""
         if len(found.scores):
             self._parts.append(found)
             self._count += len(found.scores)
@@ -71,7 +71,7 @@ class _Kept:
                 self.bar = max(self.bar, float(best.scores[-1]))
 
     def sorted(self) -> Found:
-        """The closest pairs, closest first."""
+        """Return the closest pairs, closest first."""
         if not self._parts:
             empty = numpy.empty(0, dtype=numpy.int32)
             return Found(empty, empty, numpy.empty(0, dtype=numpy.float32))
@@ -81,7 +81,7 @@ class _Kept:
 
 
 def _above(matrix: NDArray[numpy.float32], kept: _Kept) -> Iterator[Found]:
-    """The pairs above the bar as it stands, block by block; a bound that does not help is no longer asked for."""
+    """Yield the pairs above the bar as it stands, block by block; a bound that does not help is no longer asked for."""
     rows = len(matrix)
     bounded = _bounded(matrix) if rows >= _LEAST_ROWS and matrix.shape[1] >= _LEAST_DIMENSION else None
     helped = 0
@@ -97,7 +97,10 @@ def _above(matrix: NDArray[numpy.float32], kept: _Kept) -> Iterator[Found]:
 def _bounded_block(
     matrix: NDArray[numpy.float32], bounded: NDArray[numpy.float32], top: int, left: int, bar: float
 ) -> Found | None:
-    """The pairs of a block, compared one by one where their bound allows it; None when too many would have to be."""
+    """Return the pairs of a block, compared one by one where their bound allows it.
+
+    None when too many would have to be.
+    """
     possible = bounded[top : top + _ROWS] @ bounded[left : left + _COLUMNS].T > bar - _ROUNDING
     if numpy.count_nonzero(possible) > _MOST_COMPARED * possible.size:
         return None
@@ -112,7 +115,7 @@ def _whole_block(matrix: NDArray[numpy.float32], top: int, left: int, bar: float
 
 
 def _ordered(where: NDArray[numpy.bool_], top: int, left: int) -> tuple[NDArray[numpy.intp], NDArray[numpy.intp]]:
-    """The rows of a block's pairs, each pair once."""
+    """Return the rows of a block's pairs, each pair once."""
     upper, lower = numpy.divmod(numpy.flatnonzero(where), where.shape[1])
     upper, lower = upper + top, lower + left
     once = upper < lower
@@ -128,7 +131,7 @@ def _chosen(
 
 
 def _bounded(matrix: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
-    """Rows whose inner products are not below those of the matrix: main coordinates, and the length of the rest."""
+    """Return rows that bound the matrix's inner products from above: main coordinates and the rest's length."""
     kept = matrix.shape[1] // _SHARE - 1
     sample = matrix[:: max(1, len(matrix) // _SAMPLE)].astype(numpy.float64)
     _, directions = numpy.linalg.eigh(sample.T @ sample)

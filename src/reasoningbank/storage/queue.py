@@ -109,7 +109,7 @@ class QueueWrites(QueueReads, WritePart):
         return True
 
     def _held(self, job: Job) -> Job | None:
-        """The job as it is stored, when the caller's lease is still the one that holds it."""
+        """Return the job as it is stored, when the caller's lease is still the one that holds it."""
         if not job.lease:
             return None
         rows = self._source.run(
@@ -127,7 +127,7 @@ class QueueWrites(QueueReads, WritePart):
 
 
 def check_kind(job: Job) -> None:
-    """Refuses a job that says nothing."""
+    """Refuse a job that says nothing."""
     if not job.kind.strip():
         raise InvalidInput("a job needs its kind")
     if job.attempts < 0:
@@ -135,7 +135,7 @@ def check_kind(job: Job) -> None:
 
 
 def check_lease(lease: str, at: datetime, until: datetime) -> None:
-    """Refuses a claim that would hold nothing."""
+    """Refuse a claim that would hold nothing."""
     if not lease:
         raise InvalidInput("a claim needs a lease to be known by", hint="Use a new id for every claim.")
     if to_microseconds(until) <= to_microseconds(at):

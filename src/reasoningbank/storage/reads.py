@@ -43,7 +43,7 @@ class Source(Protocol):
         """The project of every memory."""
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        """All rows of one statement."""
+        """Return all rows of one statement."""
 
 
 class Reads:

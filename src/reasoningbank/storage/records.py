@@ -16,7 +16,7 @@ _Record = TypeVar("_Record")
 
 
 def to_json(value: object) -> Json:
-    """The JSON value of a dataclass, a container of them, a time or a plain value.
+    """Return the JSON value of a dataclass, a container of them, a time or a plain value.
 
     Raises:
         InvalidInput: For a value of any other type.
@@ -35,7 +35,7 @@ def to_json(value: object) -> Json:
 
 
 def from_json(kind: type[_Record], value: Json) -> _Record:
-    """The inverse of to_json for a dataclass type.
+    """Return the inverse of to_json for a dataclass type.
 
     Raises:
         InvalidInput: When the value is not one of that type.

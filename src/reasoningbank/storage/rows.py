@@ -35,7 +35,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_microseconds(moment: datetime) -> int:
-    """Microseconds since 1970, exactly.
+    """Return microseconds since 1970, exactly.
 
     Raises:
         InvalidInput: For a time without a time zone.
@@ -47,13 +47,13 @@ def to_microseconds(moment: datetime) -> int:
 
 
 def from_microseconds(value: int) -> datetime:
-    """The time of that many microseconds since 1970."""
+    """Return the time of that many microseconds since 1970."""
     seconds, microseconds = divmod(value, 1_000_000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
 
 
 def memory_row(memory: Memory) -> Row:
-    """The values of MEMORY_COLUMNS."""
+    """Return the values of MEMORY_COLUMNS."""
     return (
         memory.id,
         memory.title,
@@ -78,7 +78,7 @@ def memory_row(memory: Memory) -> Row:
 
 
 def checksum(row: Row) -> bytes:
-    """Sixteen bytes that change when any value of the row changes; a long last value of bytes costs least."""
+    """Return sixteen bytes that change when any value of the row changes; a long last value of bytes costs least."""
     last = row[-1]
     if not isinstance(last, bytes):
         return hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -88,12 +88,12 @@ def checksum(row: Row) -> bytes:
 
 
 def vector_id(key: int, leg: str) -> int:
-    """The number of a memory's vector in a leg: four per key."""
+    """Return the number of a memory's vector in a leg: four per key."""
     return LEGS_PER_KEY * key + VECTOR_LEGS.index(leg)
 
 
 def memory_from(project: str, row: Row, stored: Value) -> Memory:
-    """The memory of a row.
+    """Return the memory of a row.
 
     Raises:
         StoreCorrupt: When the row is not what was written.
@@ -150,7 +150,7 @@ def _decoded_memory(project: str, row: Row) -> Memory:
 
 
 def signal_from(project: str, row: Row) -> Signal:
-    """The signal of a row (id, memory id, type, positive, session, rater, at, weight)."""
+    """Return the signal of a row (id, memory id, type, positive, session, rater, at, weight)."""
     identifier, memory_id, signal_type, positive, session, rater, at, weight = row
     with decoding(f"signal {str(identifier)[:80]!r}"):
         return Signal(
@@ -167,7 +167,7 @@ def signal_from(project: str, row: Row) -> Signal:
 
 
 def weights_from(project: str, row: Row) -> ProjectWeights:
-    """The weights of a row of six numbers."""
+    """Return the weights of a row of six numbers."""
     with decoding("the weights"):
         numbers = [float(cast(float, value)) for value in row]
     return ProjectWeights(
@@ -182,18 +182,18 @@ def weights_from(project: str, row: Row) -> ProjectWeights:
 
 
 def legs_to_json(legs: Mapping[str, Leg]) -> str:
-    """Ranks and scores per leg, for the log."""
+    """Rank and scores per leg, for the log."""
     return json.dumps({name: [leg.rank, leg.score] for name, leg in legs.items()})
 
 
 def legs_from_json(text: str) -> dict[str, Leg]:
-    """The inverse of legs_to_json."""
+    """Return the inverse of legs_to_json."""
     with decoding("a logged recall"):
         return {name: Leg(rank=rank, score=score) for name, (rank, score) in json.loads(text).items()}
 
 
 def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
-    """The WHERE clause of a filter over ``memories AS m``, with its values bound apart."""
+    """Return the WHERE clause of a filter over ``memories AS m``, with its values bound apart."""
     clauses: list[str] = ["m.state IN (SELECT value FROM json_each(?))"]
     values: list[Value] = [json.dumps(condition.states)]
     comparisons: tuple[tuple[str, Value], ...] = (

@@ -73,7 +73,7 @@ CREATE TABLE document_vectors (
 
 
 def document_schema(connection: apsw.Connection) -> None:
-    """Documents and their vectors."""
+    """Add documents and their vectors."""
     connection.execute(DOCUMENT_TABLES)
 
 
@@ -151,7 +151,7 @@ ALTER TABLE memories ADD COLUMN context_words INTEGER NOT NULL DEFAULT 0;
 
 
 def graph_schema(connection: apsw.Connection) -> None:
-    """Nodes, edges, their links to memories; the words of a memory's description can be told from its other words.
+    """Add nodes, edges, their links to memories; the words of a memory's description can be told from its other words.
 
     A memory that was stored before is found by the words of its description when it is indexed anew.
     """
@@ -182,7 +182,7 @@ CREATE TABLE erasures (
 
 
 def guarding_schema(connection: apsw.Connection) -> None:
-    """State changes and erasures with their times."""
+    """Add state changes and erasures with their times."""
     connection.execute(QUARANTINE_TABLES)
     if connection.execute("SELECT 1 FROM memories UNION ALL SELECT 1 FROM deletions LIMIT 1").get is not None:
         connection.execute(
@@ -275,7 +275,7 @@ JOB_COLUMNS = "kind, key, due, payload, attempts, lease, until, error, died"
 
 
 def learning_schema(connection: apsw.Connection) -> None:
-    """Trajectories, judgements, origins, refusals and traces; jobs get leases and can die, and none is lost."""
+    """Add trajectories, judgements, origins, refusals and traces; jobs get leases and can die, and none is lost."""
     connection.execute(SESSION_TABLES)
     rows = connection.execute("SELECT kind, key, due, payload, attempts FROM jobs_without_leases").fetchall()
     for row in rows:
@@ -298,7 +298,7 @@ _COLUMNS = (
 
 
 def lifecycle_schema(connection: apsw.Connection) -> None:
-    """Counts of stability and disuse, and the times of the newest rolled-up evidence."""
+    """Count of stability and disuse, and the times of the newest rolled-up evidence."""
     for column in _COLUMNS:
         connection.execute(f"ALTER TABLE aggregates ADD COLUMN {column}")
 
@@ -325,7 +325,7 @@ CREATE INDEX exposure_items_by_memory ON exposure_items (key);
 
 
 def uplift_schema(connection: apsw.Connection) -> None:
-    """Exposures and what they met."""
+    """Add exposures and what they met."""
     connection.execute(UPLIFT_TABLES)
 
 
@@ -492,7 +492,7 @@ CREATE INDEX jobs_by_due ON jobs (due);
 
 @migration
 def first_schema(connection: apsw.Connection) -> None:
-    """Memories, what is derived from them, their evidence and what was delivered."""
+    """Add memories, what is derived from them, their evidence and what was delivered."""
     connection.execute(TABLES)
     connection.execute("INSERT INTO meta VALUES ('bank', ?)", (str(uuid.uuid4()),))
     if connection.reserve_bytes("main", -1):
@@ -509,12 +509,12 @@ migration(graph_schema)
 
 
 def schema_version(connection: apsw.Connection) -> int:
-    """How many migrations the file has had."""
+    """Return how many migrations the file has had."""
     return int(str(connection.pragma("user_version")))
 
 
 def check_readable(connection: apsw.Connection, name: str) -> int:
-    """Refuses a file that this version must not touch; returns how many migrations it has had.
+    """Refuse a file that this version must not touch; return how many migrations it has had.
 
     Raises:
         StoreTooNew: When a newer version has written it.
@@ -539,7 +539,7 @@ def check_readable(connection: apsw.Connection, name: str) -> int:
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Applies what is missing, each migration and its number in one transaction."""
+    """Apply what is missing, each migration and its number in one transaction."""
     for number in range(schema_version(connection), len(MIGRATIONS)):
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -39,7 +39,7 @@ class Search:
         self._source = source
 
     def nearest(self, leg: str, vector: Vector, limit: int) -> Sequence[Scored]:
-        """The best of a dense leg that meet the condition."""
+        """Return the best of a dense leg that meet the condition."""
         held = self._view.legs.get(leg)
         if held is None or limit <= 0:
             return ()
@@ -48,7 +48,7 @@ class Search:
         return self._scored(places, scores[held.rows[places]])
 
     def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
-        """The inner product with each of these memories that has a vector in the leg."""
+        """Return the inner product with each of these memories that has a vector in the leg."""
         places = self._view.places(self._keys(memory_ids))
         held = self._view.legs.get(leg)
         if held is None:
@@ -56,7 +56,7 @@ class Search:
         return self._completed(places, {leg: _Scan(scores=held.scores(vector))})[leg]
 
     def rows(self, leg: str) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
-        """The keys, ascending, and a copy of the vectors of the memories that meet the condition, in a dense leg."""
+        """Return the keys, ascending, and the vectors of the memories that meet the condition in a dense leg."""
         held = self._view.legs.get(leg)
         if held is None:
             return numpy.empty(0, dtype=numpy.int64), numpy.empty((0, 1), dtype=numpy.float32)
@@ -64,23 +64,23 @@ class Search:
         return self._view.keys[places], held.taken(held.rows[places])
 
     def vector(self, leg: str, memory_id: str) -> Vector | None:
-        """A copy of one memory's vector."""
+        """Return a copy of one memory's vector."""
         keys = self._keys([memory_id])
         held = self._view.legs.get(leg)
         found = held.vector(int(self._view.places(keys)[0])) if held is not None and len(keys) else None
         return None if found is None else found.copy()
 
     def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
-        """Copies of the vectors of those of these memories that have one in the leg."""
+        """Copy of the vectors of those of these memories that have one in the leg."""
         return self._taken(leg, self._view.places(self._keys(memory_ids)))
 
     def matching(self, text: str, limit: int) -> LexicalMatches:
-        """The best of the lexical leg that meet the condition."""
+        """Return the best of the lexical leg that meet the condition."""
         ranking = self._ranking(text)
         return self._matches(ranking, self._best(ranking, 0, limit))
 
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
-        """The best of BM25 over the descriptions that meet the condition."""
+        """Return the best of BM25 over the descriptions that meet the condition."""
         view = self._view
         ranking = rank_context(self._source.connection, self._source.run, text, view.places, view.contexts)
         best = self._best(ranking, 0, limit)
@@ -89,7 +89,7 @@ class Search:
         return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=documents)
 
     def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
-        """What all legs bring for every pool."""
+        """Return what all legs bring for every pool."""
         if len(self._view.keys) < BESIDE_MIN_ROWS:
             scans, ranking = self._scans(vector, pools), self._ranking(text)
         else:
@@ -126,7 +126,7 @@ class Search:
         return scans
 
     def _completed(self, places: NDArray[numpy.int64], scans: Mapping[str, _Scan]) -> Mapping[str, Mapping[str, float]]:
-        """The scores of those memories that have a vector, leg by leg."""
+        """Return the scores of those memories that have a vector, leg by leg."""
         names = self._names(places)
         dense: dict[str, Mapping[str, float]] = {leg: {} for leg in DENSE_LEGS}
         for leg, scan in scans.items():
@@ -137,7 +137,7 @@ class Search:
         return dense
 
     def _taken(self, leg: str, places: NDArray[numpy.int64]) -> Mapping[str, Vector]:
-        """Copies of the vectors of those of these memories that have one in the leg."""
+        """Copy of the vectors of those of these memories that have one in the leg."""
         held = self._view.legs.get(leg)
         if held is None:
             return {}
@@ -149,7 +149,7 @@ class Search:
         return rank(self._source.connection, self._source.run, text, view.places, view.lengths)
 
     def _best(self, ranking: Ranking, number: int, limit: int) -> NDArray[numpy.intp]:
-        """Where in the ranking the best stand that meet a condition."""
+        """Return where in the ranking the best stand that meet a condition."""
         best: NDArray[numpy.intp] = numpy.flatnonzero(self._view.masks[number][ranking.places])[: max(0, limit)]
         return best
 
@@ -166,13 +166,13 @@ class Search:
         return [Scored(id=name, score=score) for name, score in zip(names, scores.tolist(), strict=True)]
 
     def _names(self, places: NDArray[numpy.int32] | NDArray[numpy.int64]) -> Sequence[str]:
-        """The ids of the memories."""
+        """Return the ids of the memories."""
         self._look_up([places])
         names = self._view.names
         return [names[key] for key in self._view.keys[places].tolist()]
 
     def _look_up(self, places: Sequence[NDArray[numpy.int32] | NDArray[numpy.int64]]) -> None:
-        """Completes the names that are known by those of these memories."""
+        """Complete the names that are known by those of these memories."""
         names = self._view.names
         missing = {key for each in places for key in self._view.keys[each].tolist() if key not in names}
         if missing:
@@ -189,7 +189,7 @@ class Search:
 
 
 def checked(vector: Vector) -> Vector:
-    """The vector of a query, fit to be compared.
+    """Return the vector of a query, fit to be compared.
 
     Raises:
         InvalidInput: When it is not one row of finite numbers.

@@ -40,7 +40,7 @@ class Sidecars(Protocol):
     """What is derived from a bank's vectors, one matrix for each leg."""
 
     def read(self, wanted: Header, tokens: Mapping[str, str]) -> Snapshot | None:
-        """The current matrix of the leg; None when there is none.
+        """Return the current matrix of the leg; None when there is none.
 
         Args:
             wanted: Which bank, leg, model and dimension; the rest of it is not looked at.

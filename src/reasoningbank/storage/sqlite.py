@@ -117,7 +117,7 @@ class SqliteStore(QueueReads, GraphReads):
             return Membership(team=str(team), org=str(org))
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        """One statement on a pooled connection."""
+        """Return one statement on a pooled connection."""
         with self._borrowed() as (_, source):
             return source.run(sql, values)
 
@@ -254,7 +254,7 @@ class SqliteStore(QueueReads, GraphReads):
             self._medium.sidecars.erase(writes.deleted)
 
     def _roll_back(self, source: ConnectionSource) -> None:
-        """Leaves no transaction behind; a connection that cannot end one is given up."""
+        """Leave no transaction behind; a connection that cannot end one is given up."""
         try:
             if source.connection.in_transaction:
                 source.run("ROLLBACK")
@@ -263,7 +263,7 @@ class SqliteStore(QueueReads, GraphReads):
             self._writer = None
 
     def _tidy_up(self, source: ConnectionSource, *, whatever_it_takes: bool = False) -> None:
-        """What follows a write, under the lock: traces of deleted memories go, and the log does not grow for ever.
+        """Tidy up after a write, under the lock: traces of deleted memories go, and the log does not grow for ever.
 
         A large bank is not rewritten after each deletion, but when the store that deleted is closed or the bank is
         checked. What was committed stays committed when the disk is full or readers are in the way: then the next
@@ -285,7 +285,7 @@ class SqliteStore(QueueReads, GraphReads):
                 self._log_limit = upkeep.LOG_LIMIT if emptied else 2 * self._medium.log_bytes
 
     def _erase_again(self) -> None:
-        """Finishes what a killed process or a full disk has left undone after a deletion."""
+        """Finish what a killed process or a full disk has left undone after a deletion."""
         with self._medium.lock.held_if_free() as free:
             if free and self._writer is not None:
                 with suppress(StoreError):
@@ -294,7 +294,7 @@ class SqliteStore(QueueReads, GraphReads):
 
     @contextmanager
     def _borrowed(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
-        """A pooled connection of its own for the time of the block."""
+        """Give a pooled connection of its own for the time of the block."""
         generation, source = self._taken()
         try:
             yield generation, source
@@ -328,7 +328,7 @@ class SqliteStore(QueueReads, GraphReads):
     def _search(
         self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "", *, context: bool = False
     ) -> Iterator[Search]:
-        """A search inside one short read transaction, so that all it reads is of one state."""
+        """Give a search inside one short read transaction, so that all it reads is of one state."""
         with self._one_state() as (generation, source):
             dimension = None if query is None else len(query)
             view = generation.dense.view(source.run, conditions, dimension, leg=leg, context=context)
@@ -338,14 +338,14 @@ class SqliteStore(QueueReads, GraphReads):
     def _search_graph(
         self, kind: GraphKind, condition: GraphFilter, query: Vector | None = None
     ) -> Iterator[FoundInGraph]:
-        """A search of the graph inside one short read transaction."""
+        """Give a search of the graph inside one short read transaction."""
         with self._one_state() as (generation, source):
             view = generation.graph.view(source.run, kind, None if query is None else len(query))
             yield FoundInGraph(view, source, kind, condition)
 
     @contextmanager
     def _one_state(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
-        """A pooled connection inside one short read transaction, so that all it reads is of one state."""
+        """Give a pooled connection inside one short read transaction, so that all it reads is of one state."""
         with self._borrowed() as (generation, source), translated(self.path):
             source.run("BEGIN")
             try:
@@ -359,7 +359,7 @@ class SqliteStore(QueueReads, GraphReads):
         return _Generation(identity, dense)
 
     def _current_writer(self) -> ConnectionSource:
-        """The writing connection, opened anew when another file lies at the path; called under the lock."""
+        """Return the writing connection, opened anew when another file lies at the path; called under the lock."""
         writer = self._writer
         if writer is not None and writer.identity == self._medium.identity:
             return writer
@@ -370,7 +370,7 @@ class SqliteStore(QueueReads, GraphReads):
         return self._writer
 
     def _register(self, identity: tuple[int, int] | None, name: str, token: str, change: int) -> bool:
-        """Notes in the bank which sidecar is the current one, unless something was deleted since that change."""
+        """Note in the bank which sidecar is the current one, unless something was deleted since that change."""
         with self._medium.lock.held_if_free() as free:
             if not free or self._closed:
                 return False

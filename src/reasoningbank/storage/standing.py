@@ -39,7 +39,7 @@ class Standings:
         self._known: tuple[ConnectionSource, int, Standing] | None = None
 
     def read(self, source: ConnectionSource) -> Standing:
-        """The standing at the beginning of a write transaction of this connection."""
+        """Return the standing at the beginning of a write transaction of this connection."""
         known = self._known
         if known is not None and known[0] is source and known[1] == source.connection.data_version():
             return known[2]
@@ -54,5 +54,5 @@ class Standings:
             )
 
     def keep(self, source: ConnectionSource, standing: Standing) -> None:
-        """Takes the standing that this connection has just committed."""
+        """Take the standing that this connection has just committed."""
         self._known = (source, source.connection.data_version(), standing)

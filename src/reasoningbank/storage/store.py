@@ -58,106 +58,109 @@ class GraphReader(Protocol):
     """What a walk needs of a graph: two calls per level, each for many nodes at once."""
 
     def nodes(self, ids: Collection[str], /) -> Mapping[str, Node]:
-        """The nodes of these ids that exist."""
+        """Return the nodes of these ids that exist."""
 
     def edges_around(self, ids: Collection[str], /) -> Mapping[str, Sequence[Edge]]:
-        """For each of these nodes every edge that starts or ends there, in the order they were stored."""
+        """Return for each of these nodes every edge that starts or ends there, in the order they were stored."""
 
 
 class GraphReads(GraphReader, Protocol):
     """Reads of the graph; inside a transaction they see its own writes."""
 
     def edges_of(self, ids: Collection[str], /) -> Sequence[Edge]:
-        """Every edge that starts or ends at one of these nodes, each once, in the order they were stored."""
+        """Return every edge that starts or ends at one of these nodes, each once, in the order they were stored."""
 
     def edges(self, ids: Collection[str], /) -> Mapping[str, Edge]:
-        """The edges of these ids that exist."""
+        """Return the edges of these ids that exist."""
 
     def node_page(self, condition: GraphFilter, *, limit: int, offset: int = 0) -> Sequence[Node]:
-        """Nodes in the order they were stored; limit 0 means all."""
+        """Return nodes in the order they were stored; limit 0 means all."""
 
     def edge_page(self, *, limit: int, offset: int = 0) -> Sequence[Edge]:
-        """Edges in the order they were stored; limit 0 means all."""
+        """Return edges in the order they were stored; limit 0 means all."""
 
     def conversation(self, conv_id: str) -> Sequence[Node]:
-        """The nodes of a conversation by ``ingestion_time``, those of one time in the order they were stored."""
+        """Return the nodes of a conversation by ``ingestion_time``, those of one time in the order they were stored."""
 
     def pointers(
         self, *, node_ids: Collection[str] | None = None, memory_ids: Collection[str] | None = None
     ) -> Sequence[Pointer]:
-        """The links of these nodes and of these lessons, by age of the node, then of the lesson."""
+        """Return the links of these nodes and of these lessons, by age of the node, then of the lesson."""
 
     def row_ids(self, memory_ids: Collection[str], /) -> Mapping[str, int]:
-        """The integer row id of each of these memories that exists; it never changes and is never given out again."""
+        """Return the integer row id of each of these memories that exists.
+
+        It never changes and is never given out again.
+        """
 
     def at_row_ids(self, row_ids: Collection[int], /) -> Mapping[int, str]:
-        """The memory at each of these row ids that has one: the inverse of ``row_ids``."""
+        """Return the memory at each of these row ids that has one: the inverse of ``row_ids``."""
 
     def graph_size(self) -> GraphSize:
-        """How much there is of everything."""
+        """Return how much there is of everything."""
 
     def graph_tags(self, *, limit: int = 0) -> Sequence[tuple[str, int]]:
-        """Every tag of a node or an edge with how many carry it, the most frequent first, then by code point.
+        """Return every tag of a node or an edge with how many carry it, the most frequent first, then by code point.
 
         Limit 0 means all.
         """
 
     def unembedded(self, kind: GraphKind, *, limit: int) -> Sequence[GraphText]:
-        """Nodes or edges without a vector, in the order they were stored; limit 0 means all."""
+        """Return nodes or edges without a vector, in the order they were stored; limit 0 means all."""
 
 
 class GraphWrites(Protocol):
     """Writes of the graph."""
 
     def put_nodes(self, nodes: Sequence[tuple[Node, str]], /) -> None:
-        """Stores nodes, each with its analysed words, or replaces those of their ids: all of them or none.
+        """Store nodes, each with its analysed words, or replaces those of their ids: all of them or none.
 
         The vector of a node whose text is another than before is gone. Links to lessons stay as they are, whatever the
         nodes' ``pointers`` say.
         """
 
     def put_edges(self, edges: Sequence[tuple[Edge, str]], /) -> None:
-        """Stores edges, each with its analysed words, or replaces those of their ids: all of them or none.
+        """Store edges, each with its analysed words, or replaces those of their ids: all of them or none.
 
         Raises:
             NodeNotFound: When an end does not exist.
         """
 
     def put_graph_vectors(self, kind: GraphKind, vectors: Mapping[str, Vector], model_id: str) -> int:
-        """Stores the vectors of nodes or edges that still exist, in place of those they have; returns how many.
+        """Store the vectors of nodes or edges that still exist, in place of those they have; return how many.
 
         Raises:
             ModelMismatch: When the bank's vectors come from another model or have another dimension.
         """
 
     def delete_node(self, node_id: str, /) -> None:
-        """Erases a node, every edge that touches it, its links to lessons and all vectors; raises NodeNotFound."""
+        """Erase a node, every edge that touches it, its links to lessons and all vectors; raise NodeNotFound."""
 
     def delete_edge(self, edge_id: str, /) -> None:
-        """Erases an edge and its vector; raises EdgeNotFound."""
+        """Erase an edge and its vector; raise EdgeNotFound."""
 
     def link_node(self, pointer: Pointer, /) -> bool:
-        """Stores a link; False when it is there. Raises NodeNotFound or MemoryNotFound when one end does not exist."""
+        """Store a link; False when it is there. Raises NodeNotFound or MemoryNotFound when one end does not exist."""
 
     def unlink_node(self, pointer: Pointer, /) -> bool:
-        """Removes a link; False when there is none."""
+        """Remove a link; False when there is none."""
 
 
 class GraphSearch(Protocol):
     """Finding nodes, edges and lessons."""
 
     def graph_nearest(self, kind: GraphKind, vector: Vector, condition: GraphFilter, limit: int) -> Sequence[Scored]:
-        """The nodes or edges closest to the vector among those that meet the condition, best first.
+        """Return the nodes or edges closest to the vector among those that meet the condition, best first.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.
         """
 
     def graph_matching(self, kind: GraphKind, text: str, condition: GraphFilter, limit: int) -> LexicalMatches:
-        """BM25 over the analysed text of nodes or edges among those that meet the condition."""
+        """Return BM25 over the analysed text of nodes or edges among those that meet the condition."""
 
     def matching_context(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
-        """BM25 over the descriptions alone, among the memories that meet the condition.
+        """Return BM25 over the descriptions alone, among the memories that meet the condition.
 
         Word counts and frequencies are those of the descriptions; ``documents`` counts the memories that have one.
         """
@@ -167,28 +170,28 @@ class StoreReader(GraphReads, Protocol):
     """Reads of one scope; inside a transaction they see its own writes."""
 
     def get(self, memory_id: str) -> Memory:
-        """The memory; raises MemoryNotFound."""
+        """Return the memory; raises MemoryNotFound."""
 
     def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
-        """Memories in the order they were stored; limit 0 means all."""
+        """Return memories in the order they were stored; limit 0 means all."""
 
     def count(self, condition: Filter) -> int:
-        """How many memories meet the condition."""
+        """Return how many memories meet the condition."""
 
     def same_text(self, fingerprint: bytes) -> Sequence[str]:
-        """Ids of memories with this fingerprint, oldest first."""
+        """Return ids of memories with this fingerprint, oldest first."""
 
     def signals(self, memory_id: str, *, since: datetime | None = None) -> Sequence[Signal]:
-        """Individual signals strictly newer than ``since``, oldest first."""
+        """Return individual signals strictly newer than ``since``, oldest first."""
 
     def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
-        """Whether a signal of this type and session was added that counts once; a roll-up does not forget it."""
+        """Return whether a signal of this type and session was added that counts once; a roll-up does not forget it."""
 
     def aggregate(self, memory_id: str) -> SignalAggregate:
-        """Rolled-up counts; all zero when nothing was rolled up."""
+        """Return rolled-up counts; all zero when nothing was rolled up."""
 
     def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
-        """Recallable memories without any activity later than a time, in the order they were stored.
+        """Return recallable memories without any activity later than a time, in the order they were stored.
 
         Activity is every signal but disuse, rolled-up ones included, every delivery, edit and change of state, and that
         it was recorded.
@@ -201,24 +204,24 @@ class StoreReader(GraphReads, Protocol):
         """
 
     def weights(self) -> ProjectWeights:
-        """The project's current weights; the priors when nothing was learned."""
+        """Return the project's current weights; the priors when nothing was learned."""
 
     def revisions(self, memory_id: str) -> Sequence[Memory]:
-        """The memory's earlier versions, oldest first."""
+        """Return the memory's earlier versions, oldest first."""
 
     def links(self, memory_id: str) -> Sequence[Link]:
-        """Relations from or to the memory."""
+        """Return relations from or to the memory."""
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
-        """The trajectory as it was captured; raises TrajectoryNotFound."""
+        """Return the trajectory as it was captured; raises TrajectoryNotFound."""
 
     def entry(self, trajectory_id: str) -> TrajectoryEntry:
-        """The trajectory as a list shows it; raises TrajectoryNotFound."""
+        """Return the trajectory as a list shows it; raises TrajectoryNotFound."""
 
     def trajectories(
         self, *, limit: int, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
     ) -> Sequence[TrajectoryEntry]:
-        """Trajectories in the order they were stored; limit 0 means all.
+        """Return trajectories in the order they were stored; limit 0 means all.
 
         Args:
             limit: At most so many.
@@ -228,33 +231,36 @@ class StoreReader(GraphReads, Protocol):
         """
 
     def captured(self, key: str) -> str | None:
-        """The id of the trajectory that was kept under this idempotency key or digest."""
+        """Return the id of the trajectory that was kept under this idempotency key or digest."""
 
     def judgements(self, trajectory_id: str) -> Sequence[Judgement]:
-        """Every judgement of the trajectory, oldest first; raises TrajectoryNotFound."""
+        """Return every judgement of the trajectory, oldest first; raises TrajectoryNotFound."""
 
     def origins(self, *, memory_id: str | None = None, trajectory: str | None = None) -> Sequence[Origin]:
-        """Which trajectories taught which memories, oldest first, of one memory or of one trajectory."""
+        """Return which trajectories taught which memories, oldest first, of one memory or of one trajectory."""
 
     def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> Sequence[Refusal]:
-        """Items that were not stored, newest first; limit 0 means all."""
+        """Return items that were not stored, newest first; limit 0 means all."""
 
     def trace(self, trace_id: str) -> Trace:
-        """One search as it was run; raises TrajectoryNotFound."""
+        """Return one search as it was run; raises TrajectoryNotFound."""
 
     def traces(self, *, session: str | None = None, limit: int = 0) -> Sequence[Trace]:
-        """Searches as they were run, newest first; limit 0 means all."""
+        """Search as they were run, newest first; limit 0 means all."""
 
     def exposure(self, session: str) -> Exposure | None:
-        """What this session was shown or kept from; None when it has met nothing. Erased memories are gone from it."""
+        """Return what this session was shown or kept from; None when it has met nothing.
+
+        Erased memories are gone from it.
+        """
 
     def exposures(self) -> Sequence[Exposure]:
-        """The same of every session, in the order in which they began."""
+        """Return the same of every session, in the order in which they began."""
 
     def changes(
         self, *, memory_id: str | None = None, reference: str | None = None, since: datetime | None = None
     ) -> Sequence[StateChange]:
-        """Changes of states in the order they were written.
+        """Change of states in the order they were written.
 
         Args:
             memory_id: Only this memory's.
@@ -263,140 +269,149 @@ class StoreReader(GraphReads, Protocol):
         """
 
     def erasures(self, *, since: datetime) -> Sequence[Erasure]:
-        """When memories were erased, strictly later than ``since``, in the order they were; nothing else is known."""
+        """Return when memories were erased, strictly later than ``since``, in the order they were.
+
+        Nothing else is known.
+        """
 
     def changes_since(self) -> datetime | None:
-        """Since when every change of a state is logged; None when it always was."""
+        """Return since when every change of a state is logged; None when it always was."""
 
     def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
-        """The document at a place."""
+        """Return the document at a place."""
 
     def documents(self, collection: str | None = None, path: Sequence[str] = ()) -> Sequence[Document]:
-        """Documents below a path, in the order in which they were first stored; of every collection or of one."""
+        """Return documents below a path, in the order in which they were first stored.
+
+        Of every collection or of one.
+        """
 
     def compared_documents(
         self, collection: str, path: Sequence[str], vector: Vector
     ) -> Sequence[tuple[Document, float | None]]:
-        """The same with the largest cosine that a vector of each has with this one; None when it has no vector."""
+        """Return the same with the largest cosine that a vector of each has with this one.
+
+        None when it has no vector.
+        """
 
 
 class Transaction(StoreReader, GraphWrites, Protocol):
     """Writes of one scope that become visible together or not at all."""
 
     def insert(self, memory: Memory, indexed: Indexed) -> None:
-        """Stores a new memory with everything derived from it."""
+        """Store a new memory with everything derived from it."""
 
     def update(
         self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
     ) -> None:
-        """Replaces a memory; with ``indexed`` also what is derived; with ``revision`` the old version is kept.
+        """Replace a memory; with ``indexed`` also what is derived; with ``revision`` the old version is kept.
 
         A new state, or another memory that it went into, is logged with its cause; without one as a change that
         happens at the real time.
         """
 
     def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
-        """Replaces a memory as ``update`` does, but for its texts: those stay as they are stored.
+        """Replace a memory as ``update`` does, but for its texts: those stay as they are stored.
 
         Raises:
             InvalidInput: When a text of the memory is not the stored one; nothing was changed.
         """
 
     def forget_vectors(self) -> None:
-        """Removes every vector and the bank's model, so that another model's vectors may come."""
+        """Remove every vector and the bank's model, so that another model's vectors may come."""
 
     def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
-        """Erases the memory and all that hangs on it; raises MemoryNotFound.
+        """Erase the memory and all that hangs on it; raise MemoryNotFound.
 
         That a memory was erased ``at`` this time, None for the real one, is logged, and not which one it was.
         """
 
     def put_document(self, document: Document, vectors: Sequence[Vector] = (), model_id: str = "") -> None:
-        """Stores a document, in the place of the one that is there, with one vector for each of its texts."""
+        """Store a document, in the place of the one that is there, with one vector for each of its texts."""
 
     def delete_document(self, collection: str, path: Sequence[str], key: str) -> bool:
-        """Erases a document; False when there is none."""
+        """Erase a document; False when there is none."""
 
     def expose(self, exposure: Exposure) -> None:
-        """Replaces what is known of the exposure's session; memories that do not exist are left out."""
+        """Replace what is known of the exposure's session; memories that do not exist are left out."""
 
     def note(self, change: StateChange) -> None:
-        """Logs what is said of a memory's state without changing it; raises MemoryNotFound."""
+        """Log what is said of a memory's state without changing it; raise MemoryNotFound."""
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
-        """Stores a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
+        """Store a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
 
     def set_aggregate(self, aggregate: SignalAggregate) -> None:
-        """Replaces a memory's rolled-up counts (seed 004 ``StoreAggregate``); an import brings them along."""
+        """Replace a memory's rolled-up counts (seed 004 ``StoreAggregate``); an import brings them along."""
 
     def set_weights(self, change: WeightChange) -> None:
-        """Replaces the weights and appends to their history."""
+        """Replace the weights and append to their history."""
 
     def set_membership(self, membership: Membership) -> None:
-        """Replaces which team and org the project belongs to."""
+        """Replace which team and org the project belongs to."""
 
     def set_words_worth(self, worth: WordsWorth) -> None:
-        """Replaces what the bank has learned that words are worth in it."""
+        """Replace what the bank has learned that words are worth in it."""
 
     def roll_up(self, cutoff: datetime, at: datetime) -> int:
-        """Moves signals older than the cutoff into aggregates; returns how many."""
+        """Move signals older than the cutoff into aggregates; return how many."""
 
     def log_recall(self, recall: Recall) -> None:
-        """Keeps what a search delivered: items, ranks, scores, tokens."""
+        """Keep what a search delivered: items, ranks, scores, tokens."""
 
     def link(self, link: Link) -> None:
-        """Stores a relation; a second time changes nothing."""
+        """Store a relation; a second time changes nothing."""
 
     def enqueue(self, job: Job) -> bool:
-        """Stores a job; False when one of its kind and key is waiting, running or dead already."""
+        """Store a job; False when one of its kind and key is waiting, running or dead already."""
 
     def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
-        """Hands out the job of these kinds that has been due longest and that no one holds at that time.
+        """Hand out the job of these kinds that has been due longest and that no one holds at that time.
 
         Its attempts are one more, its lease is the caller's, and nobody else gets it before ``until``.
         """
 
     def extend(self, job: Job, until: datetime) -> bool:
-        """Holds a claimed job longer; False when the lease was lost to another worker."""
+        """Hold a claimed job longer; False when the lease was lost to another worker."""
 
     def finish(self, job: Job) -> bool:
-        """Removes a job that was done; False, and nothing changes, when it has a lease and that was lost."""
+        """Remove a job that was done; False, and nothing changes, when it has a lease and that was lost."""
 
     def put_back(self, job: Job, *, due: datetime, error: str) -> bool:
-        """Gives a claimed job back for a later attempt; False when the lease was lost.
+        """Give a claimed job back for a later attempt; False when the lease was lost.
 
         It keeps the attempts that the caller's job names, so that a wait which was no attempt need not count as one.
         """
 
     def bury(self, job: Job, *, at: datetime, error: str) -> bool:
-        """Moves a claimed job to the dead ones, where a person can see it; False when the lease was lost."""
+        """Move a claimed job to the dead ones, where a person can see it; False when the lease was lost."""
 
     def revive(self, kind: str, key: str, *, due: datetime) -> bool:
-        """Makes a dead job wait again with no attempts; False when there is none."""
+        """Make a dead job wait again with no attempts; False when there is none."""
 
     def keep(self, trajectory: Trajectory, *, key: str = "") -> bool:
-        """Stores a trajectory; False when one of its key or digest is there: then nothing changes."""
+        """Store a trajectory; False when one of its key or digest is there: then nothing changes."""
 
     def erase_trajectory(self, trajectory_id: str) -> None:
-        """Erases a trajectory, its judgements and refusals; memories stay. Raises TrajectoryNotFound."""
+        """Erase a trajectory, its judgements and refusals; memories stay. Raises TrajectoryNotFound."""
 
     def judge(self, trajectory_id: str, judgement: Judgement) -> None:
-        """Adds a judgement; earlier ones stay. Raises TrajectoryNotFound."""
+        """Add a judgement; earlier ones stay. Raises TrajectoryNotFound."""
 
     def mark_distilled(self, trajectory_id: str, at: datetime | None) -> None:
-        """Notes when a trajectory was distilled; None makes it wait again. Raises TrajectoryNotFound."""
+        """Note when a trajectory was distilled; None makes it wait again. Raises TrajectoryNotFound."""
 
     def add_origin(self, origin: Origin) -> bool:
-        """Notes that a trajectory taught a memory; False when that is noted already."""
+        """Note that a trajectory taught a memory; False when that is noted already."""
 
     def refuse(self, refusal: Refusal) -> None:
-        """Keeps an item that was not stored."""
+        """Keep an item that was not stored."""
 
     def keep_trace(self, trace: Trace, vector: Vector, model_id: str) -> None:
-        """Stores a search as it was run with its query's vector; raises ModelMismatch like ``insert``."""
+        """Store a search as it was run with its query's vector; raise ModelMismatch like ``insert``."""
 
     def update_trace(self, trace: Trace, vector: Vector | None = None, model_id: str = "") -> None:
-        """Replaces a trace's outcome, state and strategies, and with a vector that too; raises TrajectoryNotFound."""
+        """Replace a trace's outcome, state and strategies, and with a vector that too; raise TrajectoryNotFound."""
 
 
 class Store(StoreReader, GraphSearch, Protocol):
@@ -419,25 +434,25 @@ class Store(StoreReader, GraphSearch, Protocol):
         """Which team and org the project was last opened with; empty names when with none."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """One atomic, durable unit of writes; an exception inside leaves no trace."""
+        """Return one atomic, durable unit of writes; an exception inside leaves no trace."""
 
     def nearest(self, leg: str, vector: Vector, condition: Filter, limit: int) -> Sequence[Scored]:
-        """The memories closest to the vector in a dense leg among those that meet the condition, best first."""
+        """Return the memories closest to the vector in a dense leg among those that meet the condition, best first."""
 
     def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
-        """The inner product with each of these memories that has a vector in the leg."""
+        """Return the inner product with each of these memories that has a vector in the leg."""
 
     def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
-        """BM25 over analysed text among the memories that meet the condition."""
+        """Return BM25 over analysed text among the memories that meet the condition."""
 
     def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
-        """All that a fused search needs, pool by pool, in one state of the bank.
+        """Return all that a fused search needs, pool by pool, in one state of the bank.
 
         The same as ``nearest`` in both dense legs, ``matching``, and ``similarities`` of whatever these have found.
         """
 
     def close_pairs(self, leg: str, threshold: float, condition: Filter, *, limit: int) -> ClosePairs:
-        """Every pair of memories that meet the condition and whose cosine in a dense leg is above the threshold.
+        """Return every pair of memories that meet the condition and whose cosine in a dense leg is above the threshold.
 
         Args:
             leg: The leg; memories without a vector in it are in no pair.
@@ -447,53 +462,56 @@ class Store(StoreReader, GraphSearch, Protocol):
         """
 
     def vector(self, leg: str, memory_id: str) -> Vector | None:
-        """The stored vector of one memory in one leg."""
+        """Return the stored vector of one memory in one leg."""
 
     def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
-        """The stored vectors of those of these memories that have one in the leg."""
+        """Return the stored vectors of those of these memories that have one in the leg."""
 
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
-        """The memories of these ids that exist."""
+        """Return the memories of these ids that exist."""
 
     def weight_history(self) -> Sequence[WeightChange]:
-        """Every change of the weights, oldest first."""
+        """Return every change of the weights, oldest first."""
 
     def recalls(self, *, limit: int, session: str | None = None) -> Sequence[RecallLog]:
-        """The newest logged recalls, of all sessions or of one, newest first; limit 0 means all."""
+        """Return the newest logged recalls, of all sessions or of one, newest first; limit 0 means all."""
 
     def jobs(self, *, due: datetime) -> Sequence[Job]:
-        """Jobs due at that time, oldest first, claimed ones included."""
+        """Return jobs due at that time, oldest first, claimed ones included."""
 
     def claimable(self, kinds: Sequence[str], *, at: datetime) -> bool:
-        """Whether ``claim`` would hand out a job of these kinds: to be asked often, for it takes no lock."""
+        """Return whether ``claim`` would hand out a job of these kinds: to be asked often, for it takes no lock."""
 
     def dead_jobs(self) -> Sequence[Job]:
-        """Jobs that failed too often, oldest first."""
+        """Return jobs that failed too often, oldest first."""
 
     def similar_traces(self, vector: Vector, *, limit: int) -> Sequence[tuple[Trace, float]]:
-        """The searches whose queries are closest, best first, each with its cosine; only the newest 10,000 count."""
+        """Return the searches whose queries are closest, best first, each with its cosine.
+
+        Only the newest 10,000 count.
+        """
 
     def check(self) -> StoreReport:
-        """Reads everything and reports every defect."""
+        """Read everything and report every defect."""
 
     def backup(self, target: Path) -> None:
-        """Writes a complete, consistent copy that ``Storage.restore`` accepts."""
+        """Write a complete, consistent copy that ``Storage.restore`` accepts."""
 
     def close(self) -> None:
-        """Releases what the store holds; a second time does nothing."""
+        """Release what the store holds; a second time does nothing."""
 
 
 class Storage(Protocol):
     """A place that holds one store per scope."""
 
     def open(self, scope: Scope) -> Store:
-        """The scope's store, made when it does not exist."""
+        """Return the scope's store, made when it does not exist."""
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
-        """The scopes of one tenant that exist here: projects by name, then teams, then orgs."""
+        """Return the scopes of one tenant that exist here: projects by name, then teams, then orgs."""
 
     def has(self, scope: Scope) -> bool:
-        """Whether the scope has a store here; asking makes none."""
+        """Return whether the scope has a store here; asking makes none."""
 
     def restore(self, scope: Scope, source: Path) -> None:
-        """Replaces the scope's store by a backup of the same scope; an old file is kept aside."""
+        """Replace the scope's store by a backup of the same scope; an old file is kept aside."""

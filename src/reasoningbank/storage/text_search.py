@@ -73,7 +73,7 @@ class Contexts:
     counts: NDArray[numpy.int32]
 
     def of(self, alive: NDArray[numpy.bool_]) -> Contexts:
-        """The same of these memories alone."""
+        """Return the same of these memories alone."""
         return Contexts(starts=self.starts, counts=numpy.where(alive, self.counts, 0).astype(numpy.int32))
 
 
@@ -94,7 +94,7 @@ class Ranking:
 
 
 def prepare_vocabulary(connection: apsw.Connection, index: TextIndex = MEMORY_TEXT) -> None:
-    """Gives the connection views of the index: its terms with their document frequencies, and their occurrences."""
+    """Give the connection views of the index: its terms with their document frequencies, and their occurrences."""
     for name, kind in ((index.vocabulary, "row"), (index.occurrences, "instance")):
         connection.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name} USING fts5vocab (main, {index.table}, {kind})"
@@ -102,7 +102,7 @@ def prepare_vocabulary(connection: apsw.Connection, index: TextIndex = MEMORY_TE
 
 
 def lengths(run: Run, since: int, columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
-    """How many words the text of each memory has, by the memory's place in the columns.
+    """Return how many words the text of each memory has, by the memory's place in the columns.
 
     Args:
         run: Reads the bank.
@@ -115,7 +115,7 @@ def lengths(run: Run, since: int, columns: Columns, known: NDArray[numpy.int32])
 
 
 def contexts(run: Run, since: int, columns: Columns, known: Contexts) -> Contexts:
-    """Where the words of each description stand; the arguments are those of ``lengths``."""
+    """Return where the words of each description stand; the arguments are those of ``lengths``."""
     rows = run(CONTEXTS_SQL, (since,))
     return Contexts(
         starts=placed([(row[0], row[1]) for row in rows], columns, known.starts),
@@ -126,7 +126,7 @@ def contexts(run: Run, since: int, columns: Columns, known: Contexts) -> Context
 def placed(
     numbers: Sequence[tuple[Value, Value]], columns: Places, known: NDArray[numpy.int32]
 ) -> NDArray[numpy.int32]:
-    """The numbers of all items by their places: those that are known, then the given ones by key."""
+    """Return the numbers of all items by their places: those that are known, then the given ones by key."""
     found = numpy.zeros(len(columns.keys), dtype=numpy.int32)
     found[: len(known)] = known
     keys = numpy.array([key for key, _ in numbers], dtype=numpy.int64)
@@ -137,7 +137,7 @@ def placed(
 
 
 def words_of(size: Value) -> int:
-    """How many words a text has whose entry in a text index's table of sizes this is."""
+    """Return how many words a text has whose entry in a text index's table of sizes this is."""
     return _numbers(cast(bytes, size))[0]
 
 
@@ -149,7 +149,7 @@ def rank(
     words: NDArray[numpy.int32],
     index: TextIndex = MEMORY_TEXT,
 ) -> Ranking:
-    """The ranking of a query.
+    """Return the ranking of a query.
 
     Args:
         connection: Has the index's tokenizer.
@@ -180,7 +180,10 @@ def rank_context(
     places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
     spans: Contexts,
 ) -> Ranking:
-    """The ranking of a query over the words of the descriptions alone; the other arguments are those of ``rank``."""
+    """Return the ranking of a query over the words of the descriptions alone.
+
+    The other arguments are those of ``rank``.
+    """
     with decoding("the text index"):
         terms = list(_terms(connection, run, text, MEMORY_TEXT))
         scores = numpy.zeros(len(spans.counts), dtype=numpy.float64)
@@ -203,7 +206,7 @@ def _terms(connection: apsw.Connection, run: Run, text: str, index: TextIndex) -
 
 
 def _saturated(frequency: NDArray[numpy.int64], length: NDArray[numpy.int32], average: float) -> NDArray[numpy.float64]:
-    """The share of a word's worth that its frequency gives in texts of these lengths."""
+    """Return the share of a word's worth that its frequency gives in texts of these lengths."""
     discount = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length / average
     share: NDArray[numpy.float64] = frequency * (SATURATION + 1.0) / (frequency + SATURATION * discount)
     return share
@@ -216,7 +219,7 @@ def _ranked(scores: NDArray[numpy.float64], terms: tuple[LexicalTerm, ...]) -> R
 
 
 def stems(connection: apsw.Connection, text: str) -> list[str]:
-    """The index's terms for a query, in order and without repetition."""
+    """Return the index's terms for a query, in order and without repetition."""
     tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
     encoded = text.encode("utf-8")
     found: dict[str, None] = {}
@@ -233,7 +236,7 @@ def _documents(run: Run, term: str, index: TextIndex) -> int:
 
 
 def _affordable(terms: Sequence[LexicalTerm]) -> list[LexicalTerm]:
-    """The rarest terms whose postings fit the budget; at least the rarest."""
+    """Return the rarest terms whose postings fit the budget; at least the rarest."""
     chosen: list[LexicalTerm] = []
     spent = 0
     for term in sorted((term for term in terms if term.documents), key=lambda term: term.documents):
@@ -245,7 +248,7 @@ def _affordable(terms: Sequence[LexicalTerm]) -> list[LexicalTerm]:
 
 
 def _occurrences(run: Run, term: LexicalTerm, index: TextIndex) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """The key of the text and the place in it of each occurrence of the term."""
+    """Return the key of the text and the place in it of each occurrence of the term."""
     rows = run(
         f"SELECT group_concat(doc), group_concat(offset) FROM temp.{index.occurrences} WHERE term = ?",  # noqa: S608
         (term.text,),
@@ -260,7 +263,7 @@ def _rarity(term: LexicalTerm, documents: int) -> float:
 
 
 def _numbers(raw: bytes) -> list[int]:
-    """SQLite's numbers of variable length: seven bits per byte, the last byte of each below 128."""
+    """Return SQLite's numbers of variable length: seven bits per byte, the last byte of each below 128."""
     found, number = [], 0
     for byte in raw:
         number = number << 7 | byte & 127

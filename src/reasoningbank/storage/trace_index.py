@@ -29,7 +29,7 @@ class Reader(Protocol):
     """Runs one query of a consistent read and gives its rows."""
 
     def __call__(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        """All rows of the query."""
+        """Return all rows of the query."""
 
 
 class TraceIndex:
@@ -40,7 +40,7 @@ class TraceIndex:
         self._forget(())
 
     def similar(self, read: Reader, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
-        """The closest traces, best first, then newest first; this makes the first read of its transaction.
+        """Return the closest traces, best first, then newest first; this makes the first read of its transaction.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.
@@ -92,7 +92,7 @@ class TraceIndex:
         self._count += len(rows)
 
     def _make_room(self, more: int, dimension: int) -> None:
-        """Drops what is too old to be compared, and leaves room for further rows."""
+        """Drop what is too old to be compared, and leaves room for further rows."""
         kept = slice(max(0, self._count - COMPARED_TRACES), self._count)
         numbers, matrix = self._numbers[kept], self._matrix[kept]
         capacity = len(numbers) + more + _SPARE

@@ -61,7 +61,7 @@ class Snapshot:
 
 
 def row_checks(keys: NDArray[numpy.int64], matrix: NDArray[numpy.float32]) -> NDArray[numpy.uint64]:
-    """One word per row that changes when the row or its key changes."""
+    """Return one word per row that changes when the row or its key changes."""
     width = matrix.shape[1]
     padded = matrix if width % 2 == 0 else numpy.pad(matrix, ((0, 0), (0, 1)))
     words = numpy.ascontiguousarray(padded).view(numpy.uint64)
@@ -71,7 +71,7 @@ def row_checks(keys: NDArray[numpy.int64], matrix: NDArray[numpy.float32]) -> ND
 
 
 def write_snapshot(path: Path, header: Header, keys: NDArray[numpy.int64], matrix: NDArray[numpy.float32]) -> None:
-    """Writes the file beside its place and renames it into place, readable by its owner alone.
+    """Write the file beside its place and rename it into place, readable by its owner alone.
 
     Files that an interrupted write has left behind are removed; the caller holds the lock of the directory.
     """
@@ -91,13 +91,13 @@ def write_snapshot(path: Path, header: Header, keys: NDArray[numpy.int64], matri
 
 
 def remove_unfinished(directory: Path) -> None:
-    """Removes what an interrupted write has left behind."""
+    """Remove what an interrupted write has left behind."""
     for left in directory.glob(f"*{SUFFIX}*.new"):
         left.unlink(missing_ok=True)
 
 
 def read_snapshot(path: Path, *, bank: str, leg: str, model_id: str, dimension: int, token: str) -> Snapshot | None:
-    """Maps the file when it is whole and belongs to this bank, leg and model; None when it must be built again."""
+    """Map the file when it is whole and belongs to this bank, leg and model; None when it must be built again."""
     if not _is_ours(path):
         return None
     try:
@@ -125,7 +125,7 @@ def read_snapshot(path: Path, *, bank: str, leg: str, model_id: str, dimension: 
 
 
 def erase_keys(path: Path, keys: Sequence[int]) -> None:
-    """Overwrites the vectors of these keys with zeros; a file that is not whole is removed."""
+    """Overwrite the vectors of these keys with zeros; a file that is not whole is removed."""
     size = path.stat().st_size
     with path.open("r+b") as file:
         header = _header(file.read(HEADER_BYTES), size)
@@ -147,7 +147,7 @@ def erase_keys(path: Path, keys: Sequence[int]) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether nobody else could have put the file there."""
+    """Return whether nobody else could have put the file there."""
     try:
         directory, file = path.parent.lstat(), path.lstat()
     except OSError:
@@ -159,7 +159,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _sealed(header: Header) -> bytes:
-    """The header's bytes, ending with a hash of its fields."""
+    """Return the header's bytes, ending with a hash of its fields."""
     fields = asdict(header)
     return json.dumps({**fields, "seal": _seal(fields)}).encode().ljust(HEADER_BYTES)
 
@@ -169,7 +169,7 @@ def _seal(fields: dict[str, object]) -> str:
 
 
 def _header(raw: bytes, size: int) -> Header | None:
-    """The header of a file of this size; None when it is damaged, or not the header of such a file."""
+    """Return the header of a file of this size; None when it is damaged, or not the header of such a file."""
     try:
         fields = json.loads(raw.decode("utf-8").strip())
         if fields.pop("seal") != _seal(fields):

@@ -50,7 +50,7 @@ class Reader(Protocol):
     """Runs one query of a consistent read and gives its rows."""
 
     def __call__(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        """All rows of the query."""
+        """Return all rows of the query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class View:
     names: dict[int, str]
 
     def places(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
-        """The place of each key.
+        """Return the place of each key.
 
         Raises:
             StoreCorrupt: When no memory has one of these keys.
@@ -124,7 +124,7 @@ class DenseIndex:
         leg: str = "",
         context: bool = False,
     ) -> View:
-        """The state that ``read`` sees; this must be the first read of its transaction.
+        """Return the state that ``read`` sees; this must be the first read of its transaction.
 
         It is made under the index's lock, which keeps the states that the index sees in order.
 
@@ -193,7 +193,7 @@ class DenseIndex:
         self._state = state
 
     def _refresh_on_demand(self, read: Reader, leg: str) -> None:
-        """A leg that only some searches use is brought up to date by them alone."""
+        """Refresh a leg that only some searches use, when they do."""
         state, since = self._state, self._reached.get(leg, -1)
         if state.model is None or since == state.change:
             return
@@ -218,7 +218,10 @@ class DenseIndex:
         self._legs[leg] = matrix
 
     def _loaded(self, read: Reader, leg: str, state: _State) -> tuple[LegMatrix, int]:
-        """The leg's sidecar, and the change from which on the bank is to be read; all of it without a sidecar."""
+        """Return the leg's sidecar, and the change from which on the bank is to be read.
+
+        All of it without a sidecar.
+        """
         header = _header(leg, state)
         dimension = header.dimension
         snapshot = self._sidecars.read(header, state.tokens)
@@ -238,14 +241,14 @@ class DenseIndex:
             matrix.append(keys, _decoded(batch, dimension))
 
     def _written(self, leg: str, matrix: LegMatrix, state: _State) -> LegMatrix:
-        """Makes the leg's next sidecar and goes on with it; the given matrix when that cannot be done now."""
+        """Make the leg's next sidecar and goes on with it; the given matrix when that cannot be done now."""
         header = _header(leg, state)
         snapshot = self._sidecars.write(header, matrix.compact, self._register)
         return matrix if snapshot is None else LegMatrix(header.dimension, snapshot, self._columns)
 
 
 def _header(leg: str, state: _State) -> Header:
-    """What a sidecar of this state belongs to, under a new name."""
+    """Return what a sidecar of this state belongs to, under a new name."""
     assert state.model is not None
     model_id, dimension = state.model
     return Header(
@@ -267,7 +270,7 @@ def _read_state(read: Reader) -> _State:
 
 
 def _place(leg: str) -> tuple[int, int]:
-    """What makes a vector's id of a memory's key."""
+    """Return what makes a vector's id of a memory's key."""
     return LEGS_PER_KEY, vector_id(0, leg)
 
 

@@ -22,7 +22,7 @@ UNIT_TOLERANCE = 1e-4
 
 
 def unit_vector(vector: Vector) -> Vector:
-    """The vector as a bank keeps it: one row of unit length in single precision.
+    """Return the vector as a bank keeps it: one row of unit length in single precision.
 
     Raises:
         InvalidInput: When it is not one row of finite numbers, or has no direction because its length is zero.
@@ -58,7 +58,9 @@ _KNOWN = (
 
 
 def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived: bool = False) -> str:
-    """A query for the memories ``m`` that were changed or made after a change; all of them after a change below 0.
+    """Return a query for the memories ``m`` that were changed or made after a change.
+
+    All of them after a change below 0.
 
     Keys are given out in the order of changes, so the new ones are those after the last that was there; the others
     are in the index of rows that were changed after they were made.
@@ -92,7 +94,7 @@ class Places(Protocol):
         """The keys of all rows, ascending."""
 
     def found(self, keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int32], NDArray[numpy.bool_]]:
-        """The rows of those keys that are held, and which of the keys these are."""
+        """Return the rows of those keys that are held, and which of the keys these are."""
 
 
 class Columns:
@@ -129,7 +131,7 @@ class Columns:
         return self._keys[: self._count]
 
     def apply(self, rows: Sequence[Row], deleted: Sequence[int]) -> None:
-        """Takes over changed rows of COLUMNS_SQL and forgets deleted keys."""
+        """Take over changed rows of COLUMNS_SQL and forgets deleted keys."""
         known = [row for row in rows if self._holds(int(row[0]))]  # type: ignore[arg-type]
         fresh = rows[len(known) :] if len(known) < len(rows) else []
         for row in known:
@@ -143,14 +145,14 @@ class Columns:
                 self._state[self._position(key)] = GONE
 
     def found(self, keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int32], NDArray[numpy.bool_]]:
-        """The rows of those keys that are held, and which of the keys these are."""
+        """Return the rows of those keys that are held, and which of the keys these are."""
         rows = numpy.searchsorted(self.keys, keys).astype(numpy.int32)
         held = rows < self._count
         held[held] = self.keys[rows[held]] == keys[held]
         return rows[held], held
 
     def mask(self, condition: Filter) -> NDArray[numpy.bool_]:
-        """Which rows meet the filter."""
+        """Return which rows meet the filter."""
         size = self._count
         keep: NDArray[numpy.bool_] = numpy.zeros(size, dtype=numpy.bool_)
         for code, state in enumerate(STATES):
@@ -179,7 +181,7 @@ class Columns:
         return keep
 
     def _among(self, categories: Sequence[str]) -> NDArray[numpy.bool_]:
-        """Which rows are of one of these categories."""
+        """Return which rows are of one of these categories."""
         wanted = numpy.zeros(len(self._categories), dtype=numpy.bool_)
         wanted[[self._categories[name] for name in categories if name in self._categories]] = True
         return wanted[self._category[: self._count]]
@@ -204,7 +206,7 @@ class Columns:
         self._consolidated[start:end] = consolidated
 
     def _tag_set(self, text: str) -> int:
-        """The number of a list of tags as it is stored."""
+        """Return the number of a list of tags as it is stored."""
         number = self._tag_sets.get(text)
         if number is None:
             number = len(self._tag_sets)
@@ -253,7 +255,7 @@ class LegView:
     aligned: bool
 
     def scores(self, vector: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
-        """The inner product with every row, dead ones included."""
+        """Return the inner product with every row, dead ones included."""
         base = len(self.snapshot)
         scores = numpy.empty(base + len(self.tail), dtype=numpy.float32)
         numpy.dot(self.snapshot, vector, out=scores[:base])
@@ -261,7 +263,7 @@ class LegView:
         return scores
 
     def nearest(self, scores: NDArray[numpy.float32], mask: NDArray[numpy.bool_], limit: int) -> NDArray[numpy.int32]:
-        """The memories in the mask with the best scores, best first, then oldest first."""
+        """Return the memories in the mask with the best scores, best first, then oldest first."""
         if not len(mask):
             return numpy.empty(0, dtype=numpy.int32)
         keep = self.live & (mask[: len(scores)] if self.aligned else mask[self.places])
@@ -273,7 +275,7 @@ class LegView:
         return found
 
     def vector(self, place: int) -> NDArray[numpy.float32] | None:
-        """The current vector of a memory, None when it has none in this leg."""
+        """Return the current vector of a memory, None when it has none in this leg."""
         row, base = int(self.rows[place]), len(self.snapshot)
         if row < 0:
             return None
@@ -281,7 +283,7 @@ class LegView:
         return found
 
     def taken(self, rows: NDArray[numpy.int32]) -> NDArray[numpy.float32]:
-        """A copy of the vectors of these rows."""
+        """Return a copy of the vectors of these rows."""
         base = len(self.snapshot)
         matrix = numpy.empty((len(rows), self.snapshot.shape[1]), dtype=numpy.float32)
         old = rows < base
@@ -328,7 +330,7 @@ class LegMatrix:
         return self._count - len(self._snapshot)
 
     def append(self, keys: NDArray[numpy.int64], vectors: NDArray[numpy.float32]) -> None:
-        """Adds rows; a key that is there already has its old row die."""
+        """Add rows; a key that is there already has its old row die."""
         self.forget(keys)
         first, added = self._count, len(keys)
         self._reserve(first + added)
@@ -339,7 +341,7 @@ class LegMatrix:
         self._place(keys, first)
 
     def forget(self, keys: NDArray[numpy.int64]) -> None:
-        """Lets the rows of these keys die."""
+        """Let the rows of these keys die."""
         self._widen()
         places, _ = self._columns.found(keys)
         rows = self._rows[places]
@@ -347,7 +349,7 @@ class LegMatrix:
         self._rows[places] = _NONE
 
     def view(self) -> LegView:
-        """The leg as it is now."""
+        """Return the leg as it is now."""
         self._widen()
         count = self._count
         return LegView(
@@ -360,7 +362,7 @@ class LegMatrix:
         )
 
     def compact(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
-        """All live rows, keys ascending: what the next snapshot holds."""
+        """Return all live rows, keys ascending: what the next snapshot holds."""
         rows = numpy.flatnonzero(self._live[: self._count])
         rows = rows[numpy.argsort(self._places[rows], kind="stable")]
         matrix = numpy.empty((len(rows), self._dimension), dtype=numpy.float32)
@@ -370,7 +372,7 @@ class LegMatrix:
         return self._columns.keys[self._places[rows]], matrix
 
     def _place(self, keys: NDArray[numpy.int64], first: int) -> None:
-        """Gives the rows from ``first`` on, which have these keys, their places; rows whose memory is gone die."""
+        """Give the rows from ``first`` on, which have these keys, their places; rows whose memory is gone die."""
         self._widen()
         places, known = self._columns.found(keys)
         rows = numpy.arange(first, self._count, dtype=numpy.int32)
@@ -381,7 +383,7 @@ class LegMatrix:
         self._aligned = self._aligned and bool(known.all()) and bool((places == rows).all())
 
     def _widen(self) -> None:
-        """Makes room for a row of every memory."""
+        """Make room for a row of every memory."""
         size = len(self._columns.keys)
         if size > len(self._rows):
             rows = numpy.full(max(size, len(self._rows) + len(self._rows) // 4), _NONE, dtype=numpy.int32)
@@ -402,7 +404,7 @@ class LegMatrix:
 
 
 def _best(scores: NDArray[numpy.float32], wanted: int) -> NDArray[numpy.intp]:
-    """Places of the best scores: the wanted ones and all that equal the last of them.
+    """Return places of the best scores: the wanted ones and all that equal the last of them.
 
     The wanted-th best of the maxima of blocks is not above the wanted-th best score, so that only the few scores from
     it upwards need to be ranked.

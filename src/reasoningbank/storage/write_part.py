@@ -17,26 +17,26 @@ class WritePart(Reads, ABC):
 
     @abstractmethod
     def _whole(self) -> AbstractContextManager[None]:
-        """Several statements that happen together or not at all."""
+        """Return several statements that happen together or not at all."""
 
     @abstractmethod
     def _note_change(self) -> int:
-        """Counts this transaction, and says so in the file."""
+        """Count this transaction, and says so in the file."""
 
     @abstractmethod
     def _note_erasure(self) -> None:
-        """Says in the file that what was deleted may have left traces in it."""
+        """Say in the file that what was deleted may have left traces in it."""
 
     @abstractmethod
     def _key(self, memory_id: str) -> int:
-        """The key of a memory; raises MemoryNotFound."""
+        """Return the key of a memory; raises MemoryNotFound."""
 
     @abstractmethod
     def _check_space(self, model_id: str, dimension: int) -> None:
-        """Refuses vectors of another model or dimension than the bank's."""
+        """Refuse vectors of another model or dimension than the bank's."""
 
     def _vector(self, vector: Vector, model_id: str) -> bytes:
-        """The bytes of a vector of the bank's model; raises ModelMismatch."""
+        """Return the bytes of a vector of the bank's model; raises ModelMismatch."""
         if not model_id:
             raise InvalidInput("a vector needs the name of its model")
         row = unit_vector(vector)
@@ -44,6 +44,6 @@ class WritePart(Reads, ABC):
         return row.tobytes()
 
     def _next_number(self, table: str) -> int:
-        """The number of a new row."""
+        """Return the number of a new row."""
         rows = self._source.run(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")  # noqa: S608 - constant tables
         return cast(int, rows[0][0])

@@ -127,7 +127,7 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         self.erased = False
 
     def begin(self) -> int:
-        """Begins the transaction; returns how many migrations the file has had."""
+        """Begin the transaction; return how many migrations the file has had."""
         self._source.run("BEGIN IMMEDIATE")
         standing = self._standings.read(self._connection)
         self._schema, self._last_change, self._last_key = standing.schema, standing.change, standing.key
@@ -136,7 +136,7 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         return self._schema
 
     def commit(self) -> None:
-        """Makes everything durable; nothing of it when a write failed half-way."""
+        """Make everything durable; nothing of it when a write failed half-way."""
         self.check_whole()
         change = self.change or self._last_change
         standing = Standing(schema=self._schema, change=change, key=self._last_key, space=self._space)
@@ -144,11 +144,11 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         self._standings.keep(self._connection, standing)
 
     def end(self) -> None:
-        """Makes every further call fail: outside its block a write would not be protected by the lock."""
+        """Make every further call fail: outside its block a write would not be protected by the lock."""
         self._source = _Ended(self._source.project)
 
     def check_whole(self) -> None:
-        """Refuses to be committed when a write failed half-way."""
+        """Refuse to be committed when a write failed half-way."""
         if self._broken is not None:
             raise StoreError(
                 f"a write of this transaction failed half-way, so nothing of it was stored: {self._broken}",
@@ -315,13 +315,13 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         return (*row, memory.confidence, memory.fingerprint, checksum(row), self._next_change())
 
     def _next_change(self) -> int:
-        """The number of this transaction in the bank's sequence of changes."""
+        """Return the number of this transaction in the bank's sequence of changes."""
         if not self.change:
             self.change = self._last_change + 1
         return self.change
 
     def _note_change(self) -> int:
-        """The same for a transaction that perhaps changes no memory: a floor of the counter says it instead."""
+        """Return the same for a transaction that perhaps changes no memory: a floor of the counter says it instead."""
         change = self._next_change()
         self._source.run("UPDATE floors SET value = ?1 WHERE name = 'change' AND value < ?1", (change,))
         return change
@@ -333,7 +333,7 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         return _Whole(self)
 
     def _begin_write(self) -> tuple[bool, tuple[int, int, Mapping[str, str]]]:
-        """Whether it is the first write of the transaction, and what to go back to when it fails."""
+        """Return whether it is the first write of the transaction, and what to go back to when it fails."""
         first = self._connection.connection.total_changes() == self._unwritten
         if not first:
             self._source.run("SAVEPOINT one_write")
@@ -361,7 +361,7 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         self.begin()
 
     def _checked(self, memory: Memory, indexed: Indexed | None) -> dict[str, bytes]:
-        """The bytes of each vector, once everything about the memory can be stored."""
+        """Return the bytes of each vector, once everything about the memory can be stored."""
         if memory.project != self._source.project:
             raise ScopeViolation(f"a memory of project {memory.project[:80]!r} does not belong into this bank")
         if indexed is None:
@@ -384,13 +384,13 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
             self._source.run("INSERT INTO vectors VALUES (?, ?, ?)", (name, raw, checksum((name, raw))))
 
     def _remove_derived(self, key: int) -> None:
-        """Before the memory's text changes: the text index finds its terms in it."""
+        """Remove what is derived, before the text changes: the text index finds its terms in it."""
         first = LEGS_PER_KEY * key
         self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
         self._source.run("DELETE FROM vectors WHERE id >= ? AND id < ?", (first, first + LEGS_PER_KEY))
 
     def _check_space(self, model_id: str, dimension: int) -> None:
-        """Refuses vectors of another model or dimension than the bank's (DESIGN D11)."""
+        """Refuse vectors of another model or dimension than the bank's (DESIGN D11)."""
         space = self._space
         wanted = {"model_id": model_id, "dimension": str(dimension)}
         if space == wanted:

@@ -17,7 +17,7 @@ _PRECISION = 1e-15
 
 
 def beta_cumulative(x: float, alpha: float, beta: float) -> float:
-    """The regularised incomplete beta function I_x(alpha, beta).
+    """Return the regularised incomplete beta function I_x(alpha, beta).
 
     Evaluated by the continued fraction of DLMF 8.17.22 with the modified Lentz method; the symmetry
     I_x(a, b) = 1 - I_{1-x}(b, a) keeps it on the side where the fraction converges fast. A parameter of zero is the
@@ -60,7 +60,7 @@ def _continued_fraction(x: float, alpha: float, beta: float) -> float:
 
 
 def beta_quantile(probability: float, alpha: float, beta: float) -> float:
-    """The x with I_x(alpha, beta) = probability, by bisection to the last bit that matters."""
+    """Return the x with I_x(alpha, beta) = probability, by bisection to the last bit that matters."""
     if alpha <= 0.0:
         return 0.0
     if beta <= 0.0:
@@ -92,12 +92,12 @@ DISTILLED_CONFIDENCE = 0.6
 
 
 def to_units(value: float) -> int:
-    """Converts a weight or a count to whole billionths."""
+    """Convert a weight or a count to whole billionths."""
     return round(value * UNIT)
 
 
 def check_confidence(value: float) -> float:
-    """Returns the value when it is a number in [0, 1].
+    """Return the value when it is a number in [0, 1].
 
     Raises:
         InvalidConfidence: For anything else, NaN included.
@@ -127,7 +127,7 @@ class Belief:
 
     @classmethod
     def starting_at(cls, confidence: float) -> Belief:
-        """The belief of a memory with no evidence: its score is exactly the given confidence (DESIGN D4)."""
+        """Return the belief of a memory with no evidence: its score is exactly the given confidence (DESIGN D4)."""
         return cls(prior=to_units(PRIOR_STRENGTH * check_confidence(confidence)))
 
     @property
@@ -151,7 +151,7 @@ class Belief:
         return (PRIOR_STRENGTH * UNIT - self.prior + self.negative) / UNIT
 
     def interval(self, mass: float = 0.9) -> tuple[float, float]:
-        """The central credible interval that holds the given mass of the posterior."""
+        """Return the central credible interval that holds the given mass of the posterior."""
         tail = (1.0 - mass) / 2.0
         return (beta_quantile(tail, self.alpha, self.beta), beta_quantile(1.0 - tail, self.alpha, self.beta))
 
@@ -161,7 +161,7 @@ class Belief:
         return self.interval()[0]
 
     def with_evidence(self, *, positive: bool, weight: int) -> Belief:
-        """The belief after one more signal of the given weight in billionths."""
+        """Return the belief after one more signal of the given weight in billionths."""
         if weight < 0:
             raise InvalidInput(f"a weight cannot be negative: {weight}")
         return Belief(

@@ -149,7 +149,7 @@ class ConsolidationResult:
     messages: tuple[str, ...] = ()
 
     def __add__(self, other: ConsolidationResult) -> ConsolidationResult:
-        """Both runs as one."""
+        """Return both runs as one."""
         return ConsolidationResult(
             created_memories=self.created_memories + other.created_memories,
             archived_memories=self.archived_memories + other.archived_memories,
@@ -204,7 +204,7 @@ class Merge:
 
 
 def check_threshold(threshold: float) -> float:
-    """Returns the threshold when it is a number in [0, 1].
+    """Return the threshold when it is a number in [0, 1].
 
     Raises:
         InvalidInput: For anything else, NaN included.
@@ -215,7 +215,7 @@ def check_threshold(threshold: float) -> float:
 
 
 def consolidated_confidence(confidences: Sequence[float], usage_counts: Sequence[int]) -> float:
-    """The confidence of what was made of sources (the formula above).
+    """Return the confidence of what was made of sources (the formula above).
 
     Args:
         confidences: Of each source.
@@ -236,5 +236,5 @@ def consolidated_confidence(confidences: Sequence[float], usage_counts: Sequence
 
 
 def is_consolidated(memory: Memory) -> bool:
-    """Whether the memory was made of others; said by its provenance alone, never by its words."""
+    """Return whether the memory was made of others; said by its provenance alone, never by its words."""
     return CONSOLIDATION in memory.provenance

@@ -273,7 +273,7 @@ class QuestionAnswer:
 
 
 def check_query(query: str, bm25_weight: float, dense_weight: float) -> None:
-    """Refuses a sub-query that cannot be searched.
+    """Refuse a sub-query that cannot be searched.
 
     Raises:
         InvalidInput: The message names the field.
@@ -374,5 +374,5 @@ class Workflow:
     cursor: int = 0
 
     def after(self, cursor: int, *, final_only: bool = False) -> tuple[WorkflowEvent, ...]:
-        """The events later than a cursor; of these only the results when only they are wanted."""
+        """Return the events later than a cursor; of these only the results when only they are wanted."""
         return tuple(each for each in self.events if each.cursor > cursor and (each.final or not final_only))

@@ -76,7 +76,7 @@ class DocumentChange:
 
 
 def check_place(collection: str, path: tuple[str, ...], key: str) -> None:
-    """Refuses what cannot be the place of a document.
+    """Refuse what cannot be the place of a document.
 
     Raises:
         InvalidInput: When the collection is blank, or a part is too long or no Unicode.
@@ -125,7 +125,7 @@ class FileChange:
 
 
 def outcome_of(path: str) -> Outcome | None:
-    """The outcome of the memory that a file at this path is; None for a file that is no memory."""
+    """Return the outcome of the memory that a file at this path is; None for a file that is no memory."""
     folder, _, name = path.partition("/")
     if folder in FOLDERS and "/" not in name and name.endswith(SUFFIX) and name != SUFFIX:
         return FOLDERS[folder]

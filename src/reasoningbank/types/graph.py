@@ -138,7 +138,7 @@ class Edge:
 
 
 def weight_band(weight: float) -> WeightBand:
-    """The band of a weight, for every weight there can be.
+    """Return the band of a weight, for every weight there can be.
 
     Seed 003 names three bands and leaves the rest open; here the gaps have names of their own. Both ends of a band of
     the seed belong to it:
@@ -231,7 +231,7 @@ def _check_edge(edge: Edge) -> None:
 
 
 def check_graph_id(name: str, value: str, error: type[InvalidNode] | type[InvalidEdge] = InvalidNode) -> str:
-    """Returns the value when it can name a node, an edge or a conversation.
+    """Return the value when it can name a node, an edge or a conversation.
 
     Raises:
         InvalidNode: Or the error given, with the name of the field.

@@ -59,7 +59,7 @@ class GraphFilter:
         return bool(self.labels) or self.conv_id is not None or self.during is not None
 
     def accepts(self, item: Node | Edge) -> bool:
-        """Whether a node or an edge is what the filter asks for; stores answer the same inside their legs."""
+        """Return whether a node or an edge is what the filter asks for; stores answer the same inside their legs."""
         if any(tag not in item.tags for tag in self.tags):
             return False
         if isinstance(item, Edge):
@@ -226,7 +226,7 @@ class GraphAnswer:
 
 
 def _overlap(window: tuple[datetime, datetime] | None, asked: tuple[datetime, datetime]) -> bool:
-    """Whether a window touches the one asked for; a window without length is a moment."""
+    """Return whether a window touches the one asked for; a window without length is a moment."""
     if window is None:
         return False
     start, end = window
@@ -346,7 +346,7 @@ class Action:
 
 
 def action_outcome(node: Node) -> ActionOutcome:
-    """What the status of an action means: case, dashes and underscores make no difference."""
+    """Return what the status of an action means: case, dashes and underscores make no difference."""
     word = " ".join(str(node.fields.get("status", "")).casefold().replace("_", " ").replace("-", " ").split())
     if word in _DONE:
         return "success"
@@ -354,7 +354,7 @@ def action_outcome(node: Node) -> ActionOutcome:
 
 
 def time_window(since: date | None, until: date | None) -> tuple[datetime, datetime]:
-    """The window from the one to the other, its end exclusive; a day without a time is in it as a whole.
+    """Return the window from the one to the other, its end exclusive; a day without a time is in it as a whole.
 
     Args:
         since: A day, or a time with a zone; None for no beginning. Days are days in UTC.

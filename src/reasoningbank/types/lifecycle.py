@@ -184,7 +184,7 @@ class StabilityCheck:
 
 
 def by_person(provenance: Mapping[str, str]) -> bool:
-    """Whether a person recorded the memory: through the library or the command line, not an agent's tool or a session.
+    """Return whether a person recorded the memory, not an agent's tool or a session.
 
     What was distilled, summed up, ingested, consolidated, or recorded over MCP was not.
     """
@@ -192,12 +192,14 @@ def by_person(provenance: Mapping[str, str]) -> bool:
 
 
 def floor_of(started: Fraction, share: float) -> Fraction:
-    """The confidence that disuse never goes below, from the initial one."""
+    """Return the confidence that disuse never goes below, from the initial one."""
     return max(_exact(share) * started, _exact(LOWEST_FLOOR))
 
 
 def disuse_weight(belief: Belief, step: float, floor: Fraction) -> int:
-    """The weight in billionths of the disuse signal that lowers the score by a step, or to the floor; 0 for none.
+    """Return the weight in billionths of the disuse signal that lowers the score by a step, or to the floor.
+
+    0 for none.
 
     alpha / (alpha + beta + w) = target, so w = alpha / target - alpha - beta, rounded down: the new score is never
     below the target and less than a billionth above it. What the rounding of many months leaves above the floor is no
@@ -212,17 +214,17 @@ def disuse_weight(belief: Belief, step: float, floor: Fraction) -> int:
 
 
 def months_between(rested: datetime, now: datetime) -> tuple[datetime, ...]:
-    """The ends of the full months between two times, oldest first."""
+    """Return the ends of the full months between two times, oldest first."""
     count = max(0, (now - rested) // MONTH)
     return tuple(rested + number * MONTH for number in range(1, count + 1))
 
 
 def commit_key(commit: str) -> str:
-    """What identifies a commit among those of one memory, however far its name is cut."""
+    """Return what identifies a commit among those of one memory, however far its name is cut."""
     return commit.strip().lower()[:COMMIT_KEY]
 
 
 @functools.cache
 def _exact(number: float) -> Fraction:
-    """The number as it is written, not as it is stored."""
+    """Return the number as it is written, not as it is stored."""
     return Fraction(str(number))

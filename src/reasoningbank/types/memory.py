@@ -27,7 +27,7 @@ from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, Belief
 
 
 def new_id() -> str:
-    """A new UUIDv7 as text (RFC 9562): 48 bits of milliseconds, then 74 random bits."""
+    """Return a new UUIDv7 as text (RFC 9562): 48 bits of milliseconds, then 74 random bits."""
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds & (2**48 - 1)) << 80
     value |= 0x7 << 76
@@ -38,7 +38,7 @@ def new_id() -> str:
 
 
 def new_session() -> str:
-    """A name for a session that its caller did not name."""
+    """Return a name for a session that its caller did not name."""
     return f"session-{secrets.token_hex(6)}"
 
 
@@ -116,7 +116,7 @@ class Memory:
 
 
 def validate(memory: Memory) -> None:
-    """Checks every rule of seed 004 ``Validate`` and our bounds.
+    """Check every rule of seed 004 ``Validate`` and our bounds.
 
     Raises:
         InvalidInput: The subclass names the rule that is broken.
@@ -149,7 +149,7 @@ def validate(memory: Memory) -> None:
 
 
 def check_outcome(outcome: str) -> Outcome:
-    """Returns the outcome when it is one of the two that exist.
+    """Return the outcome when it is one of the two that exist.
 
     Raises:
         InvalidOutcome: For any other value; it is never taken for a success.
@@ -161,7 +161,7 @@ def check_outcome(outcome: str) -> Outcome:
 
 
 def check_memory_id(memory_id: str) -> str:
-    """Returns the id when it can name a memory.
+    """Return the id when it can name a memory.
 
     Raises:
         EmptyMemoryId: When it is empty or blank.
@@ -180,7 +180,7 @@ def _check_length(name: str, text: str, limit: int) -> None:
 
 
 def fingerprint(*texts: str) -> bytes:
-    """A hash of the letters and digits alone, case-folded: 16 bytes, equal exactly for texts that read the same."""
+    """Return a 16-byte hash of the case-folded letters and digits: equal for texts that read the same."""
     digest = hashlib.blake2b(digest_size=16)
     for text in texts:
         digest.update(_letters(text))
@@ -268,7 +268,7 @@ def check_same_texts(before: Memory, after: Memory) -> None:
 
 
 def changed_state(old: Memory, new: Memory, cause: Cause | None) -> StateChange | None:
-    """What the log says of an update; None when neither the state nor what a memory went into has changed.
+    """Return what the log says of an update; None when neither the state nor what a memory went into has changed.
 
     Without a cause it is a change that happens now.
     """
@@ -279,7 +279,7 @@ def changed_state(old: Memory, new: Memory, cause: Cause | None) -> StateChange 
 
 
 def change_of(old: Memory, new: Memory, cause: Cause) -> StateChange:
-    """The entry of the log for a memory that was so and is now so."""
+    """Return the entry of the log for a memory that was so and is now so."""
     return StateChange(
         memory_id=new.id,
         at=cause.at,

@@ -18,7 +18,7 @@ class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> datetime:
-        """The current time, timezone-aware, UTC."""
+        """Return the current time, timezone-aware, UTC."""
 
 
 class Embedder(Protocol):
@@ -37,10 +37,10 @@ class Embedder(Protocol):
         """Length of every vector."""
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of questions: shape (len(texts), dimension), float32, unit rows."""
+        """Return vectors of questions: shape (len(texts), dimension), float32, unit rows."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Vectors of texts to be found: shape (len(texts), dimension), float32, unit rows."""
+        """Return vectors of texts to be found: shape (len(texts), dimension), float32, unit rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class LanguageModel(Protocol):
         """Provider and model, as provenance keeps them."""
 
     def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
-        """The answer, as it came.
+        """Return the answer, as it came.
 
         Args:
             prompt: What is asked.

@@ -54,13 +54,13 @@ class Selection:
                 raise InvalidInput("times must carry a time zone", hint="Use for example 2026-03-01T12:00:00+00:00.")
 
     def quarantine_id(self, *, cascade: bool) -> str:
-        """The quarantine's id: the same for the same conditions, so that asking twice is one quarantine."""
+        """Return the quarantine's id: the same for the same conditions, so that asking twice is one quarantine."""
         named = {key: value.isoformat() if isinstance(value, datetime) else value for key, value in self._set().items()}
         text = json.dumps(named, sort_keys=True).encode("utf-8", "surrogatepass")
         return f"{SPREADING if cascade else SINGLE}{hashlib.sha256(text).hexdigest()[:16]}"
 
     def covers(self, memory: Memory, origins: Sequence[Origin]) -> bool:
-        """Whether the memory meets every condition.
+        """Return whether the memory meets every condition.
 
         Args:
             memory: The memory.

@@ -60,7 +60,7 @@ class Filter:
                 raise InvalidInput("times must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
 
     def accepts(self, memory: Memory) -> bool:
-        """Whether a memory is what the filter asks for; stores answer the same inside their legs."""
+        """Return whether a memory is what the filter asks for; stores answer the same inside their legs."""
         confidence, made = memory.confidence, memory.created_at
         return (
             memory.state in self.states

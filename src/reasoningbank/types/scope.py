@@ -78,7 +78,7 @@ class Membership:
         return bool(self.team or self.org)
 
     def scopes(self, tenant: str) -> tuple[Scope, ...]:
-        """The team and the org as scopes of the tenant, the more specific first.
+        """Return the team and the org as scopes of the tenant, the more specific first.
 
         Raises:
             EmptyProjectId, InvalidInput: When a name is blank or not usable.
@@ -88,7 +88,7 @@ class Membership:
 
 
 def check_name(role: str, name: str) -> None:
-    """Refuses a name that no file system or database could keep faithfully."""
+    """Refuse a name that no file system or database could keep faithfully."""
     if len(name) > MAX_NAME_LENGTH:
         raise InvalidInput(f"the {role} name has {len(name)} characters; the limit is {MAX_NAME_LENGTH}")
     try:
@@ -98,7 +98,7 @@ def check_name(role: str, name: str) -> None:
 
 
 def directory_name(name: str) -> str:
-    """Gives a file-system name that is readable, safe and different for different names.
+    """Give a file-system name that is readable, safe and different for different names.
 
     The readable part keeps lower-case letters, digits and single dashes; the rest is 16 hexadecimal digits of the
     SHA-256 of the exact name, so that names that differ only in case, in look-alike letters or in separators never
@@ -110,7 +110,7 @@ def directory_name(name: str) -> str:
 
 
 def session_in(scope: Scope, session: str, origin: Scope) -> str:
-    """The name under which a session of one scope is known in another.
+    """Return the name under which a session of one scope is known in another.
 
     In every project it is its own name. A team or an org learns only that it was one session, the same one each time,
     and neither its name nor its project: two projects that name their sessions alike have two sessions there.

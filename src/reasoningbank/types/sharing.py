@@ -52,12 +52,12 @@ class Reference:
 
     @classmethod
     def to(cls, scope: Scope, memory_id: str) -> Reference:
-        """The reference to a memory of the scope."""
+        """Return the reference to a memory of the scope."""
         return cls(level=scope.level, name=scope.project, id=memory_id)
 
     @classmethod
     def parse(cls, text: str) -> Reference:
-        """The inverse of ``str``.
+        """Return the inverse of ``str``.
 
         Raises:
             InvalidInput: When the text is no reference.
@@ -70,7 +70,7 @@ class Reference:
         return cls(level=level, name=unquote(name), id=unquote(memory_id))
 
     def scope(self, tenant: str) -> Scope:
-        """The scope that is named, in a tenant."""
+        """Return the scope that is named, in a tenant."""
         return Scope(tenant=tenant, project=self.name, level=self.level)
 
 

@@ -117,12 +117,12 @@ class SignalAggregate:
         return self.last_rollup - timedelta(days=RECENT_DAYS)
 
     def count(self, signal_type: SignalType, *, positive: bool) -> int:
-        """How many signals of one type and polarity were added."""
+        """Return how many signals of one type and polarity were added."""
         name = _counter(signal_type, positive=positive)
         return int(getattr(self, name)) if name in COUNTERS else 0
 
     def add(self, signal: Signal) -> SignalAggregate:
-        """The aggregate with one more signal counted and its frozen weight, when it has one, summed."""
+        """Return the aggregate with one more signal counted and its frozen weight, when it has one, summed."""
         counts: dict[str, int] = {
             _counter(signal.type, positive=signal.positive): self.count(signal.type, positive=signal.positive) + 1
         }
@@ -141,7 +141,7 @@ class SignalAggregate:
 
 
 def later(first: datetime | None, second: datetime | None) -> datetime | None:
-    """The later of two times; the other one when one is not known."""
+    """Return the later of two times; the other one when one is not known."""
     if first is None or second is None:
         return first or second
     return max(first, second)
@@ -167,7 +167,7 @@ class ProjectWeights:
     outcome_beta: float = 5.0
 
     def weight_for(self, signal_type: SignalType) -> float:
-        """The normalised weight of a type: its posterior mean over the sum of all three (spec/contextd 1.4).
+        """Return the normalised weight of a type: its posterior mean over the sum of all three (spec/contextd 1.4).
 
         A type that brings its own weight has none here: 0.
         """
@@ -178,7 +178,7 @@ class ProjectWeights:
         return means[signal_type] / total if total > 0.0 else 1.0 / len(SIGNAL_TYPES)
 
     def compute_weights(self) -> tuple[float, float, float]:
-        """The normalised weights of explicit, usage and outcome signals; they sum to one."""
+        """Return the normalised weights of explicit, usage and outcome signals; they sum to one."""
         return (self.weight_for("explicit"), self.weight_for("usage"), self.weight_for("outcome"))
 
     def _mean(self, signal_type: SignalType) -> float:
@@ -187,7 +187,7 @@ class ProjectWeights:
         return alpha / (alpha + beta) if alpha + beta > 0.0 else 0.0
 
     def learn_from_feedback(self, helpful: bool, predictions: Iterable[Signal]) -> ProjectWeights:
-        """Credits each type that predicted the rating and debits each that predicted the opposite (DESIGN D5).
+        """Credit each type that predicted the rating and debits each that predicted the opposite (DESIGN D5).
 
         A positive usage or outcome signal predicted "helpful", a negative one "unhelpful". A type counts once for each
         polarity it holds, however many signals it has. Explicit weights never change, and stability and disuse predict
@@ -205,7 +205,7 @@ class ProjectWeights:
 def compute_confidence(
     prior: float, aggregate: SignalAggregate, recent: Iterable[Signal], weights: ProjectWeights
 ) -> float:
-    """The confidence of hybrid evidence: counts of old signals and single recent ones (seed 004).
+    """Return the confidence of hybrid evidence: counts of old signals and single recent ones (seed 004).
 
     alpha = 2c + weight of what speaks for it, beta = 2(1-c) + weight of what speaks against; the score is
     alpha / (alpha + beta). With ``prior`` 0.5 and unweighted signals this is ``ComputeConfidenceFromHybrid`` and
@@ -215,7 +215,7 @@ def compute_confidence(
 
 
 def replay(prior: float, aggregate: SignalAggregate, recent: Iterable[Signal], weights: ProjectWeights) -> Belief:
-    """The belief that follows from a prior confidence and all of a memory's evidence, in any order."""
+    """Return the belief that follows from a prior confidence and all of a memory's evidence, in any order."""
     belief = Belief.starting_at(prior)
     positive, negative = belief.positive, belief.negative
     if aggregate.positive is not None or aggregate.negative is not None:

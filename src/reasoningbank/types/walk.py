@@ -269,7 +269,7 @@ class GraphContext:
 
 
 def check_seeds(seeds: Mapping[str, float]) -> None:
-    """Refuses seeds that no walk can start from.
+    """Refuse seeds that no walk can start from.
 
     Raises:
         InvalidInput: When there are more than 100, an id is empty, or a score is not a finite number above 0.

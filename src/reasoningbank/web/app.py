@@ -22,7 +22,7 @@ PREFIXES = ("/workflow", "/graph", "/lessons", "/conversations", "/questions")
 
 
 def build_web(banks: Banks) -> Starlette:
-    """The application over the banks of a server; who may use it is decided before."""
+    """Return the application over the banks of a server; who may use it is decided before."""
     desk = Desk(banks)
     workflows, graph, lessons = Workflows(desk), Graph(desk), Lessons(desk)
     routes: list[BaseRoute] = [
@@ -59,7 +59,7 @@ def _route(method: str, path: str, handler: Handler) -> Route:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """What has no endpoint, as JSON."""
+    """Return what has no endpoint, as JSON."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     said = {404: "there is no such endpoint", 405: "the endpoint does not have this method"}.get(status, "refused")
     hint = "See docs/reference/web.md."

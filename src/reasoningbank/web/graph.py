@@ -43,7 +43,7 @@ class Graph:
         self._desk = desk
 
     async def nodes(self, request: Request) -> Response:
-        """``GET /graph/nodes``: nodes in the order they were stored, by ``label``, ``tag`` and ``conv_id``."""
+        """Handle ``GET /graph/nodes``: nodes in the order they were stored, by ``label``, ``tag`` and ``conv_id``."""
         labels = cast("tuple[Label, ...]", tuple(request.query_params.getlist("label")))
         condition = GraphFilter(
             labels=labels,
@@ -55,7 +55,7 @@ class Graph:
         return JSONResponse({"nodes": [node_fields(node) for node in found]})
 
     async def add_node(self, request: Request) -> Response:
-        """``POST /graph/nodes``: 201 for a new node, 200 for one that is there already."""
+        """Handle ``POST /graph/nodes``: 201 for a new node, 200 for one that is there already."""
         from reasoningbank.conversations.format import derived_id
         from reasoningbank.graph.records import Reader
 
@@ -70,12 +70,15 @@ class Graph:
         return JSONResponse(node_fields(added.nodes[0]), status_code=201 if added.new else 200)
 
     async def node(self, request: Request) -> Response:
-        """``GET /graph/nodes/{id}``: the node with its edges and lessons."""
+        """Handle ``GET /graph/nodes/{id}``: the node with its edges and lessons."""
         node_id = request.path_params["id"]
         return JSONResponse(view_fields(await self._desk.use(request, lambda bank: bank.graph_get(node_id))))
 
     async def change_node(self, request: Request) -> Response:
-        """``PATCH /graph/nodes/{id}``: what is not named stays; new text is found at once, the old one no more."""
+        """Handle ``PATCH /graph/nodes/{id}``: what is not named stays.
+
+        New text is found at once, the old one no more.
+        """
         node_id, body = request.path_params["id"], await body_of(request)
         fields = Fields(body, ("text", "tags", "conv_id", *_SPECIAL))
         special: dict[str, FieldValue] = {}
@@ -95,13 +98,13 @@ class Graph:
         return JSONResponse(node_fields(changed))
 
     async def delete_node(self, request: Request) -> Response:
-        """``DELETE /graph/nodes/{id}``: with its edges, its links to lessons and its vectors."""
+        """Handle ``DELETE /graph/nodes/{id}``: with its edges, its links to lessons and its vectors."""
         node_id = request.path_params["id"]
         await self._desk.use(request, lambda bank: bank.graph_delete(node_id))
         return Response(status_code=204)
 
     async def add_edge(self, request: Request) -> Response:
-        """``POST /graph/edges``: 201 for a new edge, 200 for one that is there already."""
+        """Handle ``POST /graph/edges``: 201 for a new edge, 200 for one that is there already."""
         from reasoningbank.conversations.format import derived_id
         from reasoningbank.conversations.remember import why_bare
 
@@ -124,12 +127,12 @@ class Graph:
         return JSONResponse(edge_fields(added.edges[0]), status_code=201 if added.new else 200)
 
     async def edge(self, request: Request) -> Response:
-        """``GET /graph/edges/{id}``."""
+        """Handle ``GET /graph/edges/{id}``."""
         edge_id = request.path_params["id"]
         return JSONResponse(edge_fields(await self._desk.use(request, lambda bank: bank.graph_edge(edge_id))))
 
     async def change_edge(self, request: Request) -> Response:
-        """``PATCH /graph/edges/{id}``: text, weight and tags; the ends stay."""
+        """Handle ``PATCH /graph/edges/{id}``: text, weight and tags; the ends stay."""
         edge_id = request.path_params["id"]
         fields = Fields(await body_of(request), ("text", "weight", "tags"))
         changed = await self._desk.use(
@@ -141,20 +144,20 @@ class Graph:
         return JSONResponse(edge_fields(changed))
 
     async def delete_edge(self, request: Request) -> Response:
-        """``DELETE /graph/edges/{id}``."""
+        """Handle ``DELETE /graph/edges/{id}``."""
         edge_id = request.path_params["id"]
         await self._desk.use(request, lambda bank: bank.graph_delete_edge(edge_id))
         return Response(status_code=204)
 
     async def search(self, request: Request) -> Response:
-        """``GET /graph/search?q=``: the nodes that fit, the paths from them, and the context within ``budget``."""
+        """Return handle ``GET /graph/search?q=``: nodes that fit, paths from them, context within ``budget``."""
         query, limit = request.query_params.get("q", ""), query_whole(request, "limit", 3)
         budget = query_whole(request, "budget", 2_000)
         found = await self._desk.use(request, lambda bank: bank.graph_search(query, limit=limit, budget=budget))
         return JSONResponse({**search_fields(found)})
 
     async def walk(self, request: Request) -> Response:
-        """``POST /graph/walk``: the paths from nodes that are known."""
+        """Handle ``POST /graph/walk``: the paths from nodes that are known."""
         names = ("seeds", "tags", "preset", "max_depth", "max_branches", "min_activation", "max_paths")
         fields = Fields(await body_of(request), names)
         seeds = fields.mapping("seeds")
@@ -178,19 +181,19 @@ class Graph:
         return JSONResponse({**walk_fields(result)})
 
     async def conversation(self, request: Request) -> Response:
-        """``GET /conversations/{conv_id}``: its nodes in the order in which they were ingested."""
+        """Handle ``GET /conversations/{conv_id}``: its nodes in the order in which they were ingested."""
         conv_id = request.path_params["conv_id"]
         found = await self._desk.use(request, lambda bank: bank.conversation(conv_id))
         return JSONResponse({"conv_id": conv_id, "nodes": [node_fields(node) for node in found]})
 
     async def remember(self, request: Request) -> Response:
-        """``POST /conversations``: stores a finished conversation, once."""
+        """Handle ``POST /conversations``: stores a finished conversation, once."""
         body = await body_of(request)
         report = await self._desk.use(request, lambda bank: bank.remember_conversation(body))
         return JSONResponse(report_fields(report), status_code=201 if report.new else 200)
 
     async def ask(self, request: Request) -> Response:
-        """``POST /questions``: paths and lessons for a question, or a question back."""
+        """Handle ``POST /questions``: paths and lessons for a question, or a question back."""
         names = ("question", "ask", "clarification", "history", "limit", "lessons", "budget", "user_id", "user_role")
         fields = Fields(await body_of(request), names)
 
@@ -223,7 +226,7 @@ class Lessons:
         self._desk = desk
 
     async def listed(self, request: Request) -> Response:
-        """``GET /lessons``: in the order they were recorded, by ``tag`` and ``linked_to``."""
+        """Handle ``GET /lessons``: in the order they were recorded, by ``tag`` and ``linked_to``."""
         limit, offset = _page(request)
         tags, linked = request.query_params.getlist("tag"), request.query_params.getlist("linked_to")
         found = await self._desk.use(
@@ -233,7 +236,7 @@ class Lessons:
         return JSONResponse({"lessons": [lesson_fields(lesson) for lesson in found]})
 
     async def search(self, request: Request) -> Response:
-        """``GET /lessons/search?q=``."""
+        """Handle ``GET /lessons/search?q=``."""
         query, limit = request.query_params.get("q", ""), query_whole(request, "limit", 5)
         tags, linked = request.query_params.getlist("tag"), request.query_params.getlist("linked_to")
         found = await self._desk.use(
@@ -242,7 +245,7 @@ class Lessons:
         return JSONResponse({"lessons": [lesson_hit_fields(hit) for hit in found.lessons], "message": found.message})
 
     async def add(self, request: Request) -> Response:
-        """``POST /lessons``."""
+        """Handle ``POST /lessons``."""
         fields = Fields(
             await body_of(request), ("key_lesson", "context_to_prefer", "tags", "link_nodes", "title", "outcome")
         )
@@ -260,12 +263,12 @@ class Lessons:
         return JSONResponse(lesson_fields(added), status_code=201)
 
     async def get(self, request: Request) -> Response:
-        """``GET /lessons/{id}``: by its row id or by the id of its memory."""
+        """Handle ``GET /lessons/{id}``: by its row id or by the id of its memory."""
         name = _lesson_name(request)
         return JSONResponse(lesson_fields(await self._desk.use(request, lambda bank: bank.lesson_get(name))))
 
     async def change(self, request: Request) -> Response:
-        """``PATCH /lessons/{id}``."""
+        """Handle ``PATCH /lessons/{id}``."""
         name = _lesson_name(request)
         fields = Fields(await body_of(request), ("key_lesson", "context_to_prefer", "tags", "link_nodes"))
         changed = await self._desk.use(
@@ -281,7 +284,7 @@ class Lessons:
         return JSONResponse(lesson_fields(changed))
 
     async def delete(self, request: Request) -> Response:
-        """``DELETE /lessons/{id}``: with its links; the nodes stay."""
+        """Handle ``DELETE /lessons/{id}``: with its links; the nodes stay."""
         name = _lesson_name(request)
         await self._desk.use(request, lambda bank: bank.lesson_delete(name))
         return Response(status_code=204)

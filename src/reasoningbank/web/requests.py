@@ -66,7 +66,7 @@ class Desk:
     async def use(
         self, connection: HTTPConnection, work: Callable[[Bank], Answer], project: str | None = None
     ) -> Answer:
-        """Does something with the bank of whom the connection's token stands for.
+        """Do something with the bank of whom the connection's token stands for.
 
         Args:
             connection: A request or a WebSocket.
@@ -103,7 +103,7 @@ class Desk:
 
 
 def answering(handler: Handler) -> Handler:
-    """The handler with every error as JSON: ``error``, ``message``, ``hint`` and the status of its class."""
+    """Return the handler with every error as JSON: ``error``, ``message``, ``hint`` and the status of its class."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -115,7 +115,7 @@ def answering(handler: Handler) -> Handler:
 
 
 async def _handled(handler: Handler, request: Request) -> Response:
-    """What the handler answers; a defect of ours is an error of the tree, told apart in the log."""
+    """Return what the handler answers; a defect of ours is an error of the tree, told apart in the log."""
     try:
         return await handler(request)
     except BankError:
@@ -128,17 +128,17 @@ async def _handled(handler: Handler, request: Request) -> Response:
 
 
 def refusal(error: BankError) -> JSONResponse:
-    """An error as an answer."""
+    """Return an error as an answer."""
     return JSONResponse({**error_answer(error)}, status_code=status_of(error))
 
 
 def status_of(error: BankError) -> int:
-    """The HTTP status of an error; 500 for what has none of its own."""
+    """Return the HTTP status of an error; 500 for what has none of its own."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
 async def body_of(request: Request) -> Mapping[str, object]:
-    """The JSON object that was sent.
+    """Return the JSON object that was sent.
 
     Raises:
         InvalidInput: When it is too long, or no JSON object.
@@ -178,33 +178,33 @@ class Fields:
         self._values = {name: value for name, value in values.items() if value is not None}
 
     def text(self, name: str, default: str = "") -> str:
-        """A text."""
+        """Return a text."""
         return cast(str, self._one(name, str, "a text", default))
 
     def optional(self, name: str) -> str | None:
-        """A text, or None when it is not there."""
+        """Return a text, or None when it is not there."""
         return self.text(name) if name in self._values else None
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """A truth value."""
+        """Return a truth value."""
         return cast(bool, self._one(name, bool, "true or false", default))
 
     def whole(self, name: str, default: int) -> int:
-        """A whole number."""
+        """Return a whole number."""
         value = self._values.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int):
             raise InvalidInput(f"{name}: must be a whole number")
         return value
 
     def number(self, name: str, default: float | None = None) -> float | None:
-        """A number."""
+        """Return a number."""
         value = self._values.get(name, default)
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise InvalidInput(f"{name}: must be a number")
         return None if value is None else float(value)
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """A list of texts; None when it is not there."""
+        """Return a list of texts; None when it is not there."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -213,11 +213,11 @@ class Fields:
         return tuple(dict.fromkeys(value))
 
     def mapping(self, name: str) -> Mapping[str, object]:
-        """An object; empty when it is not there."""
+        """Return an object; empty when it is not there."""
         return cast("Mapping[str, object]", self._one(name, dict, "an object", {}))
 
     def objects(self, name: str) -> tuple[Mapping[str, object], ...]:
-        """A list of objects; empty when it is not there."""
+        """Return a list of objects; empty when it is not there."""
         value = self._values.get(name, [])
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
             raise InvalidInput(f"{name}: must be a list of objects")
@@ -231,7 +231,7 @@ class Fields:
 
 
 def query_whole(connection: HTTPConnection, name: str, default: int) -> int:
-    """A whole number of the query.
+    """Return a whole number of the query.
 
     Raises:
         InvalidInput: When it is none.
@@ -245,7 +245,7 @@ def query_whole(connection: HTTPConnection, name: str, default: int) -> int:
 
 
 def query_flag(connection: HTTPConnection, name: str) -> bool:
-    """Whether a parameter of the query says yes.
+    """Return whether a parameter of the query says yes.
 
     Raises:
         InvalidInput: When it says neither yes nor no.

@@ -34,7 +34,7 @@ class Workflows:
         self._searches: set[asyncio.Task[None]] = set()
 
     async def execute(self, request: Request) -> Response:
-        """``POST /workflow/execute``: 201 with the turn that was begun, 409 while another one is under way."""
+        """Handle ``POST /workflow/execute``: 201 with the turn that was begun, 409 while another one is under way."""
         names = ("user_input", "workflow_id", "ask_clarifications", "user_id", "user_role", "preferences", "project_id")
         fields = Fields(await body_of(request), names)
         preferences, project = fields.mapping("preferences"), fields.optional("project_id")
@@ -52,7 +52,7 @@ class Workflows:
         return JSONResponse(_begun(workflow), status_code=201)
 
     async def answer(self, request: Request) -> Response:
-        """``POST /workflow/ai-answer``: ends the turn."""
+        """Handle ``POST /workflow/ai-answer``: ends the turn."""
         names = ("workflow_id", "message_id", "response", "reasoning", "tool_calls", "project_id")
         fields = Fields(await body_of(request), names)
         if not fields.text("workflow_id"):
@@ -71,14 +71,14 @@ class Workflows:
         return JSONResponse({**_begun(workflow), "remembered": dict(workflow.events[-1].payload)["remembered"]})
 
     async def get(self, request: Request) -> Response:
-        """``GET /workflow/{workflow_id}``: the workflow as it is, its turns included."""
+        """Handle ``GET /workflow/{workflow_id}``: the workflow as it is, its turns included."""
         workflow_id = request.path_params["workflow_id"]
         workflow = await self._desk.use(request, lambda bank: bank.workflow(workflow_id))
         await self._resume(request, workflow)
         return JSONResponse(workflow_fields(workflow))
 
     async def follow(self, socket: WebSocket) -> None:
-        """``WS /workflow/ws/{workflow_id}``: events later than ``cursor`` as they come; or results alone."""
+        """Handle ``WS /workflow/ws/{workflow_id}``: events later than ``cursor`` as they come; or results alone."""
         workflow_id = socket.path_params["workflow_id"]
         try:
             cursor, final_only = query_whole(socket, "cursor", 0), query_flag(socket, "final_only")
@@ -105,7 +105,7 @@ class Workflows:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _listen(self, socket: WebSocket, workflow_id: str) -> None:
-        """Does what the client commands, until it goes away."""
+        """Do what the client commands, until it goes away."""
         while True:
             message = await socket.receive()
             if message["type"] == "websocket.disconnect":
@@ -128,7 +128,7 @@ class Workflows:
         return {"event": "cancelled", "payload": {"status": workflow.status, "message_id": workflow.message_id}}
 
     def _search(self, connection: HTTPConnection, workflow_id: str, project: str | None) -> None:
-        """Finds the memories of a turn besides."""
+        """Find the memories of a turn besides."""
 
         async def search() -> None:
             try:
@@ -141,13 +141,13 @@ class Workflows:
         task.add_done_callback(self._searches.discard)
 
     async def _resume(self, connection: HTTPConnection, workflow: Workflow) -> None:
-        """Takes up a search that somebody has begun who no longer answers."""
+        """Take up a search that somebody has begun who no longer answers."""
         if await self._desk.use(connection, lambda bank: bank.workflow_stalled(workflow)):
             self._search(connection, workflow.id, None)
 
 
 def workflow_fields(workflow: Workflow) -> dict[str, object]:
-    """A workflow as JSON."""
+    """Return a workflow as JSON."""
     return {
         **_begun(workflow),
         "user_input": workflow.user_input,
@@ -171,7 +171,7 @@ def workflow_fields(workflow: Workflow) -> dict[str, object]:
 
 
 def event_fields(event: WorkflowEvent) -> dict[str, object]:
-    """An event as JSON."""
+    """Return an event as JSON."""
     return {
         "cursor": event.cursor,
         "event": event.kind,

@@ -13,7 +13,7 @@ _VERSION = "version: "
 
 
 def prompt(name: str, material: str) -> Prompt:
-    """The prompt of this name with its material.
+    """Return the prompt of this name with its material.
 
     Args:
         name: Name of a file beside this module, without its ending.

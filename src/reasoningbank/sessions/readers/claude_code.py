@@ -49,7 +49,7 @@ class ClaudeCode:
         self._open: dict[str, _Conversation] = {}
 
     def take(self, place: int, entry: object) -> Iterator[Trajectory | Skipped]:
-        """Reads one line; yields what was wrong with it, and sessions that are complete."""
+        """Read one line; yield what was wrong with it, and sessions that are complete."""
         line = fields(entry)
         kind = line.get("type")
         if not isinstance(kind, str):
@@ -71,7 +71,7 @@ class ClaudeCode:
             yield Skipped(place, reason)
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
-        """Yields the sessions that were still open."""
+        """Yield the sessions that were still open."""
         while self._open:
             yield self._open.pop(next(iter(self._open))).finish()
 
@@ -89,7 +89,7 @@ class _Conversation:
         self._counted = 0
 
     def take(self, kind: str, line: Mapping[str, object]) -> str:
-        """Reads a line of a person or an agent; says what is wrong with it, if anything."""
+        """Read a line of a person or an agent; says what is wrong with it, if anything."""
         message = line.get("message")
         if not isinstance(message, dict) or not isinstance(message.get("content"), (str, list)):
             return f"a line of type {kind} without a message"
@@ -111,13 +111,13 @@ class _Conversation:
         return ""
 
     def overhears(self, line: Mapping[str, object]) -> None:
-        """Looks through what a hook added for memories of the bank."""
+        """Look through what a hook added for memories of the bank."""
         whole = written(line)
         if BLOCK_START in whole:
             self._session.desk.show(memories_in(whole))
 
     def finish(self) -> Trajectory | Skipped:
-        """The trajectory, or why there is none."""
+        """Return the trajectory, or why there is none."""
         return self._session.finish(self._place)
 
     def _actor(self, line: Mapping[str, object], content: object) -> str:

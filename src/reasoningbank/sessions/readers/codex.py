@@ -50,7 +50,7 @@ class Codex:
         self._spoken: list[str] = []
 
     def take(self, place: int, entry: object) -> Iterator[Trajectory | Skipped]:
-        """Reads one line; yields what was wrong with it."""
+        """Read one line; yield what was wrong with it."""
         line = fields(entry)
         self._place = self._place or place
         if not line:
@@ -75,7 +75,7 @@ class Codex:
             yield Skipped(place, "it is no object with a type and a payload")
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
-        """Yields the session."""
+        """Yield the session."""
         for words in self._spoken:
             self._session.propose_task(words)
         yield self._session.finish(self._place)
@@ -153,7 +153,7 @@ class Codex:
 
 
 def _seen(output: object) -> tuple[str, int | None, bool]:
-    """What a call answered, its exit status and whether it says that it failed."""
+    """Return what a call answered, its exit status and whether it says that it failed."""
     facts: Mapping[str, object] = fields(output)
     if isinstance(output, str) and output.startswith("{") and '"output"' in output:
         try:
@@ -171,6 +171,6 @@ def _seen(output: object) -> tuple[str, int | None, bool]:
 
 
 def _words(said: str) -> str:
-    """What the person asked, without what the editor put before it."""
+    """Return what the person asked, without what the editor put before it."""
     request = _REQUEST.search(said)
     return said if request is None else said[request.end() :]

@@ -38,7 +38,7 @@ Text = str | Long
 
 
 def taken(text: str) -> Text:
-    """The text as it may be held in memory."""
+    """Return the text as it may be held in memory."""
     if len(text) <= INTAKE:
         return text
     half = INTAKE // 2
@@ -46,7 +46,7 @@ def taken(text: str) -> Text:
 
 
 def size(text: Text) -> int:
-    """How many characters of the text are held."""
+    """Return how many characters of the text are held."""
     return len(text) if isinstance(text, str) else len(text.head) + len(text.tail)
 
 
@@ -103,7 +103,7 @@ class Shelf:
         return self._head[-1] if self._head else None
 
     def add(self, draft: Draft) -> None:
-        """Appends a step; an older one from the middle may go for it."""
+        """Append a step; an older one from the middle may go for it."""
         if not self._tail and len(self._head) < HEAD_STEPS and self._head_size < _HEAD_CHARACTERS:
             draft.where = "head"
             self._head.append(draft)
@@ -115,7 +115,7 @@ class Shelf:
             self._trim()
 
     def grown(self, draft: Draft, characters: int) -> None:
-        """Says that a step that was added holds so many characters more."""
+        """Say that a step that was added holds so many characters more."""
         if draft.where == "head":
             self._head_size += characters
         elif draft.where == "tail":

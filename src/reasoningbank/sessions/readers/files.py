@@ -29,7 +29,7 @@ _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "functio
 
 
 def shape_of(stream: BinaryIO) -> Shape:
-    """How the file is laid out; the stream is read from its place on."""
+    """Return how the file is laid out; the stream is read from its place on."""
     whole = 0
     first = b""
     start = stream.peek(_SAMPLE).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] if isinstance(stream, BufferedReader) else b""
@@ -53,7 +53,7 @@ def shape_of(stream: BinaryIO) -> Shape:
 
 
 def format_of(stream: BinaryIO, shape: Shape) -> str:
-    """The name of the format, or nothing when it is none that is known; the stream is read from its place on."""
+    """Return the name of the format, or nothing when it is none that is known; the stream is read from its place on."""
     if shape == "object":
         return kind_of(_outline(stream))
     sample: list[object] = []
@@ -76,7 +76,7 @@ def _values(stream: BinaryIO, shape: Shape) -> Iterator[object]:
 
 
 def kind_of(value: object) -> str:
-    """The format that an object belongs to: a line, a message, or a whole session; or nothing."""
+    """Return the format that an object belongs to: a line, a message, or a whole session; or nothing."""
     entry = fields(value)
     kind = text(entry.get("type"))
     if any(
@@ -116,7 +116,7 @@ def _has_codex_blocks(entry: Mapping[str, object]) -> bool:
 
 
 def _outline(stream: BinaryIO) -> dict[str, object]:
-    """The keys of an object, each array with its first elements only."""
+    """Return the keys of an object, each array with its first elements only."""
     found: dict[str, object] = {}
     for part in parts(stream):
         if isinstance(part, Skipped) or len(found) > _LOOKED_AT:
@@ -195,7 +195,7 @@ class _Sessions:
         self._place = 0
 
     def take(self, place: int, entry: object) -> Iterator[Trajectory | Skipped]:
-        """Reads one entry."""
+        """Read one entry."""
         session = fields(entry)
         if not session:
             yield Skipped(place, "it is no object with messages or steps")
@@ -213,13 +213,13 @@ class _Sessions:
             yield Skipped(place, "it is no object with messages or steps")
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
-        """Yields the session that the messages made."""
+        """Yield the session that the messages made."""
         if self._single is not None:
             yield self._single.finish(self._place)
 
 
 def read(path: Path | str, *, format: str = AUTO) -> Iterator[Trajectory | Skipped]:  # noqa: A002 - the option's name
-    """The sessions of a file, ready to be stored, and what was skipped, in order.
+    """Yield the sessions of a file, ready to be stored, and what was skipped, in order.
 
     Lines, array elements and sessions that cannot be read are skipped with a reason; nothing in a file raises anything
     but ``UnreadableTranscript``. Memory stays bounded whatever the file's size; see ``lines``, ``documents`` and

@@ -38,22 +38,25 @@ _COMMAND_KEYS = ("command", "cmd", "script")
 
 
 def text(value: object) -> str:
-    """The value when it is a text, else nothing."""
+    """Return the value when it is a text, else nothing."""
     return value if isinstance(value, str) else ""
 
 
 def fields(value: object) -> Mapping[str, object]:
-    """The value when it is an object, else an empty one."""
+    """Return the value when it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: object) -> list[object]:
-    """The value when it is an array, else an empty one."""
+    """Return the value when it is an array, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def texts(content: object) -> Iterator[str]:
-    """The texts of a message's content, which is a text or an array of blocks; images and the like are left out."""
+    """Yield the texts of a message's content, which is a text or an array of blocks.
+
+    Images and the like are left out.
+    """
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
@@ -65,38 +68,38 @@ def texts(content: object) -> Iterator[str]:
 
 
 def joined(content: object) -> str:
-    """All texts of a message's content, one after the other on lines of their own."""
+    """Return all texts of a message's content, one after the other on lines of their own."""
     return content if isinstance(content, str) else "\n".join(texts(content))
 
 
 def written(value: object) -> str:
-    """Any JSON value as text: a text as it is, everything else as compact JSON."""
+    """Return any JSON value as text: a text as it is, everything else as compact JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def between(whole: str, start: str, end: str) -> str:
-    """What stands between the first ``start`` and the next ``end``, without space around it; or nothing."""
+    """Return what stands between the first ``start`` and the next ``end``, without space around it; or nothing."""
     _, found, rest = whole.partition(start)
     inside, closed, _ = rest.partition(end)
     return inside.strip() if found and closed else ""
 
 
 def exit_code(value: object) -> int | None:
-    """The value when it can be an exit status."""
+    """Return the value when it can be an exit status."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _MAX_EXIT_CODE:
         return None
     return value
 
 
 def number(digits: str | None) -> int | None:
-    """An exit status out of matched digits."""
+    """Return an exit status out of matched digits."""
     return None if digits is None else exit_code(int(digits[:16]))
 
 
 def moment(value: object) -> datetime | None:
-    """A point in time out of ISO 8601 text or of seconds or milliseconds since 1970; None when it is neither."""
+    """Return a point in time out of ISO 8601 text or of seconds or milliseconds since 1970; None when it is neither."""
     try:
         if isinstance(value, str) and 8 <= len(value) <= _MAX_TIME:
             found = datetime.fromisoformat(value)
@@ -111,7 +114,7 @@ def moment(value: object) -> datetime | None:
 
 
 def action(tool: str, arguments: object) -> str:
-    """What a call does: the command of a shell tool, else its arguments as JSON."""
+    """Return what a call does: the command of a shell tool, else its arguments as JSON."""
     if isinstance(arguments, str):
         parsed = _parsed(arguments)
         if parsed is None:
@@ -128,7 +131,7 @@ def action(tool: str, arguments: object) -> str:
 
 
 def shell_words(words: list[object]) -> str:
-    """A command given as words; of ``bash -lc COMMAND`` and the like only the command."""
+    """Return a command given as words; of ``bash -lc COMMAND`` and the like only the command."""
     parts = [word for word in words if isinstance(word, str)]
     if len(parts) == 3 and re.fullmatch(r"(?:\S*/)?(?:ba|z|da)?sh", parts[0]) and parts[1] in ("-lc", "-c"):
         return parts[2]
@@ -151,7 +154,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """The lines of a file with their numbers from 1; None in place of one that is too long."""
+    """Yield the lines of a file with their numbers from 1; None in place of one that is too long."""
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
@@ -165,7 +168,7 @@ def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
 
 
 def line_entries(stream: BinaryIO) -> Iterator[tuple[int, object | Skipped]]:
-    """The value of every line that is not blank; ``Skipped`` in place of one that cannot be read."""
+    """Yield the value of every line that is not blank; ``Skipped`` in place of one that cannot be read."""
     for number, line in raw_lines(stream):
         if line is None:
             yield number, Skipped(number, f"the line is longer than {MAX_LINE // 1024 // 1024} MiB")
@@ -174,7 +177,7 @@ def line_entries(stream: BinaryIO) -> Iterator[tuple[int, object | Skipped]]:
 
 
 def value_of(line: bytes | str, place: int) -> object | Skipped:
-    """The JSON value of a text, or why it has none."""
+    """Return the JSON value of a text, or why it has none."""
     try:
         value: object = json.loads(line if isinstance(line, str) else line.decode("utf-8"))
     except UnicodeDecodeError:
@@ -212,7 +215,7 @@ class Part(NamedTuple):
 
 
 def parts(stream: BinaryIO) -> Iterator[Part | Skipped]:
-    """The pieces of a document that is an object or an array, in their order.
+    """Yield the pieces of a document that is an object or an array, in their order.
 
     Every array that is a value of the top object is taken apart too. A piece that cannot be read, and an end of the
     file in the middle, are ``Skipped``; what came before counts.
@@ -290,7 +293,7 @@ class _Document:
         self.place = 0
 
     def peek(self, over: re.Pattern[str] = _SPACE) -> str:
-        """The next character after what may be passed over."""
+        """Return the next character after what may be passed over."""
         while True:
             self._position = _end(over, self._text, self._position)
             if self._position < len(self._text):
@@ -298,11 +301,11 @@ class _Document:
             self._more(self._position)
 
     def step(self) -> None:
-        """Passes over one character."""
+        """Pass over one character."""
         self._position += 1
 
     def value(self) -> str | None:
-        """The text of the next value, without checking it; None when it is too long."""
+        """Return the text of the next value, without checking it; None when it is too long."""
         self.peek()
         pieces: list[str] = []
         length = depth = 0

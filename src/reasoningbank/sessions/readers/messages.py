@@ -41,7 +41,7 @@ class Messages:
         self._words = ""
 
     def put(self, key: str, value: object) -> None:
-        """Takes the value of a key, or one element of the array that is its value."""
+        """Take the value of a key, or one element of the array that is its value."""
         if key in LISTS:
             self._list = self._list or key
             if key == self._list:
@@ -56,7 +56,7 @@ class Messages:
             self._session.starts(moment(value))
 
     def finish(self, place: int) -> Trajectory | Skipped:
-        """The trajectory, or why there is none."""
+        """Return the trajectory, or why there is none."""
         trial = " ".join(f"{key} {self._facts[key]}" for key in ("task_id", "trial") if key in self._facts)
         self._session.name = next((self._facts[key] for key in _SESSIONS if key in self._facts), trial)
         return self._session.finish(place)
@@ -113,7 +113,7 @@ class Messages:
         self._session.answers(call, seen, failed=failed or _FAILED.match(seen) is not None, exit_code=code)
 
     def _speaks(self, speaker: str, said: str) -> None:
-        """One of several agents speaks, or the terminal that runs the code of the one before."""
+        """Take the words of one of several agents, or the terminal that runs the code of the one before."""
         ran = _EXIT_CODE.match(said)
         if self._said is not None and (ran is not None or _TERMINAL.search(speaker) is not None):
             if ran is not None:
@@ -132,7 +132,7 @@ class Messages:
 
 
 def _reported(seen: str) -> int | None:
-    """The exit status that a tool's answer begins with or, as an object, names."""
+    """Return the exit status that a tool's answer begins with or, as an object, names."""
     match = _EXIT_CODE.match(seen)
     if match is not None:
         return number(match.group(1))

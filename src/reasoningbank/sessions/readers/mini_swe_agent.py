@@ -44,7 +44,7 @@ class MiniSweAgent:
         self._submitted = False
 
     def put(self, key: str, value: object) -> None:
-        """Takes the value of a key, or one element of the array that is its value."""
+        """Take the value of a key, or one element of the array that is its value."""
         if key == "info":
             info = fields(value)
             note_exit(self._session, text(info.get("exit_status")))
@@ -55,7 +55,7 @@ class MiniSweAgent:
             self._message(fields(value))
 
     def finish(self, place: int) -> Trajectory | Skipped:
-        """The trajectory, or why there is none."""
+        """Return the trajectory, or why there is none."""
         return self._session.finish(place)
 
     def _message(self, message: Mapping[str, object]) -> None:
@@ -110,7 +110,7 @@ class MiniSweAgent:
 
 
 def _asked(said: str) -> str:
-    """What was asked, without the rules that the program puts around it."""
+    """Return what was asked, without the rules that the program puts around it."""
     described = between(said, "<pr_description>", "</pr_description>").removeprefix(_PREAMBLE).strip()
     if described or not said.lstrip().startswith(_ASKS):
         return described or said

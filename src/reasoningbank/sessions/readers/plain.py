@@ -27,7 +27,7 @@ class Plain:
         self._place = 0
 
     def take(self, place: int, entry: object) -> Iterator[Trajectory | Skipped]:
-        """Reads one line; yields what was wrong with it, and the session before when a new one begins."""
+        """Read one line; yield what was wrong with it, and the session before when a new one begins."""
         line = fields(entry)
         if not (STEP_KEYS | HEAD_KEYS | {"steps"}) & line.keys():
             yield Skipped(place, "it is no object with a task, steps or a step")
@@ -48,7 +48,7 @@ class Plain:
             yield from self.finish()
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
-        """Yields the session that was being read."""
+        """Yield the session that was being read."""
         session, self._session = self._session, Session(NAME)
         if session.begun:
             yield session.finish(self._place)
@@ -61,14 +61,14 @@ class PlainObject:
         self._session = Session(NAME)
 
     def put(self, key: str, value: object) -> None:
-        """Takes the value of a key, or one element of the array that is its value."""
+        """Take the value of a key, or one element of the array that is its value."""
         if key == "steps":
             _step(self._session, fields(value))
         else:
             _take(self._session, key, value)
 
     def finish(self, place: int) -> Trajectory | Skipped:
-        """The trajectory, or why there is none."""
+        """Return the trajectory, or why there is none."""
         return self._session.finish(place)
 
 

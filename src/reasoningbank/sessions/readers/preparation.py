@@ -54,25 +54,25 @@ class Desk:
         self.seen: dict[str, None] = {}
 
     def read(self, raw: str) -> Text:
-        """A text of the session without the bank's own blocks, bounded in memory."""
+        """Return a text of the session without the bank's own blocks, bounded in memory."""
         text, shown = without_blocks(raw)
         self.show(shown)
         return taken(text)
 
     def show(self, memories: Iterable[str]) -> None:
-        """Notes that the session was shown these memories."""
+        """Note that the session was shown these memories."""
         for memory in memories:
             if len(self.seen) >= MAX_MEMORIES:
                 return
             self.seen.setdefault(memory)
 
     def act(self, draft: Draft, tool: str, action: str) -> None:
-        """Writes down what a step does; of what is said to the bank itself only that it was."""
+        """Write down what a step does; of what is said to the bank itself only that it was."""
         draft.tool = tool
         draft.action = "" if is_own_tool(tool) else own_command(action) or self.read(action)
 
     def observe(self, draft: Draft, observation: str) -> None:
-        """Writes down what a step saw; of an answer of the bank only which memories were in it."""
+        """Write down what a step saw; of an answer of the bank only which memories were in it."""
         before = draft.size
         own = draft.tool if is_own_tool(draft.tool) else ""
         if not own and isinstance(draft.action, str):
@@ -86,7 +86,7 @@ class Desk:
         self.shelf.grown(draft, draft.size - before)
 
     def finished(self, trajectory: Trajectory, task: Text, answer: Text) -> Trajectory:
-        """The trajectory that may be stored.
+        """Return the trajectory that may be stored.
 
         Args:
             trajectory: Carries what is not in the desk: session, source, metadata, time, id and given evidence.
@@ -122,7 +122,7 @@ class Desk:
 
 
 def prepare(trajectory: Trajectory) -> Trajectory:
-    """The trajectory as it may be stored and shown to a model.
+    """Return the trajectory as it may be stored and shown to a model.
 
     Promises: secrets in any of its texts are placeholders, the bank's own blocks and answers are gone and the memories
     in them are listed, every text is within its bound and says what was cut, and the facts found in the steps come
@@ -179,15 +179,15 @@ class _Safe:
             self._texts.update((raw, redact(clean).text) for raw, clean in batch.items())
 
     def length(self, text: Text) -> int:
-        """About how many characters the text has before it is cut."""
+        """Return about how many characters the text has before it is cut."""
         return len(self._texts.get(text, "")) if isinstance(text, str) else len(text.head) + len(text.tail)
 
     def name(self, raw: str) -> str:
-        """A name as one line."""
+        """Return a name as one line."""
         return self._texts.get(_line(raw), "")[:MAX_NAME].strip()
 
     def fitted(self, text: Text, limit: int) -> str:
-        """The redacted text, of a longer one both ends and how much is missing between them."""
+        """Return the redacted text, of a longer one both ends and how much is missing between them."""
         if isinstance(text, str):
             whole = self._texts.get(text, "")
             if len(whole) <= limit:
@@ -209,7 +209,7 @@ class _Safe:
 
 
 def _outside_placeholder(text: str, position: int) -> int:
-    """The position, or the start of the placeholder that it would cut."""
+    """Return the position, or the start of the placeholder that it would cut."""
     start = text.rfind(_PLACEHOLDER_START, max(0, position - _LONGEST_PLACEHOLDER), position + len(_PLACEHOLDER_START))
     return start if 0 <= start < position <= text.find("]", start) else position
 
@@ -237,7 +237,7 @@ def _pieces(text: Text) -> tuple[str, ...]:
 
 
 def _limit(safe: _Safe, drafts: Sequence[Draft]) -> int:
-    """How long a text may be so that all of them together keep to the bound of a trajectory."""
+    """Return how long a text may be so that all of them together keep to the bound of a trajectory."""
     lengths = [
         safe.length(text)
         for draft in drafts

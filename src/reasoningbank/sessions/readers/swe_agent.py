@@ -51,7 +51,7 @@ class SweAgent:
         self._session = Session(NAME)
 
     def put(self, key: str, value: object) -> None:
-        """Takes the value of a key, or one element of the array that is its value."""
+        """Take the value of a key, or one element of the array that is its value."""
         if key == "trajectory":
             self._step(value)
         elif key == "history":
@@ -64,7 +64,7 @@ class SweAgent:
             self._session.name = self._session.name or text(value)
 
     def finish(self, place: int) -> Trajectory | Skipped:
-        """The trajectory, or why there is none."""
+        """Return the trajectory, or why there is none."""
         return self._session.finish(place)
 
     def _step(self, value: object) -> None:
@@ -99,7 +99,7 @@ class SweAgent:
 
 
 def note_exit(session: Session, status: str) -> None:
-    """Keeps how the agent's program ended; an end without a submission is a fact of its own."""
+    """Keep how the agent's program ended; an end without a submission is a fact of its own."""
     if not status:
         return
     session.metadata["exit_status"] = status

@@ -69,28 +69,28 @@ class Session:
         return bool(self._task)
 
     def starts(self, at: datetime | None) -> None:
-        """Notes a time; the earliest counts."""
+        """Note a time; the earliest counts."""
         if at is not None and (self.started is None or at < self.started):
             self.started = at
 
     def set_task(self, text: str) -> None:
-        """Says what was to be done, unless that is known."""
+        """Say what was to be done, unless that is known."""
         if not self._task and text.strip():
             self._task = self.desk.read(text)
 
     def propose_task(self, text: str) -> None:
-        """Says what was to be done in case nobody says it better."""
+        """Say what was to be done in case nobody says it better."""
         if not self._fallback and text.strip():
             self._fallback = self.desk.read(text)
 
     def set_answer(self, text: str) -> None:
-        """Says what the agent handed in; nothing that it says in passing takes its place."""
+        """Say what the agent handed in; nothing that it says in passing takes its place."""
         if text.strip():
             self._handed_in = True
             self._answer = self.desk.read(text)
 
     def hears(self, text: str) -> None:
-        """A person speaks."""
+        """Take the words of a person."""
         if not text.strip():
             return
         self._messages += 1
@@ -104,7 +104,7 @@ class Session:
             self._add(Draft())
 
     def says(self, text: str, actor: str = "", *, counted: bool = True, final: bool = True) -> None:
-        """An agent speaks or thinks.
+        """Take words or thoughts of an agent.
 
         Args:
             text: Its words.
@@ -126,12 +126,12 @@ class Session:
             self.pauses(actor)
 
     def pauses(self, actor: str = "") -> Draft | None:
-        """What an actor said becomes a step without an action."""
+        """Return what an actor said becomes a step without an action."""
         thought = self._thought(actor)
         return self._add(Draft(thought=self.desk.read(thought), actor=actor)) if thought else None
 
     def acts(self, call: str, tool: str, action: str, actor: str = "") -> Draft:
-        """An agent calls a tool; the call's id finds its answer."""
+        """Return an agent calls a tool; the call's id finds its answer."""
         self._acted = True
         draft = Draft(thought=self.desk.read(self._thought(actor)), actor=actor)
         self.desk.act(draft, tool, action)
@@ -145,7 +145,7 @@ class Session:
     def answers(
         self, call: str, text: str, *, failed: bool = False, exit_code: int | None = None, actor: str = ""
     ) -> Draft:
-        """A tool answers a call; an answer to no known call is a step of its own."""
+        """Return a tool answers a call; an answer to no known call is a step of its own."""
         self._acted = True
         draft = self._open.pop(call, None)
         if draft is None:
@@ -154,14 +154,14 @@ class Session:
         return draft
 
     def observes(self, draft: Draft, text: str, *, failed: bool = False, exit_code: int | None = None) -> None:
-        """Writes down what a step saw."""
+        """Write down what a step saw."""
         self._acted = True
         self.desk.observe(draft, text)
         draft.failed = failed
         draft.exit_code = exit_code
 
     def adds(self, draft: Draft) -> None:
-        """Takes over a step that is complete."""
+        """Take over a step that is complete."""
         self._messages += 1
         self._acted = self._acted or bool(draft.action or draft.tool or draft.observation)
         if draft.thought and not draft.action and not self._handed_in:
@@ -169,12 +169,12 @@ class Session:
         self.desk.shelf.add(draft)
 
     def fails(self, error: str, actor: str = "") -> None:
-        """Something went wrong that no tool answered."""
+        """Take an error that no tool answered."""
         draft = Draft(thought=self.desk.read(self._thought(actor)), error=self.desk.read(error), actor=actor)
         self._add(draft)
 
     def finish(self, place: int) -> Trajectory | Skipped:
-        """The trajectory, or why there is none.
+        """Return the trajectory, or why there is none.
 
         Args:
             place: Where the session stands in its file.
@@ -202,7 +202,7 @@ class Session:
             return Skipped(place, "the message that says what was to be done holds no visible character")
 
     def describe(self, facts: Mapping[str, object], names: Mapping[str, str]) -> None:
-        """Takes over facts that are texts or numbers into the metadata: the first of each name that is not empty."""
+        """Take over facts that are texts or numbers into the metadata: the first of each name that is not empty."""
         for key, name in names.items():
             value = facts.get(key)
             if name not in self.metadata and isinstance(value, (str, int)) and str(value)[:1]:
