@@ -35,8 +35,8 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Bank:
     path = home / "graph.json"
     path.write_text(json.dumps(graph_records(NODES, EDGES)), encoding="utf-8")
     bank = _bank(home / "home")
-    bank.graph_import(path)
-    embed_pending(bank._open_store(), bank.embedder, limit=NODES)
+    bank.graph.import_(path)
+    embed_pending(bank._context.store(), bank.embedder, limit=NODES)
     return bank
 
 
@@ -45,10 +45,10 @@ def test_an_import_of_fifty_thousand_edges(benchmark: BenchmarkFixture, tmp_path
     path.write_text(json.dumps(graph_records(NODES, IMPORTED)), encoding="utf-8")
     with _bank(tmp_path / "home") as bank:
         used = time.process_time()
-        first = benchmark.pedantic(bank.graph_import, args=(path,), rounds=1, iterations=1)
+        first = benchmark.pedantic(bank.graph.import_, args=(path,), rounds=1, iterations=1)
         used = time.process_time() - used
         began = time.perf_counter()
-        again = bank.graph_import(path)
+        again = bank.graph.import_(path)
         seconds = time.perf_counter() - began
         size = sum(each.stat().st_size for each in (tmp_path / "home").rglob("*") if each.is_file())
     (imported,) = _seconds(benchmark)
@@ -66,7 +66,7 @@ def test_a_walk_without_embedding(benchmark: BenchmarkFixture, bank: Bank, prese
     parameters = WalkParameters(preset=preset, tags=("stock", "season", "price"))  # type: ignore[arg-type]
 
     def walk() -> None:
-        bank.graph_walk({f"N{chance.randrange(NODES)}": chance.uniform(0.5, 0.9) for _ in range(3)}, parameters)
+        bank.graph.walk({f"N{chance.randrange(NODES)}": chance.uniform(0.5, 0.9) for _ in range(3)}, parameters)
 
     benchmark.pedantic(walk, rounds=QUESTIONS, warmup_rounds=WARMING)
     middle, high = _percentiles(_seconds(benchmark))
@@ -77,7 +77,7 @@ def test_a_walk_without_embedding(benchmark: BenchmarkFixture, bank: Bank, prese
 def test_a_whole_question(benchmark: BenchmarkFixture, bank: Bank) -> None:
     chance = random.Random(2)
     benchmark.pedantic(
-        lambda: bank.graph_search(" ".join(chance.choices(WORDS, k=6))), rounds=QUESTIONS, warmup_rounds=WARMING
+        lambda: bank.graph.search(" ".join(chance.choices(WORDS, k=6))), rounds=QUESTIONS, warmup_rounds=WARMING
     )
     middle, high = _percentiles(_seconds(benchmark))
     print(f"\nquestion with paths and context: p50 {middle:.1f} ms, p95 {high:.1f} ms (limit {MAX_QUESTION_MS:.0f} ms)")
@@ -91,10 +91,10 @@ import resource, sys
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import test_bench_graph
-with test_bench_graph._bank(Path({str(bank._settings.home)!r})) as bank:
+with test_bench_graph._bank(Path({str(bank._context.settings.home)!r})) as bank:
     for number in range(20):
-        bank.graph_walk({{f"N{{number * 37}}": 0.8}})
-    bank.graph_search("stock season price")
+        bank.graph.walk({{f"N{{number * 37}}": 0.8}})
+    bank.graph.search("stock season price")
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
     done = benchmark.pedantic(

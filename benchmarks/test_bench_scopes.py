@@ -15,6 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from test_bench_search import QUERIES, TEXTS, GivenVectors
 
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.embedding import open_embedder
 from reasoningbank.search.cascade import cascade
 from reasoningbank.search.recall import Question, recall
@@ -82,7 +83,9 @@ def test_a_whole_search_with_team_and_org_against_one_without(benchmark: Benchma
     texts = corpus.sentences()
     for place, level in enumerate(LEVELS):
         for name in ("alone", "member") if level == "project" else ("bench",):
-            with Bank(storage, Scope(tenant="bench", project=name, level=level), embedder, settings=settings) as bank:
+            with Bank(
+                Context(storage, Scope(tenant="bench", project=name, level=level), embedder, settings=settings)
+            ) as bank:
                 for text in texts[place * SENTENCES : (place + 1) * SENTENCES]:
                     bank.record(title=text[:80], content=text, outcome="success")
     alone = Bank.open(tenant="bench", project="alone", embedder=embedder, settings=settings)

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
-TARGET = Path(__file__).resolve().parents[1] / "src/reasoningbank/surfaces/demo/session.jsonl"
+TARGET = Path(__file__).resolve().parents[1] / "src/reasoningbank/demo/session.jsonl"
 TASK = "CI fails in test_totals.py, on my laptop in Berlin every test passes. Find out why and fix it."
 PROJECT = {
     "totals.py": '''\

@@ -134,7 +134,7 @@ def clustered(lessons: Sequence[Lesson], embedder: Embedder, home: Path, name: s
             made = bank.record(title=lesson.title, content=lesson.content, outcome=lesson.outcome, vouched=True)
             keys[made.id] = lesson.key
         began = time.process_time()
-        clusters = bank.find_similar_clusters()
+        clusters = bank.curation.clusters()
         seconds = time.process_time() - began
     inside = {_pair(keys[one], keys[two]) for cluster in clusters for one, two in combinations(cluster.ids, 2)}
     near = _near(home, name, embedder, keys, clusters)

@@ -111,11 +111,11 @@ def captured(setup: Setup, name: str, sessions: Sequence[Session]) -> Yield:
     wanted = chosen(sessions, setup.sample) if model else sessions
     with _bank(setup, f"{name} {'model' if model else 'waiting'}") as bank:
         for session in wanted:
-            for known in bank.capture(session.path).trajectories:
-                report = bank.distill(known.id)
+            for known in bank.sessions.capture(session.path).trajectories:
+                report = bank.distillation.run(known.id)
                 found.add(session.group, report)
                 if report.messages:
-                    unknown = bank.judgements(known.id)[-1].verdict == "unknown"
+                    unknown = bank.sessions.judgements(known.id)[-1].verdict == "unknown"
                     why = "no model" if model is None else "undecided" if unknown else "without a usable answer"
                     found.waits[why] += 1
     return found
@@ -127,7 +127,7 @@ def templated(setup: Setup, name: str, sessions: Sequence[Session]) -> Yield:
     with _bank(setup, f"{name} template") as bank:
         for session in sessions:
             try:
-                report = bank.distill_session(summary_of(session, bank.scope.project))
+                report = bank.distillation.from_summary(summary_of(session, bank.scope.project))
             except BankError as error:
                 report = DistilReport()
                 found.waits[type(error).__name__] += 1

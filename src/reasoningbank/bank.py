@@ -1,70 +1,59 @@
-"""The Bank: the one service that every surface calls, and the verbs about single memories."""
+"""The Bank: eight daily verbs, and resources for everything else."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from reasoningbank.context import checked_limit, checked_offset, session_name
-from reasoningbank.conversations.steps import Workflowing
-from reasoningbank.curation.curation import Curating, Tending
-from reasoningbank.curation.held import Guarding
-from reasoningbank.curation.worth import Proving
-from reasoningbank.documents.resource import Filing
+from reasoningbank.admin import Admin
+from reasoningbank.context import Context, checked_limit, session_name
+from reasoningbank.conversations.answers import Questions
+from reasoningbank.conversations.conversations import Conversations
+from reasoningbank.conversations.steps import Workflows
+from reasoningbank.curation.curation import Curation
+from reasoningbank.curation.quarantines import Quarantines
+from reasoningbank.curation.worth import Uplift
+from reasoningbank.documents.resource import Documents
 from reasoningbank.errors import InvalidInput, MissingTenantError
-from reasoningbank.graph.graph import Citing, Exploring, Graphing, Reminding
-from reasoningbank.graph.lessons import Lessoning
-from reasoningbank.memories.admission import Origin
-from reasoningbank.search.briefings import Briefing
-from reasoningbank.search.searches import DEFAULT_SEARCH_LIMIT as DEFAULT_SEARCH_LIMIT
-from reasoningbank.search.searches import checked_filter
+from reasoningbank.graph.edges import Edges
+from reasoningbank.graph.graph import Graph
+from reasoningbank.graph.lessons import Lessons
+from reasoningbank.graph.preferences import Preferences
+from reasoningbank.graph.sources import Sources
+from reasoningbank.jobs.jobs import Jobs
+from reasoningbank.matts.matts import Matts
+from reasoningbank.memories.memories import Memories
+from reasoningbank.search.briefings import DEFAULT_BUDGET, DEFAULT_ITEMS, Briefings
+from reasoningbank.search.experiences import Experience
+from reasoningbank.search.searches import DEFAULT_SEARCH_LIMIT, By, Search, checked_question
+from reasoningbank.sessions.branches import Branches
+from reasoningbank.sessions.distillation import Distillation
+from reasoningbank.sessions.sessions import Sessions
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.sharing.sharing import Sharing
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
-from reasoningbank.types.memory import (
-    EDITED,
-    OUTCOMES,
-    STATES,
-    Cause,
-    Event,
-    Memory,
-    OutcomeReport,
-    Rating,
-    State,
-    Stats,
-    check_outcome,
-)
+from reasoningbank.types.memory import EDITED, Cause, Memory, OutcomeReport, Rating, State, check_outcome
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
-from reasoningbank.types.recall import Filter
+from reasoningbank.types.recall import Brief, BriefItem, Recall
 from reasoningbank.types.scope import Membership, Scope
-from reasoningbank.types.signal import SIGNAL_TYPES, Rater
+from reasoningbank.types.signal import Rater
+from reasoningbank.types.uplift import UpliftReport
 
 if TYPE_CHECKING:
-    from reasoningbank.types.ports import Vector
+    from reasoningbank.memories.admission import Origin
+    from reasoningbank.past import Past
 
 _UPDATE_ATTEMPTS = 5
 
 
-class Bank(
-    Curating,
-    Workflowing,
-    Briefing,
-    Proving,
-    Filing,
-    Tending,
-    Guarding,
-    Sharing,
-    Reminding,
-    Citing,
-    Graphing,
-    Exploring,
-    Lessoning,
-):
+class Bank:
     """The memory of one tenant's project. Thread-safe; use it as a context manager or close it.
 
     Example:
@@ -72,7 +61,67 @@ class Bank(
             memory = bank.record(title="Retry flaky calls", content="Back off, then retry.", outcome="success")
             recall = bank.search("a network call fails now and then")
             bank.feedback(memory.id, helpful=True)
+
+    Attributes:
+        memories: read memories, their versions and where they come from.
+        experience: search with the experience of earlier searches, and read texts into memories (seed 002).
+        sessions: capture sessions, judge how they ended, and credit what they were shown.
+        distillation: distil lessons from captured sessions.
+        branches: brief and credit the branches of a folded context (seed 001).
+        curation: consolidate memories that say nearly the same, and let unused ones age.
+        quarantine: hold memories back with everything derived from them, and release them.
+        graph: The contextual graph: nodes, searches and walks (seed 003).
+        edges: edges of the contextual graph: sentences with a weight.
+        sources: sources and what they name and state.
+        preferences: preferences of users and roles.
+        lessons: memories with links to the graph, as seed 003 names them.
+        conversations: remember finished conversations (seed 003).
+        questions: plan questions and answer them from the graph and the lessons.
+        workflows: workflows: conversations that a program drives turn by turn.
+        documents: documents that frameworks file in a bank, and memories as files.
+        sharing: promote reviewed lessons into wider scopes, and share banks as files.
+        matts: let an agent try a task several times and learn from all attempts together.
+        jobs: do the background work of a bank.
+        admin: care for a bank as a whole: counts, checks, copies, exports and its embedder.
     """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._search = Search(context)
+        self._briefings = Briefings(context, self._search)
+        self.memories = Memories(context)
+        self.experience = Experience(context, self._search)
+        self.sessions = Sessions(context, self._search, self._briefings)
+        self.distillation = Distillation(context, self.sessions)
+        self.branches = Branches(context, self.sessions, self.distillation, self.briefing)
+        self.curation = Curation(context)
+        self.quarantine = Quarantines(context, self.memories)
+        self._uplift = Uplift(context)
+        self.graph = Graph(context)
+        self.edges = Edges(context, self.graph)
+        self.sources = Sources(context)
+        self.preferences = Preferences(context)
+        self.lessons = Lessons(context, self._search)
+        self.conversations = Conversations(context)
+        self.questions = Questions(context, self._search)
+        self.workflows = Workflows(context, self.conversations, self.questions)
+        self.documents = Documents(context)
+        self.sharing = Sharing(context, self._search)
+        self.matts = Matts(context, self._search, self.sessions, self.distillation)
+        self.admin = Admin(context, self.graph)
+        self.jobs = Jobs(
+            context,
+            [
+                self.sessions,
+                self.distillation,
+                self.experience,
+                self.curation,
+                self._uplift,
+                self.graph,
+                self.sources,
+                self.conversations,
+            ],
+        )
 
     @classmethod
     def open(
@@ -141,17 +190,19 @@ class Bank(
                 home=settings.home,
             )
         return cls(
-            open_storage(url if url is not None else settings.url or None, home=settings.home),
-            Scope(tenant=owner, project=name),
-            embedder,
-            settings=settings,
-            clock=clock,
-            chance=chance,
-            session=session,
-            model=model,
-            membership=Membership(
-                team=settings.team if team is None else team, org=settings.org if org is None else org
-            ),
+            Context(
+                open_storage(url if url is not None else settings.url or None, home=settings.home),
+                Scope(tenant=owner, project=name),
+                embedder,
+                settings=settings,
+                clock=clock,
+                chance=chance,
+                session=session,
+                model=model,
+                membership=Membership(
+                    team=settings.team if team is None else team, org=settings.org if org is None else org
+                ),
+            )
         )
 
     def record(
@@ -180,11 +231,13 @@ class Bank(
             InvalidMemory: When a rule of the memory is broken; the subclass names it.
             StoreFull: When there is no space; nothing was stored.
         """
-        from reasoningbank.memories.admission import AGENT_SOURCES, admit, prepare
+        from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare
 
         origin: Origin = "agent" if source in AGENT_SOURCES and not vouched else "person"
-        with observed("create_memory", store=self._place()):
-            memory = self._new(
+        with observed("create_memory", store=self._context.place):
+            memory = draft(
+                project=self._context.scope.project,
+                at=self._context.clock.now(),
                 origin=origin,
                 title=title,
                 content=content,
@@ -193,13 +246,121 @@ class Bank(
                 tags=tuple(tags),
                 category=category,
                 confidence=check_confidence(confidence),
-                provenance={"source": source, "session": session_name(session) or self._session},
+                provenance={"source": source, "session": session_name(session) or self._context.session},
             )
-            (ready,) = prepare([memory], self._embedder, origin=origin, vouched=vouched)
-            with self._open_store().transaction() as transaction:
+            (ready,) = prepare([memory], self._context.embedder, origin=origin, vouched=vouched)
+            with self._context.store().transaction() as transaction:
                 memory = admit(transaction, ready, at=memory.created_at)
-            self._keep_up()
+            self._context.keep_up()
             return memory
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = DEFAULT_SEARCH_LIMIT,
+        min_confidence: float = MIN_CONFIDENCE,
+        outcome: str | None = None,
+        tags: Iterable[str] = (),
+        category: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        unproven: int = 1,
+        session: str | None = None,
+        by: By = "memory",
+        k: int = 1,
+    ) -> Recall:
+        """Find what is relevant to a task, best first; nothing when nothing is.
+
+        Args:
+            query: The task or problem in words.
+            limit: Most proven memories, 0 to 100.
+            min_confidence: Proven means at least this.
+            outcome: Only this outcome.
+            tags: Only memories that carry all of these.
+            category: Only this category.
+            created_after: Only memories recorded at this time or later.
+            created_before: Only memories recorded before this time.
+            unproven: Most memories below ``min_confidence``, in a list of their own (DESIGN D6).
+            session: What the delivery counts for; at most one usage signal per memory and session.
+            by: ``memory`` compares the query with memories, ``experience`` with the tasks they were learned from and
+                brings whole experiences with all their items, proven or not, whatever the limits.
+            k: Most experiences.
+
+        Raises:
+            EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome: When an argument is not usable.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        question = checked_question(
+            query,
+            limit=limit,
+            min_confidence=min_confidence,
+            outcome=outcome,
+            tags=tags,
+            category=category,
+            created_after=created_after,
+            created_before=created_before,
+            unproven=unproven,
+        )
+        if by == "experience":
+            return self._search.delivered(
+                question, session, lambda store: self._search.by_task(store, question, checked_limit(k))
+            )
+        if by != "memory":
+            raise InvalidInput(f"by is 'memory' or 'experience', not {str(by)[:80]!r}")
+        return self._search.delivered(question, session, lambda store: self._search.near(store, question))
+
+    def briefing(
+        self,
+        task: str | None = None,
+        budget: int = DEFAULT_BUDGET,
+        session: str | None = None,
+        *,
+        outcome: str | None = None,
+        limit: int = DEFAULT_ITEMS,
+        repeat: bool = True,
+    ) -> Brief:
+        """Return the best memories for an agent's context, as quoted evidence; nothing rather than the irrelevant.
+
+        With a task: what a search finds above the relevance floor, proven first, and at most one unproven memory to be
+        tested. Without a task: proven memories alone, by the lower end of their interval and then by when they were
+        last used. Near-duplicates are shown once. What is shown is logged for the session; it counts as used only with
+        a task, because what nobody has searched for has proved nothing. In a session that is held out (setting
+        ``holdout``) nothing is shown, and nothing counts as used; what would have been shown is left out with the
+        reason ``held out``.
+
+        Args:
+            task: The task in words; None when it is not known yet.
+            budget: Most cl100k tokens of the text, never exceeded.
+            session: What the delivery counts for; None takes the bank's own.
+            outcome: Only strategies (``success``) or only anti-patterns (``failure``).
+            limit: Most memories.
+            repeat: Whether what this session was shown before may be shown again.
+
+        Raises:
+            InvalidInput: When the task is blank, or the budget or an argument is not usable.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.search.selection import choose
+
+        most = checked_limit(limit)
+        if budget < 0:
+            raise InvalidInput(f"a budget cannot be negative: {budget}", hint="Name the most tokens, for example 500.")
+        place = session_name(session) or self._context.session
+        with observed("search_memory", store=self._context.place) as observation:
+            store = self._context.store()
+            query, (proven, drawn, warnings) = self._briefings.considered(store, task, outcome)
+            brief = choose(
+                self._search.vector_of,
+                [BriefItem(hit=hit, scope=hit.scope) for hit in (*proven, *drawn)],
+                model_id=self._context.embedder.model_id,
+                budget=budget,
+                limit=most,
+                moment=self._context.clock.now(),
+                shown_before=() if repeat else [*self._briefings.shown(store, place), *self._search.shown_wider(place)],
+            )
+            observation.delivered(len(brief.items))
+            return self._briefings.kept(store, replace(brief, session=place, warnings=warnings), query)
 
     def get(self, memory_id: str) -> Memory:
         """Return the memory of an id, secrets removed once more.
@@ -209,29 +370,49 @@ class Bank(
         """
         from reasoningbank.safety.text import reveal
 
-        return reveal(self._owner(memory_id).get(memory_id))
+        return reveal(self._context.owner(memory_id).get(memory_id))
 
-    def list(
-        self,
-        *,
-        limit: int = 0,
-        offset: int = 0,
-        outcome: str | None = None,
-        tags: Iterable[str] = (),
-        category: str | None = None,
-        states: Sequence[State] = STATES,
-        min_confidence: float | None = None,
-    ) -> tuple[Memory, ...]:
-        """Return memories in the order they were recorded, archived ones included; limit 0 means all.
+    def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
+        """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.
+
+        A human's ratings all count; an agent's once per memory and session.
 
         Raises:
-            NegativeLimit, NegativeOffset: When they are below zero.
+            MemoryNotFound: When this tenant has no such memory.
         """
-        from reasoningbank.safety.text import reveal
+        from reasoningbank.memories.evidence import rate
 
-        condition = checked_filter(outcome, tags, category, states, min_confidence)
-        page = self._open_store().page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
-        return tuple(reveal(memory) for memory in page)
+        at = self._context.clock.now()
+
+        def write(transaction: Transaction, place: str) -> Rating:
+            return rate(transaction, memory_id, helpful=helpful, session=place, rater=rater, at=at)
+
+        with observed("feedback_memory", store=self._context.place):
+            return self._context.written(memory_id, session_name(session) or self._context.session, write)
+
+    def outcome(
+        self, memory_id: str, *, succeeded: bool, session: str | None = None, rater: Rater = "human"
+    ) -> OutcomeReport:
+        """Report how a task ended that used a memory: once per memory and session, without a session every time.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.memories.evidence import report_outcome
+        from reasoningbank.memories.exposure import note_memories
+        from reasoningbank.search.experience import decide_served
+
+        at = self._context.clock.now()
+
+        def write(transaction: Transaction, place: str) -> OutcomeReport:
+            return report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+
+        def note(transaction: Transaction, place: str) -> None:
+            decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
+            note_memories(transaction, place, {memory_id: succeeded})
+
+        with observed("outcome_memory", store=self._context.place):
+            return self._context.written(memory_id, session_name(session), write, note)
 
     def update(
         self,
@@ -256,8 +437,8 @@ class Bank(
         """
         from reasoningbank.memories.admission import clean, edit, prepare_edit
 
-        with observed("update_memory", store=self._place()):
-            store = self._owner(memory_id)
+        with observed("update_memory", store=self._context.place):
+            store = self._context.owner(memory_id)
             for _ in range(_UPDATE_ATTEMPTS):
                 old = store.get(memory_id)
                 new = clean(
@@ -274,9 +455,9 @@ class Bank(
                 )
                 if new == old:
                     return old
-                at = self._clock.now()
-                ready = prepare_edit(old, new, self._embedder, at=at)
-                cause = Cause(at=at, kind=EDITED, by=self._session)
+                at = self._context.clock.now()
+                ready = prepare_edit(old, new, self._context.embedder, at=at)
+                cause = Cause(at=at, kind=EDITED, by=self._context.session)
                 with store.transaction() as transaction:
                     edited = edit(transaction, ready, state=state, cause=cause)
                 if edited is not None:
@@ -291,104 +472,65 @@ class Bank(
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        with observed("delete_memory", store=self._place()):
-            store = self._owner(memory_id)
+        with observed("delete_memory", store=self._context.place):
+            store = self._context.owner(memory_id)
             with store.transaction() as transaction:
-                transaction.delete(memory_id, at=self._clock.now())
+                transaction.delete(memory_id, at=self._context.clock.now())
 
-    def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
-        """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.
+    def at(self, moment: datetime) -> Past:
+        """Return this project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.
 
-        A human's ratings all count; an agent's once per memory and session.
-
-        Raises:
-            MemoryNotFound: When this tenant has no such memory.
-        """
-        from reasoningbank.memories.evidence import rate
-
-        at = self._clock.now()
-
-        def write(transaction: Transaction, place: str) -> Rating:
-            return rate(transaction, memory_id, helpful=helpful, session=place, rater=rater, at=at)
-
-        with observed("feedback_memory", store=self._place()):
-            return self._written(memory_id, session_name(session) or self._session, write)
-
-    def outcome(
-        self, memory_id: str, *, succeeded: bool, session: str | None = None, rater: Rater = "human"
-    ) -> OutcomeReport:
-        """Report how a task ended that used a memory: once per memory and session, without a session every time.
+        What cannot be known any more is said and never guessed; see ``Past``. The view reads this bank, and ends with
+        it.
 
         Raises:
-            MemoryNotFound: When this tenant has no such memory.
+            InvalidInput: When the time has no time zone or lies in the future.
         """
-        from reasoningbank.memories.evidence import report_outcome
-        from reasoningbank.memories.exposure import note_memories
-        from reasoningbank.search.experience import decide_served
+        from reasoningbank.past import Past
 
-        at = self._clock.now()
+        if moment.tzinfo is None:
+            raise InvalidInput("times must carry a time zone", hint="Use for example 2026-03-01T12:00:00+00:00.")
+        if moment > self._context.clock.now():
+            raise InvalidInput(f"{moment.isoformat()} has not come yet", hint="Name a time that is over.")
+        return Past(self._context.store(), self._context.embedder, moment, session=self._context.session)
 
-        def write(transaction: Transaction, place: str) -> OutcomeReport:
-            return report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+    def report(self) -> UpliftReport:
+        """Return what memory is worth in this project; see ``reasoningbank.curation.worth``."""
+        return self._uplift.report()
 
-        def note(transaction: Transaction, place: str) -> None:
-            decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
-            note_memories(transaction, place, {memory_id: succeeded})
+    @property
+    def scope(self) -> Scope:
+        """The tenant and project, fixed for the bank's life."""
+        return self._context.scope
 
-        with observed("outcome_memory", store=self._place()):
-            return self._written(memory_id, session_name(session), write, note)
+    @property
+    def membership(self) -> Membership:
+        """The team and org that this bank was opened with, fixed for its life; searches go on there."""
+        return self._context.membership
 
-    def count(
-        self,
-        *,
-        outcome: str | None = None,
-        tags: Iterable[str] = (),
-        category: str | None = None,
-        states: Sequence[State] = STATES,
-        min_confidence: float | None = None,
-    ) -> int:
-        """Return how many memories there are, archived ones included."""
-        return self._open_store().count(checked_filter(outcome, tags, category, states, min_confidence))
+    @property
+    def session(self) -> str:
+        """What searches and ratings count for when they name no session."""
+        return self._context.session
 
-    def stats(self) -> Stats:
-        """Count, learned weights and what searches cost."""
-        store = self._open_store()
-        recallable = store.count(Filter())
-        proven = store.count(Filter(min_confidence=MIN_CONFIDENCE))
-        weights = store.weights()
-        served = [log for log in store.recalls(limit=100) if log.entries]
-        return Stats(
-            tenant=self._scope.tenant,
-            project=self._scope.project,
-            memories=store.count(Filter(states=STATES)),
-            by_state={state: store.count(Filter(states=(state,))) for state in STATES},
-            by_outcome={outcome: store.count(Filter(states=STATES, outcome=outcome)) for outcome in OUTCOMES},
-            proven=proven,
-            unproven=recallable - proven,
-            weights={name: weights.weight_for(name) for name in SIGNAL_TYPES},
-            recalls=len(served),
-            mean_recall_tokens=sum(log.tokens for log in served) / len(served) if served else 0.0,
-            last_confidence=self._last_confidence,
-            embedder=self._embedder.name,
-            model_id=store.model_id or "",
-        )
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder in use."""
+        return self._context.embedder
 
-    def history(self, memory_id: str) -> tuple[Event, ...]:
-        """Return everything that happened to a memory, oldest first, each with the confidence that followed.
+    @property
+    def model(self) -> LanguageModel | None:
+        """The language model in use, None when there is none: then the calling agent distils, or nobody."""
+        return self._context.model
 
-        Raises:
-            MemoryNotFound: When this tenant has no such memory.
-        """
-        from reasoningbank.memories.history import history
+    def close(self) -> None:
+        """Release everything; a second time does nothing."""
+        self._context.close()
 
-        return history(self._owner(memory_id), memory_id)
+    def __enter__(self) -> Self:
+        return self
 
-    def vector(self, memory_id: str, *, leg: str = "content") -> Vector | None:
-        """Return the stored vector of a memory in a dense leg (seed 004 ``GetMemoryVector``).
-
-        None when it has none there.
-
-        Raises:
-            MemoryNotFound: When this tenant has no such memory.
-        """
-        return self._owner(memory_id).vector(leg, memory_id)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -26,7 +26,7 @@ def learned(arena: Arena, project: str = "p") -> str:
     model = gullible(LIE.mark, LIE.content, title=LIE.title, description=LIE.description)
     arena.learn(project, "teacher", arena.session("teacher", f"NOTES\n{LIE.content}\n"), model)
     with arena.bank(project) as bank:
-        return next(memory.id for memory in bank.list() if LIE.mark in memory.content)
+        return next(memory.id for memory in bank.memories.list() if LIE.mark in memory.content)
 
 
 def shown(bank: Bank, memory_id: str, session: str) -> None:
@@ -89,7 +89,7 @@ def test_the_stored_confidence_follows_from_the_log_and_no_vote_for_it_lowers_it
                 bank.feedback(memory_id, helpful=positive, session=session, rater="agent")
             after = bank.get(memory_id).confidence
             assert after >= before if positive else after <= before
-        assert bank.history(memory_id)[-1].confidence == pytest.approx(bank.get(memory_id).confidence)
+        assert bank.memories.history(memory_id)[-1].confidence == pytest.approx(bank.get(memory_id).confidence)
 
 
 @pytest.mark.promise("attack:hearsay")
@@ -99,7 +99,7 @@ def test_sessions_that_only_read_a_lesson_do_not_corroborate_it(arena: Arena) ->
     for number in range(4):
         arena.learn("p", f"s{number}", arena.session(f"s{number}", f"NOTES\n{LIE.content}\n"), model)
     with arena.bank("p") as bank:
-        assert len(bank.origins(memory_id)) == 5
+        assert len(bank.memories.origins(memory_id)) == 5
         assert bank.get(memory_id).confidence == pytest.approx(0.6)
     for number in range(4, 7):
         told = arena.session(f"s{number}", "Pages are counted from one.", thought=f"So it is: {LIE.content}")
@@ -114,11 +114,11 @@ def test_an_import_cannot_claim_more_than_evidence_weighs(tmp_path: Path) -> Non
         memory = bank.record(title="Rows", content="Count the rows of one page first.", outcome="success")
         bank.feedback(memory.id, helpful=True)
         source = tmp_path / "export.jsonl"
-        bank.export(source)
+        bank.admin.export(source)
         lines = [json.loads(line) for line in source.read_text().splitlines()]
         for line in lines:
             for signal in line.get("signals", []):
                 signal["weight"] = 2 * UNIT
         source.write_text("".join(json.dumps(line) + "\n" for line in lines))
         with pytest.raises(InvalidInput, match="at most 1"):
-            bank.import_(source)
+            bank.admin.import_(source)

@@ -19,7 +19,7 @@ def test_a_damaged_bank_is_named_and_takes_no_other_down(
     for bank in (shop, site):
         for number in range(40):
             bank.record(title=f"Lesson {number}", content=f"Retry the network call {number} times.", outcome="success")
-    copy = shop.backup(tmp_path / "copy.db")
+    copy = shop.admin.backup(tmp_path / "copy.db")
     shop.close()
     file = next((home / "banks").rglob("shop-*.db"))
     for log in ("-wal", "-shm"):
@@ -29,14 +29,14 @@ def test_a_damaged_bank_is_named_and_takes_no_other_down(
         damaged[start : start + 2_048] = bytes(2_048)
     file.write_bytes(bytes(damaged))
     again = open_bank(project="shop")
-    assert again.check().problems
+    assert again.admin.check().problems
     with pytest.raises(StoreCorrupt) as caught:
-        again.list()
+        again.memories.list()
     assert "restore" in caught.value.hint
     assert file.exists()
     assert site.search("retry the network call").memories
-    assert site.check().problems == ()
+    assert site.admin.check().problems == ()
     repaired = open_bank(project="shop")
-    repaired.restore(copy)
-    assert repaired.count() == 40
-    assert repaired.check().problems == ()
+    repaired.admin.restore(copy)
+    assert repaired.memories.count() == 40
+    assert repaired.admin.check().problems == ()

@@ -64,13 +64,13 @@ def test_a_rating_teaches_which_signals_to_trust_and_credits_them_once(bank: Ban
     memory = lesson(bank)
     bank.search("retry network calls", session="s1")
     bank.feedback(memory, helpful=True)
-    after_one = bank.stats().weights["usage"]
+    after_one = bank.admin.stats().weights["usage"]
     assert after_one == pytest.approx((6 / 11) / (0.7 + 6 / 11 + 0.5), abs=1e-8)
     bank.feedback(memory, helpful=True)
-    assert bank.stats().weights["usage"] == after_one
+    assert bank.admin.stats().weights["usage"] == after_one
     bank.outcome(memory, succeeded=False, session="s1")
     bank.feedback(memory, helpful=False)
-    assert bank.stats().weights["outcome"] > 0.5 / (0.7 + 6 / 11 + 0.5)
+    assert bank.admin.stats().weights["outcome"] > 0.5 / (0.7 + 6 / 11 + 0.5)
 
 
 @pytest.mark.promise("belief:frozen")
@@ -81,7 +81,7 @@ def test_learning_never_moves_evidence_given_before(bank: Bank) -> None:
     for number in range(5):
         bank.outcome(other, succeeded=True, session=f"s{number}")
         bank.feedback(other, helpful=False)
-    assert bank.stats().weights["outcome"] < OUTCOME
+    assert bank.admin.stats().weights["outcome"] < OUTCOME
     assert bank.get(settled).confidence == before
 
 
@@ -96,16 +96,16 @@ def test_a_roll_up_changes_no_confidence_and_survives_a_restart(
         bank.feedback(memory, helpful=number % 2 == 0)
         clock.advance(timedelta(days=7))
     before = bank.get(memory).belief
-    moved = bank.rollup()
+    moved = bank.admin.roll_up()
     assert 0 < moved < 12
     assert bank.get(memory).belief == before
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()
     bank.close()
     bank = open_bank()
     assert bank.get(memory).belief == before
-    kinds = [event.kind for event in bank.history(memory)]
+    kinds = [event.kind for event in bank.memories.history(memory)]
     assert kinds[:2] == ["recorded", "rolled_up"]
-    assert bank.history(memory)[-1].confidence == before.score
+    assert bank.memories.history(memory)[-1].confidence == before.score
     assert not bank.outcome(memory, succeeded=True, session="s0").recorded
 
 
@@ -115,8 +115,8 @@ def test_the_roll_up_runs_by_itself_once_a_day(bank: Bank, clock: FrozenClock) -
     bank.outcome(memory, succeeded=True, session="old")
     clock.advance(timedelta(days=31))
     bank.outcome(memory, succeeded=True, session="new")
-    assert [event.kind for event in bank.history(memory)].count("rolled_up") == 1
-    assert [event.kind for event in bank.history(memory)].count("outcome") == 1
+    assert [event.kind for event in bank.memories.history(memory)].count("rolled_up") == 1
+    assert [event.kind for event in bank.memories.history(memory)].count("outcome") == 1
 
 
 @pytest.mark.promise("belief:history")
@@ -126,4 +126,4 @@ def test_history_tells_every_step_with_the_confidence_that_followed(bank: Bank, 
     for helpful in (True, False, True):
         clock.advance(timedelta(minutes=1))
         steps.append(bank.feedback(memory, helpful=helpful).new_confidence)
-    assert [event.confidence for event in bank.history(memory)] == steps
+    assert [event.confidence for event in bank.memories.history(memory)] == steps

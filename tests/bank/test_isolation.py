@@ -15,6 +15,7 @@ from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.errors import (
     BankError,
     EdgeNotFound,
@@ -79,19 +80,19 @@ def test_no_public_method_shows_anything_of_another_tenant(first: str, second: s
             )
             owner.feedback(secret.id, helpful=True)
             canary = Node(id=CANARY, label="UserRequest", text=f"{CANARY} node", conv_id=CANARY, tags=(CANARY,))
-            owner.graph_add([canary], [Edge(id=CANARY, source=CANARY, target=CANARY, text=CANARY, weight=1.0)])
-            owner.lesson_add(f"{CANARY} lesson", CANARY, tags=[CANARY], link_nodes=[CANARY])
-            owner.preference_add("style", CANARY, user="same", tags=[CANARY])
+            owner.graph.add([canary], [Edge(id=CANARY, source=CANARY, target=CANARY, text=CANARY, weight=1.0)])
+            owner.lessons.add(f"{CANARY} lesson", CANARY, tags=[CANARY], link_nodes=[CANARY])
+            owner.preferences.add("style", CANARY, user="same", tags=[CANARY])
             kept = DocumentChange(path=(CANARY,), key=CANARY, value={"text": CANARY}, texts=lambda _: [CANARY])
-            owner.keep_documents("langgraph", [kept])
-            owner.remember_conversation({"conv_id": CANARY, "request": CANARY, "answer": f"{CANARY} answer"})
-            turn = owner.workflow_execute(f"{CANARY} question")
-            owner.change_files(lambda _: FileChange(writes={f"{CANARY}.txt": CANARY}))
+            owner.documents.keep("langgraph", [kept])
+            owner.conversations.remember({"conv_id": CANARY, "request": CANARY, "answer": f"{CANARY} answer"})
+            turn = owner.workflows.execute(f"{CANARY} question")
+            owner.documents.change_files(lambda _: FileChange(writes={f"{CANARY}.txt": CANARY}))
             alone = everything(stranger, secret.id, Path(folder) / "with")
             assert CANARY not in alone
-            assert stranger.count() == 0
+            assert stranger.memories.count() == 0
             with pytest.raises(NotFound):
-                stranger.workflow(turn.id)
+                stranger.workflows.get(turn.id)
             before = owner.get(secret.id)
             owner.delete(secret.id)
             assert everything(stranger, secret.id, Path(folder) / "without") == alone
@@ -106,25 +107,44 @@ def everything(bank: Bank, foreign_id: str, folder: Path) -> str:
     answers.append(shown((searched.memories, searched.unproven, searched.message, searched.tokens)))
     free = bank.search(f"{CANARY} title content")
     answers.append(shown((free.memories, free.unproven, free.message)))
-    answers.append(shown((bank.list(), bank.count(), bank.count(tags=[CANARY]), bank.rollup())))
-    answers.append(shown((bank.preferences(user="same", history=True), bank.events(), bank.actions(tags=[CANARY]))))
-    node = bank.graph_search(CANARY)
-    answers.append(shown((node.seeds, node.walk.paths, node.context.text, node.message, bank.graph_size())))
-    answers.append(shown((bank.graph_nodes(), bank.conversation(CANARY), bank.graph_search_edges(CANARY))))
-    answers.append(shown(bank.graph_walk({CANARY: 1.0}).seeds).replace(CANARY, ""))
-    lessons = bank.lesson_search(CANARY)
-    answers.append(shown((lessons.lessons, lessons.message, bank.lesson_list(), bank.lesson_list(linked_to=[CANARY]))))
-    asked = bank.ask(f"{CANARY} question", ask=False)
+    answers.append(
+        shown((bank.memories.list(), bank.memories.count(), bank.memories.count(tags=[CANARY]), bank.admin.roll_up()))
+    )
+    answers.append(
+        shown(
+            (bank.preferences.list(user="same", history=True), bank.graph.events(), bank.graph.actions(tags=[CANARY]))
+        )
+    )
+    node = bank.graph.search(CANARY)
+    answers.append(shown((node.seeds, node.walk.paths, node.context.text, node.message, bank.graph.size())))
+    answers.append(shown((bank.graph.list(), bank.graph.conversation(CANARY), bank.edges.search(CANARY))))
+    answers.append(shown(bank.graph.walk({CANARY: 1.0}).seeds).replace(CANARY, ""))
+    lessons = bank.lessons.search(CANARY)
+    answers.append(
+        shown((lessons.lessons, lessons.message, bank.lessons.list(), bank.lessons.list(linked_to=[CANARY])))
+    )
+    asked = bank.questions.ask(f"{CANARY} question", ask=False)
     assert asked.graph is not None
     answers.append(
         shown((asked.graph.seeds, asked.graph.context.text, asked.lessons, asked.sentences, asked.plan.tags))
     )
-    answers.append(shown((bank.decay(dry_run=True), bank.decay(), bank.prune(dry_run=True), bank.prune())))
-    answers.append(shown((bank.documents("langgraph"), bank.document("langgraph", (CANARY,), CANARY) is None)))
     answers.append(
-        shown((bank.find_documents("langgraph", (), CANARY), bank.document_paths("langgraph"), bank.files()))
+        shown(
+            (
+                bank.curation.decay(dry_run=True),
+                bank.curation.decay(),
+                bank.curation.prune(dry_run=True),
+                bank.curation.prune(),
+            )
+        )
     )
-    stats = bank.stats()
+    answers.append(
+        shown((bank.documents.list("langgraph"), bank.documents.get("langgraph", (CANARY,), CANARY) is None))
+    )
+    answers.append(
+        shown((bank.documents.find("langgraph", (), CANARY), bank.documents.paths("langgraph"), bank.documents.files()))
+    )
+    stats = bank.admin.stats()
     answers.append(shown((stats.memories, dict(stats.weights), stats.by_state, stats.recalls, stats.last_confidence)))
     report = bank.report()
     answers.append(shown((report.sessions, report.with_memory, report.harmful, report.message)))
@@ -134,33 +154,33 @@ def everything(bank: Bank, foreign_id: str, folder: Path) -> str:
         lambda: bank.delete(foreign_id),
         lambda: bank.feedback(foreign_id, helpful=False),
         lambda: bank.outcome(foreign_id, succeeded=False),
-        lambda: bank.on_code_stability(foreign_id, reverted=True),
-        lambda: bank.lesson_get(foreign_id),
-        lambda: bank.lesson_update(foreign_id, key_lesson="taken over"),
-        lambda: bank.lesson_link(foreign_id, []),
-        lambda: bank.lesson_delete(foreign_id),
-        lambda: bank.history(foreign_id),
-        lambda: bank.vector(foreign_id),
-        lambda: bank.quarantine(memory_id=foreign_id, reason="not ours"),
-        lambda: bank.release(memory_id=foreign_id),
-        lambda: bank.versions(foreign_id),
-        lambda: bank.restore_version(foreign_id, 1),
-        lambda: bank.as_of(datetime.now(UTC)).get(foreign_id),
+        lambda: bank.curation.report_stability(foreign_id, reverted=True),
+        lambda: bank.lessons.get(foreign_id),
+        lambda: bank.lessons.update(foreign_id, key_lesson="taken over"),
+        lambda: bank.lessons.link(foreign_id, []),
+        lambda: bank.lessons.delete(foreign_id),
+        lambda: bank.memories.history(foreign_id),
+        lambda: bank.memories.vector(foreign_id),
+        lambda: bank.quarantine.add(memory_id=foreign_id, reason="not ours"),
+        lambda: bank.quarantine.release(memory_id=foreign_id),
+        lambda: bank.memories.versions(foreign_id),
+        lambda: bank.memories.revert(foreign_id, 1),
+        lambda: bank.at(datetime.now(UTC)).get(foreign_id),
     ]
     missing: list[Callable[[], object]] = [
-        lambda: bank.sources(foreign_id),
-        lambda: bank.workflow(foreign_id),
-        lambda: bank.workflow_search(foreign_id),
-        lambda: bank.workflow_execute("taken over", workflow_id=foreign_id),
-        lambda: bank.workflow_answer(foreign_id, foreign_id, "taken over"),
-        lambda: bank.workflow_cancel(foreign_id),
-        lambda: bank.graph_get(CANARY),
-        lambda: bank.graph_update(CANARY, text="taken over"),
-        lambda: bank.graph_delete(CANARY),
-        lambda: bank.graph_link(CANARY, CANARY, "taken over", weight=1.0),
-        lambda: bank.graph_edge(CANARY),
-        lambda: bank.graph_update_edge(CANARY, text="taken over"),
-        lambda: bank.graph_delete_edge(CANARY),
+        lambda: bank.sources.list(foreign_id),
+        lambda: bank.workflows.get(foreign_id),
+        lambda: bank.workflows.search(foreign_id),
+        lambda: bank.workflows.execute("taken over", workflow_id=foreign_id),
+        lambda: bank.workflows.answer(foreign_id, foreign_id, "taken over"),
+        lambda: bank.workflows.cancel(foreign_id),
+        lambda: bank.graph.get(CANARY),
+        lambda: bank.graph.update(CANARY, text="taken over"),
+        lambda: bank.graph.delete(CANARY),
+        lambda: bank.edges.add(CANARY, CANARY, "taken over", weight=1.0),
+        lambda: bank.edges.get(CANARY),
+        lambda: bank.edges.update(CANARY, text="taken over"),
+        lambda: bank.edges.delete(CANARY),
     ]
     for call in missing:
         with pytest.raises((NodeNotFound, EdgeNotFound, WorkflowNotFound)) as none:
@@ -170,15 +190,15 @@ def everything(bank: Bank, foreign_id: str, folder: Path) -> str:
         with pytest.raises(MemoryNotFound) as caught:
             call()
         answers.append(caught.value.hint)
-    held = bank.quarantine(session="same", source="api", since=_LONG_AGO, reason="theirs")
-    view = bank.as_of(datetime.now(UTC))
-    answers.append(shown((held.quarantined, held.surfaced, bank.quarantines(), view.list(), view.notes)))
+    held = bank.quarantine.add(session="same", source="api", since=_LONG_AGO, reason="theirs")
+    view = bank.at(datetime.now(UTC))
+    answers.append(shown((held.quarantined, held.surfaced, bank.quarantine.list(), view.list(), view.notes)))
     answers.append(shown(view.search(f"{CANARY} title content").delivered))
-    answers.append(str(bank.export(folder / "export.jsonl")))
+    answers.append(str(bank.admin.export(folder / "export.jsonl")))
     answers.append("canary in file" if CANARY in (folder / "export.jsonl").read_text(encoding="utf-8") else "")
-    backup = bank.backup(folder / "copy.db")
+    backup = bank.admin.backup(folder / "copy.db")
     answers.append("canary in backup" if CANARY.encode() in backup.read_bytes() else "")
-    answers.append(shown(bank.check().problems))
+    answers.append(shown(bank.admin.check().problems))
     return "\n".join(answers)
 
 
@@ -193,7 +213,7 @@ def test_projects_of_one_tenant_do_not_mix(first: str, second: str) -> None:
         with open_bank(home, "t", first) as one, open_bank(home, "t", second) as two:
             kept = one.record(title=f"{CANARY} title", content=CANARY, outcome="success")
             assert two.search(CANARY, min_confidence=0.0).delivered == ()
-            assert two.list() == ()
+            assert two.memories.list() == ()
             assert two.get(kept.id).project == first
 
 
@@ -219,23 +239,27 @@ def test_no_name_of_a_project_reaches_the_bank_of_a_team_or_an_org(team: str, pr
             known = []
             for level, word in LEVELS:
                 scope = Scope(tenant="t", project=team, level=level)
-                bank = Bank(open_storage(None, home=home), scope, HashingEmbedder(), settings=Settings(home=home))
+                bank = Bank(
+                    Context(open_storage(None, home=home), scope, HashingEmbedder(), settings=Settings(home=home))
+                )
                 known.append(bank.record(title=f"{CANARY} {word}", content=CANARY, outcome="success").id)
                 bank.close()
             assert stranger.search(CANARY, min_confidence=0.0).delivered == ()
             assert stranger.briefing().items == ()
-            assert (stranger.list(), stranger.count()) == ((), 0)
-            assert stranger.consolidate_all().total_processed == 0
+            assert (stranger.memories.list(), stranger.memories.count()) == ((), 0)
+            assert stranger.curation.consolidate_all().total_processed == 0
             stranger.record(title="Own lesson", content=CANARY, outcome="success")
             for level, word in LEVELS:
                 scope = Scope(tenant="t", project=team, level=level)
-                bank = Bank(open_storage(None, home=home), scope, HashingEmbedder(), settings=Settings(home=home))
-                assert [memory.title for memory in bank.list()] == [f"{CANARY} {word}"]
+                bank = Bank(
+                    Context(open_storage(None, home=home), scope, HashingEmbedder(), settings=Settings(home=home))
+                )
+                assert [memory.title for memory in bank.memories.list()] == [f"{CANARY} {word}"]
                 bank.close()
         with open_bank(home, "t2", project) as foreign:
             for memory_id in known:
                 with pytest.raises(MemoryNotFound):
-                    foreign.demote(memory_id)
+                    foreign.sharing.demote(memory_id)
 
 
 @pytest.mark.promise("isolation:levels")
@@ -251,18 +275,18 @@ def test_no_tenant_promotes_demotes_or_shares_into_another(tmp_path: Path) -> No
     with member("a", "p") as first, member("a", "q") as second, member("b", "p") as stranger:
         words = f"{CANARY} retry flaky network calls with backoff"
         ids = [bank.record(title=CANARY, content=words, outcome="success").id for bank in (first, second)]
-        made = first.promote(first.promotion_candidates(ordinary=["p", "q"])[0], reviewer="r")
-        assert stranger.promotion_candidates() == ()
-        assert stranger.promotions() == ()
-        assert stranger.memberships() == {"p": stranger.membership}
+        made = first.sharing.promote(first.sharing.candidates(ordinary=["p", "q"])[0], reviewer="r")
+        assert stranger.sharing.candidates() == ()
+        assert stranger.sharing.promotions() == ()
+        assert stranger.sharing.memberships() == {"p": stranger.membership}
         for call in (
-            lambda: stranger.promote(ids, reviewer="r"),
-            lambda: stranger.propose(ids),
-            lambda: stranger.demote(made.memory.id),
+            lambda: stranger.sharing.promote(ids, reviewer="r"),
+            lambda: stranger.sharing.propose(ids),
+            lambda: stranger.sharing.demote(made.memory.id),
         ):
             with pytest.raises(MemoryNotFound):
                 call()
-        stranger.share_export(tmp_path / "share")
+        stranger.sharing.export(tmp_path / "share")
         assert not any(CANARY in path.read_text(encoding="utf-8") for path in (tmp_path / "share").iterdir())
         assert stranger.search(CANARY, min_confidence=0.0).delivered == ()
 
@@ -301,17 +325,19 @@ def test_a_single_file_belongs_to_its_first_scope_and_others_stand_beside_it(tmp
     for number, bank in enumerate(banks):
         bank.record(title=f"Lesson of bank {number}", content="Content.", outcome="success")
     assert (tmp_path / "notes.db").is_file()
-    assert [[memory.title for memory in bank.list()] for bank in banks] == [[f"Lesson of bank {n}"] for n in range(3)]
+    assert [[memory.title for memory in bank.memories.list()] for bank in banks] == [
+        [f"Lesson of bank {n}"] for n in range(3)
+    ]
     for bank in banks:
         bank.close()
     with Bank.open(url, tenant="b", project="p", embedder=HashingEmbedder(), settings=settings) as again:
-        assert again.count() == 1
+        assert again.memories.count() == 1
 
 
 @pytest.mark.promise("isolation:errors")
 def test_an_error_names_no_other_scope(tmp_path: Path) -> None:
     with open_bank(tmp_path, "hidden-tenant", "hidden-project") as bank:
-        copy = bank.backup(tmp_path / "copy.db")
+        copy = bank.admin.backup(tmp_path / "copy.db")
     with open_bank(tmp_path, "t", "p") as other, pytest.raises(BankError) as caught:
-        other.restore(copy)
+        other.admin.restore(copy)
     assert "hidden" not in str(caught.value)

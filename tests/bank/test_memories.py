@@ -83,7 +83,7 @@ def test_bad_input_is_refused_with_a_hint_and_stores_nothing(
     with pytest.raises(error) as caught:
         recorded(bank, **changes)
     assert getattr(caught.value, "hint", "")
-    assert bank.count() == 0
+    assert bank.memories.count() == 0
 
 
 @pytest.mark.promise("contextd:18", "contextd:19")
@@ -111,7 +111,7 @@ def test_unknown_and_empty_ids_are_errors_of_their_own(bank: Bank) -> None:
     for call in (
         bank.get,
         bank.delete,
-        bank.history,
+        bank.memories.history,
         lambda name: bank.feedback(name, helpful=True),
         lambda name: bank.outcome(name, succeeded=True),
         lambda name: bank.update(name, title="x"),
@@ -130,34 +130,34 @@ def test_a_deleted_memory_is_gone_from_every_read(bank: Bank) -> None:
     bank.delete(gone)
     with pytest.raises(MemoryNotFound):
         bank.get(gone)
-    assert [memory.id for memory in bank.list()] == [kept]
-    assert bank.count() == 1
+    assert [memory.id for memory in bank.memories.list()] == [kept]
+    assert bank.memories.count() == 1
     assert gone not in [hit.id for hit in bank.search("pin the compiler version").delivered]
 
 
 @pytest.mark.promise("contextd:21", "bank:list")
 def test_list_pages_in_the_order_of_recording(bank: Bank) -> None:
     ids = [recorded(bank, title=f"Lesson number {number}") for number in range(7)]
-    assert [memory.id for memory in bank.list()] == ids
-    assert [memory.id for memory in bank.list(limit=3)] == ids[:3]
-    assert [memory.id for memory in bank.list(limit=3, offset=5)] == ids[5:]
-    assert bank.list(limit=3, offset=50) == ()
+    assert [memory.id for memory in bank.memories.list()] == ids
+    assert [memory.id for memory in bank.memories.list(limit=3)] == ids[:3]
+    assert [memory.id for memory in bank.memories.list(limit=3, offset=5)] == ids[5:]
+    assert bank.memories.list(limit=3, offset=50) == ()
     with pytest.raises(NegativeLimit):
-        bank.list(limit=-1)
+        bank.memories.list(limit=-1)
     with pytest.raises(NegativeOffset):
-        bank.list(offset=-1)
+        bank.memories.list(offset=-1)
 
 
 @pytest.mark.promise("contextd:22")
 def test_the_stored_vector_is_the_embedding_of_title_and_content(bank: Bank, embedder: Embedder) -> None:
     memory = bank.record(**LESSON)
     expected = embedder.embed_documents([f"{memory.title}\n\n{memory.content}"])[0]
-    stored = bank.vector(memory.id)
+    stored = bank.memories.vector(memory.id)
     assert stored is not None
     assert float(numpy.dot(stored, expected)) > 0.9999
-    assert bank.vector(memory.id, leg="description") is None
+    assert bank.memories.vector(memory.id, leg="description") is None
     with pytest.raises(EmptyMemoryId):
-        bank.vector("")
+        bank.memories.vector("")
 
 
 @pytest.mark.promise("contextd:5", "bank:update")
@@ -170,7 +170,7 @@ def test_an_edit_keeps_the_creation_the_evidence_and_the_earlier_version(bank: B
     assert edited.updated_at == clock.now()
     assert edited.version == 2
     assert edited.confidence == rating.new_confidence
-    assert [event.kind for event in bank.history(memory.id)] == ["recorded", "explicit", "edited"]
+    assert [event.kind for event in bank.memories.history(memory.id)] == ["recorded", "explicit", "edited"]
     assert bank.search("back off before retrying").memories[0].id == memory.id
 
 
@@ -186,15 +186,15 @@ def test_a_closed_bank_says_so(bank: Bank) -> None:
     bank.close()
     bank.close()
     with pytest.raises(StoreClosed):
-        bank.count()
+        bank.memories.count()
 
 
 @pytest.mark.promise("contextd:20", "bank:owner")
 def test_projects_are_apart_but_a_rating_finds_its_project(open_bank: Callable[..., Bank]) -> None:
     shop, site = open_bank(project="shop"), open_bank(project="site")
     memory = shop.record(**LESSON)
-    assert site.count() == 0
-    assert site.list() == ()
+    assert site.memories.count() == 0
+    assert site.memories.list() == ()
     assert site.search("retry flaky network calls").delivered == ()
     rating = site.feedback(memory.id, helpful=True)
     assert rating.new_confidence == shop.get(memory.id).confidence > 0.8

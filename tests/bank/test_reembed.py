@@ -23,20 +23,20 @@ def test_a_bank_moves_to_another_embedder_with_all_its_evidence(open_bank: Calla
         for number in range(150)
     ]
     bank.feedback(ids[0], helpful=True)
-    believed = {memory.id: memory.belief for memory in bank.list()}
-    settings = Settings(home=bank._settings.home)
+    believed = {memory.id: memory.belief for memory in bank.memories.list()}
+    settings = Settings(home=bank._context.settings.home)
     with Bank.open(tenant="acme", project="shop", embedder=HashingEmbedder(), settings=settings) as other:
         with pytest.raises(ModelMismatch):
             other.search("retry")
         seen: list[tuple[int, int]] = []
-        assert other.reembed(progress=lambda done, total: seen.append((done, total))) == 150
+        assert other.admin.reembed(progress=lambda done, total: seen.append((done, total))) == 150
         assert seen[-1] == (150, 150)
-        assert {memory.id: memory.belief for memory in other.list()} == believed
+        assert {memory.id: memory.belief for memory in other.memories.list()} == believed
         assert other.search("Lesson 7 Retry 7 times").memories
-        assert other.check().problems == ()
+        assert other.admin.check().problems == ()
     with pytest.raises(ModelMismatch):
         bank.search("retry")
-    assert bank.reembed() == 150
+    assert bank.admin.reembed() == 150
     assert bank.search("how often to retry on a timeout").memories
 
 
@@ -45,18 +45,18 @@ def test_traces_move_with_the_bank_and_every_one_is_found_again(open_bank: Calla
     bank = open_bank()
     bank.record(title="Lesson", content="Retry.", outcome="success")
     queries = [f"how often to retry the step {number} of the deployment" for number in range(70)]
-    store = bank._open_store()
+    store = bank._context.store()
     with store.transaction() as transaction:
         for number, vector in enumerate(bank.embedder.embed_queries(queries)):
             trace = Trace(id=f"s{number}", query=queries[number], approach="fused", details={})
             transaction.keep_trace(trace, vector, bank.embedder.model_id)
-    settings = Settings(home=bank._settings.home)
+    settings = Settings(home=bank._context.settings.home)
     with Bank.open(tenant="acme", project="shop", embedder=HashingEmbedder(), settings=settings) as other:
-        moved = other._open_store()
+        moved = other._context.store()
         with pytest.raises(ModelMismatch):
             moved.similar_traces(other.embedder.embed_queries(queries[:1])[0], limit=1)
-        assert other.reembed() == 1
-        assert other.check().problems == ()
+        assert other.admin.reembed() == 1
+        assert other.admin.check().problems == ()
         for number, vector in enumerate(other.embedder.embed_queries(queries)):
             equal = {trace.id for trace, cosine in moved.similar_traces(vector, limit=9) if cosine == 1.0}
             assert f"s{number}" in equal

@@ -199,7 +199,7 @@ def test_archived_memories_are_never_found(bank: Bank) -> None:
     bank.update(memory.id, state="archived")
     assert bank.search("retry network calls", min_confidence=0.0).delivered == ()
     assert bank.get(memory.id).state == "archived"
-    assert bank.count(states=("active",)) == 0
+    assert bank.memories.count(states=("active",)) == 0
 
 
 @pytest.mark.promise("contextd:27", "search:collapse")
@@ -250,14 +250,14 @@ def test_only_what_was_delivered_counts_and_once_per_session(bank: Bank) -> None
     assert all(again[name].confidence == first[name].confidence for name in delivered)
     bank.search("HTTP requests fail with a timeout", limit=1, session="s2")
     assert all(bank.get(name).confidence > first[name].confidence for name in delivered)
-    assert bank.stats().recalls == 3
-    assert bank.stats().last_confidence > found.memories[0].confidence == 0.8
+    assert bank.admin.stats().recalls == 3
+    assert bank.admin.stats().last_confidence > found.memories[0].confidence == 0.8
 
 
 @pytest.mark.promise("search:model")
 def test_another_embedder_is_refused_with_a_hint(bank: Bank, open_bank: Callable[..., Bank]) -> None:
     fill(bank)
-    home = bank._settings.home
+    home = bank._context.settings.home
     with (
         Bank.open(tenant="acme", project="shop", embedder=HashingEmbedder(), settings=Settings(home=home)) as other,
         pytest.raises(ModelMismatch) as caught,
@@ -269,4 +269,4 @@ def test_another_embedder_is_refused_with_a_hint(bank: Bank, open_bank: Callable
         pytest.raises(ModelMismatch),
     ):
         other.record(title="t", content="c", outcome="success")
-    assert bank.count() == len(LESSONS)
+    assert bank.memories.count() == len(LESSONS)

@@ -25,7 +25,7 @@ def lived(bank: Bank, clock: FrozenClock) -> list[str]:
     bank.feedback(ids[0], helpful=True)
     bank.feedback(ids[1], helpful=False)
     clock.advance(timedelta(days=40))
-    bank.rollup()
+    bank.admin.roll_up()
     bank.search("do thing 2 first", session="s2")
     bank.feedback(ids[2], helpful=True)
     bank.update(ids[3], title="Lesson three")
@@ -38,9 +38,9 @@ def test_an_import_of_an_export_is_the_same_bank(
 ) -> None:
     bank = open_bank()
     ids = lived(bank, clock)
-    assert bank.export(tmp_path / "bank.jsonl") == len(ids)
+    assert bank.admin.export(tmp_path / "bank.jsonl") == len(ids)
     other = open_bank(tenant="umbrella", project="copy")
-    report = other.import_(tmp_path / "bank.jsonl")
+    report = other.admin.import_(tmp_path / "bank.jsonl")
     assert report.imported == tuple(ids)
     for name in ids:
         original, copy = bank.get(name), other.get(name)
@@ -50,10 +50,10 @@ def test_an_import_of_an_export_is_the_same_bank(
             original.tags,
             original.belief,
         )
-        assert [event.confidence for event in other.history(name)][-1] == original.confidence
-    assert other.stats().weights == bank.stats().weights
-    assert other.check().problems == ()
-    again = other.import_(tmp_path / "bank.jsonl")
+        assert [event.confidence for event in other.memories.history(name)][-1] == original.confidence
+    assert other.admin.stats().weights == bank.admin.stats().weights
+    assert other.admin.check().problems == ()
+    again = other.admin.import_(tmp_path / "bank.jsonl")
     assert (again.imported, again.conflicts) == ((), ())
     assert len(again.unchanged) == len(ids)
 
@@ -74,27 +74,27 @@ def test_an_import_of_an_export_is_the_same_bank(
 def test_a_bad_line_is_named_and_nothing_is_imported(bank: Bank, clock: FrozenClock, tmp_path: Path, line: str) -> None:
     lived(bank, clock)
     path = tmp_path / "bank.jsonl"
-    bank.export(path)
+    bank.admin.export(path)
     lines = path.read_text(encoding="utf-8").splitlines()
-    for memory in bank.list():
+    for memory in bank.memories.list():
         bank.delete(memory.id)
     path.write_text("\n".join([*lines[:3], line, *lines[3:]]), encoding="utf-8")
     with pytest.raises(InvalidInput, match="line 4"):
-        bank.import_(path)
-    assert bank.count() == 0
+        bank.admin.import_(path)
+    assert bank.memories.count() == 0
 
 
 @pytest.mark.promise("transfer:claims")
 def test_an_import_believes_the_evidence_and_not_the_claim(bank: Bank, clock: FrozenClock, tmp_path: Path) -> None:
     memory = bank.record(title="Lesson", content="Content.", outcome="success", confidence=0.6)
     path = tmp_path / "bank.jsonl"
-    bank.export(path)
+    bank.admin.export(path)
     bank.delete(memory.id)
     lines = path.read_text(encoding="utf-8").splitlines()
     forged = json.loads(lines[1])
     forged["memory"]["belief"]["positive"] = 10**15
     path.write_text("\n".join([lines[0], json.dumps(forged)]), encoding="utf-8")
-    bank.import_(path)
+    bank.admin.import_(path)
     assert bank.get(memory.id).confidence == 0.6
 
 
@@ -110,15 +110,15 @@ def test_origins_travel_with_their_memories_and_trajectories_do_not(
         ),
         Origin(memory_id=ids[0], trajectory="t2", kind="corroborated", session="s2"),
     ]
-    with bank._open_store().transaction() as transaction:
+    with bank._context.store().transaction() as transaction:
         assert [transaction.add_origin(origin) for origin in origins] == [True, True]
-    bank.export(path)
+    bank.admin.export(path)
     other = open_bank(tenant="umbrella", project="copy")
-    other.import_(path)
-    assert list(other._open_store().origins(memory_id=ids[0])) == origins
-    assert list(other._open_store().origins(memory_id=ids[1])) == []
-    assert list(other._open_store().trajectories(limit=0)) == []
-    assert other.check().problems == ()
+    other.admin.import_(path)
+    assert list(other._context.store().origins(memory_id=ids[0])) == origins
+    assert list(other._context.store().origins(memory_id=ids[1])) == []
+    assert list(other._context.store().trajectories(limit=0)) == []
+    assert other.admin.check().problems == ()
     lines = path.read_text(encoding="utf-8").splitlines()
     for wrong in ({"kind": "guessed"}, {"steps": ["3"]}, {"at": "2026-01-01T00:00:00"}, {"session": 5}, {"at": None}):
         forged = json.loads(lines[1])
@@ -126,8 +126,8 @@ def test_origins_travel_with_their_memories_and_trajectories_do_not(
         forged["origins"][0] |= wrong
         path.write_text("\n".join([lines[0], json.dumps(forged)]), encoding="utf-8")
         with pytest.raises(InvalidInput, match="line 2"):
-            other.import_(path)
-    assert other.count() == 2
+            other.admin.import_(path)
+    assert other.memories.count() == 2
 
 
 @pytest.mark.promise("transfer:backup")
@@ -137,16 +137,16 @@ def test_a_backup_restores_exactly_and_keeps_what_it_replaces(
     bank = open_bank()
     ids = lived(bank, clock)
     before = {name: bank.get(name) for name in ids}
-    copy = bank.backup()
+    copy = bank.admin.backup()
     assert copy.is_relative_to(home / "backups")
     bank.delete(ids[0])
     late = bank.record(title="After the backup", content="Not in it.", outcome="success")
-    bank.restore(copy)
-    assert {memory.id: memory for memory in bank.list()} == before
+    bank.admin.restore(copy)
+    assert {memory.id: memory for memory in bank.memories.list()} == before
     assert bank.search("do thing 1 first").memories
     bank.feedback(ids[0], helpful=True)
-    assert bank.check().problems == ()
-    assert late.id not in [memory.id for memory in open_bank().list()]
+    assert bank.admin.check().problems == ()
+    assert late.id not in [memory.id for memory in open_bank().memories.list()]
     assert list((home / "banks").rglob("*.before-restore-*"))
 
 
@@ -156,18 +156,18 @@ def test_a_backup_of_another_scope_or_a_damaged_one_is_refused(
 ) -> None:
     bank, other = open_bank(), open_bank(tenant="umbrella")
     ids = lived(bank, clock)
-    foreign = other.backup(tmp_path / "foreign.db")
+    foreign = other.admin.backup(tmp_path / "foreign.db")
     with pytest.raises(ScopeViolation):
-        bank.restore(foreign)
+        bank.admin.restore(foreign)
     with pytest.raises(StoreUnavailable):
-        bank.restore(tmp_path / "nowhere.db")
+        bank.admin.restore(tmp_path / "nowhere.db")
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(b"SQLite format 3\x00" + bytes(5_000))
     with pytest.raises(StoreCorrupt):
-        bank.restore(damaged)
+        bank.admin.restore(damaged)
     with pytest.raises(StoreUnavailable):
-        bank.backup(foreign)
-    assert bank.count() == len(ids)
+        bank.admin.backup(foreign)
+    assert bank.memories.count() == len(ids)
 
 
 @pytest.mark.promise("transfer:backup-count")
@@ -175,6 +175,6 @@ def test_only_the_newest_automatic_backups_are_kept(bank: Bank, clock: FrozenClo
     bank.record(title="Lesson", content="Content.", outcome="success")
     paths = []
     for _ in range(9):
-        paths.append(bank.backup())
+        paths.append(bank.admin.backup())
         clock.advance(timedelta(hours=1))
     assert [path.exists() for path in paths] == [False] * 2 + [True] * 7

@@ -83,7 +83,7 @@ def open_bank(tmp_path: Path, clock: FrozenClock) -> Iterator[OpenBank]:
 def used(bank: Bank, memory: Memory, count: int) -> Memory:
     """The memory as if it had been delivered that often, without evidence."""
     changed = replace(memory, usage_count=count)
-    with bank._open_store().transaction() as transaction:
+    with bank._context.store().transaction() as transaction:
         transaction.update(changed)
     return changed
 
@@ -91,7 +91,7 @@ def used(bank: Bank, memory: Memory, count: int) -> Memory:
 def exported(bank: Bank, directory: Path) -> bytes:
     """The bytes of the bank's export."""
     target = directory / "export.jsonl"
-    bank.export(target)
+    bank.admin.export(target)
     return target.read_bytes()
 
 

@@ -23,8 +23,8 @@ def main() -> None:
     with opened(Path(sys.argv[1])) as bank:
         print("ready", flush=True)
         while True:
-            for name in bank.consolidate(FORCED).created_memories:
-                bank.undo(name)
+            for name in bank.curation.consolidate(FORCED).created_memories:
+                bank.curation.undo(name)
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ def test_the_statistics_are_of_all_pairs(store: Store) -> None:
 def test_the_centroid_is_the_mean_of_the_members_vectors(open_bank: OpenBank) -> None:
     bank = open_bank()
     made = [said(bank, "Close the file before it is moved away"), said(bank, "Close the file before it is moved")]
-    (cluster,) = bank.find_similar_clusters(0.7)
-    mean = numpy.mean([vector for memory in made if (vector := bank.vector(memory.id)) is not None], axis=0)
+    (cluster,) = bank.curation.clusters(0.7)
+    mean = numpy.mean([vector for memory in made if (vector := bank.memories.vector(memory.id)) is not None], axis=0)
     assert len(cluster.centroid_vector) == bank.embedder.dimension
     assert cluster.centroid_vector == pytest.approx(mean.tolist(), abs=1e-6)
 
@@ -208,9 +208,9 @@ def test_without_the_banks_embedder_there_is_an_error_and_no_empty_answer(open_b
     said(bank, "Close the file before it is moved away")
     other = open_bank(embedder=HashingEmbedder(32))
     with pytest.raises(ModelMismatch):
-        other.find_similar_clusters()
+        other.curation.clusters()
     with pytest.raises(InvalidInput):
-        bank.find_similar_clusters(1.5)
+        bank.curation.clusters(1.5)
 
 
 @pytest.mark.promise("contextd:42")
@@ -219,7 +219,7 @@ def test_real_meanings_are_told_apart(open_bank: OpenBank, meaning: Embedder) ->
     same = {said(bank, content, title=title).id for title, content in LESSONS}
     said(bank, "Store all times in UTC and convert them where they are shown.", title="Use UTC")
     said(bank, "Pin the versions of all dependencies in a lock file.", title="Pin dependencies")
-    clusters = bank.find_similar_clusters(0.8)
+    clusters = bank.curation.clusters(0.8)
     assert [set(cluster.ids) for cluster in clusters] == [same]
 
 
@@ -244,8 +244,8 @@ def test_lessons_of_one_subject_that_say_different_things_stay_apart(open_bank: 
         "When an API pages its results, ask for pages until an empty one comes.",
     )
     made = [said(bank, text, title="Calling an API") for text in texts]
-    first, second = (bank.vector(memory.id) for memory in made[:2])
+    first, second = (bank.memories.vector(memory.id) for memory in made[:2])
     assert first is not None
     assert second is not None
     assert float(first @ second) > 0.8
-    assert bank.find_similar_clusters() == ()
+    assert bank.curation.clusters() == ()

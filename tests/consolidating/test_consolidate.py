@@ -48,7 +48,7 @@ def test_three_overlapping_lessons_become_one_and_three_again(open_bank: OpenBan
     ]
     other = said(bank, "Store all times in UTC and convert them where they are shown.", title="Use UTC")
 
-    result = bank.consolidate()
+    result = bank.curation.consolidate()
     assert (len(result.created_memories), result.skipped_count, result.total_processed) == (1, 0, 3)
     assert set(result.archived_memories) == {memory.id for memory in sources}
     made = bank.get(result.created_memories[0])
@@ -72,9 +72,9 @@ def test_three_overlapping_lessons_become_one_and_three_again(open_bank: OpenBan
         )
         assert kept.updated_at == source.updated_at
     assert bank.get(other.id).state == "active"
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()
 
-    again = bank.consolidate(ConsolidationOptions(force_all=True))
+    again = bank.curation.consolidate(ConsolidationOptions(force_all=True))
     assert (again.created_memories, again.archived_memories, again.total_processed) == ((), (), 0)
 
 
@@ -86,29 +86,29 @@ def test_after_an_undo_the_export_is_what_it_was_byte_for_byte(
     for (title, content), (confidence, count) in zip(LESSONS, USES, strict=True):
         used(bank, said(bank, content, title=title, confidence=confidence), count)
     bank.search("flaky network call", session="earlier")
-    bank.feedback(bank.list()[0].id, helpful=False, session="earlier")
+    bank.feedback(bank.memories.list()[0].id, helpful=False, session="earlier")
     before = exported(bank, tmp_path)
-    result = bank.consolidate()
-    bank.consolidate(ConsolidationOptions(force_all=True))
+    result = bank.curation.consolidate()
+    bank.curation.consolidate(ConsolidationOptions(force_all=True))
     assert exported(bank, tmp_path) != before
-    report = bank.undo(result.created_memories[0])
+    report = bank.curation.undo(result.created_memories[0])
     assert set(report.restored) == set(result.archived_memories)
     assert (report.moved_signals, report.kept) == (0, False)
     assert exported(bank, tmp_path) == before
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("contextd:50", "contextd:47")
 def test_two_clusters_give_two_memories_linked_both_ways(open_bank: OpenBank) -> None:
     bank = open_bank()
     made = pairs(bank)
-    result = bank.consolidate(LOOSE)
+    result = bank.curation.consolidate(LOOSE)
     assert len(result.created_memories) == 2
     assert set(result.archived_memories) == {memory.id for pair in made for memory in pair}
     assert (result.skipped_count, result.total_processed) == (0, 4)
     assert result.duration > timedelta(0)
     for created in result.created_memories:
-        links = {(link.source, link.target, link.kind) for link in bank._open_store().links(created)}
+        links = {(link.source, link.target, link.kind) for link in bank._context.store().links(created)}
         sources = {bank.get(target).id for source, target, kind in links if kind == CONSOLIDATED_FROM}
         assert len(sources) == 2
         assert links == {(created, source, CONSOLIDATED_FROM) for source in sources} | {
@@ -123,21 +123,21 @@ def test_a_dry_run_writes_nothing_asks_nobody_and_does_not_stamp(open_bank: Open
     bank = open_bank(model=model)
     made = pairs(bank)
     before = exported(bank, tmp_path)
-    result = bank.consolidate(ConsolidationOptions(similarity_threshold=0.7, dry_run=True))
+    result = bank.curation.consolidate(ConsolidationOptions(similarity_threshold=0.7, dry_run=True))
     assert result.created_memories == ("dry-run-cluster-1", "dry-run-cluster-2")
     assert set(result.archived_memories) == {memory.id for pair in made for memory in pair}
     assert (result.skipped_count, result.total_processed, model.prompts) == (0, 4, ())
     assert exported(bank, tmp_path) == before
-    bank._model = None
-    assert len(bank.consolidate(LOOSE).created_memories) == 2
+    bank._context.model = None
+    assert len(bank.curation.consolidate(LOOSE).created_memories) == 2
 
 
 @pytest.mark.promise("contextd:52")
 def test_at_most_so_many_clusters_the_closest_first(open_bank: OpenBank) -> None:
     bank = open_bank()
     pairs(bank)
-    closest = bank.find_similar_clusters(0.7)[0]
-    result = bank.consolidate(ConsolidationOptions(similarity_threshold=0.7, max_clusters_per_run=1))
+    closest = bank.curation.clusters(0.7)[0]
+    result = bank.curation.consolidate(ConsolidationOptions(similarity_threshold=0.7, max_clusters_per_run=1))
     assert (len(result.created_memories), result.total_processed) == (1, 2)
     assert set(result.archived_memories) == set(closest.ids)
 
@@ -148,34 +148,34 @@ def test_the_window_lasts_a_day_survives_a_restart_and_is_ignored_when_forced(
 ) -> None:
     bank = open_bank()
     pairs(bank, 1)
-    assert len(bank.consolidate(LOOSE).created_memories) == 1
+    assert len(bank.curation.consolidate(LOOSE).created_memories) == 1
     said(bank, "Pin every dependency in the lock file")
     said(bank, "Pin each dependency in the lock file")
     bank.close()
     clock.advance(timedelta(hours=23, minutes=59))
     bank = open_bank()
-    kept_away = bank.consolidate(LOOSE)
+    kept_away = bank.curation.consolidate(LOOSE)
     assert (kept_away.created_memories, kept_away.total_processed) == ((), 0)
     assert "window" in kept_away.messages[0]
     short = ConsolidationOptions(similarity_threshold=0.7, window=timedelta(hours=1), dry_run=True)
-    assert bank.consolidate(short).total_processed == 2
+    assert bank.curation.consolidate(short).total_processed == 2
     clock.advance(timedelta(minutes=1))
-    assert len(bank.consolidate(LOOSE).created_memories) == 1
+    assert len(bank.curation.consolidate(LOOSE).created_memories) == 1
     said(bank, "Close the file before it is moved around")
-    assert bank.consolidate(LOOSE).total_processed == 0
-    assert bank.consolidate(FORCED).total_processed > 0
+    assert bank.curation.consolidate(LOOSE).total_processed == 0
+    assert bank.curation.consolidate(FORCED).total_processed > 0
 
 
 @pytest.mark.promise("contextd:52", "contextd:54", "consolidating:failed-merge")
 def test_a_failed_merge_leaves_its_members_and_does_not_stamp(open_bank: OpenBank) -> None:
     bank = open_bank(model=ScriptedModel([ModelUnavailable("away"), ModelUnavailable("away")]))
     pairs(bank)
-    failed = bank.consolidate(LOOSE)
+    failed = bank.curation.consolidate(LOOSE)
     assert (failed.created_memories, failed.skipped_count, failed.total_processed) == ((), 4, 4)
     assert len(failed.messages) == 2
-    assert bank.count(states=("archived",)) == 0
-    bank._model = None
-    assert len(bank.consolidate(LOOSE).created_memories) == 2
+    assert bank.memories.count(states=("archived",)) == 0
+    bank._context.model = None
+    assert len(bank.curation.consolidate(LOOSE).created_memories) == 2
 
 
 @pytest.mark.promise("consolidating:contradictions")
@@ -184,13 +184,13 @@ def test_a_contradiction_is_linked_shown_and_not_averaged(open_bank: OpenBank) -
     worked, failed = (
         said(bank, "Restart the worker after every deployment", outcome=outcome) for outcome in ("success", "failure")
     )
-    result = bank.consolidate()
+    result = bank.curation.consolidate()
     assert (result.created_memories, result.total_processed) == ((), 0)
     assert [(each.success, each.failure) for each in result.contradictions] == [(worked.id, failed.id)]
-    linked = [link for link in bank._open_store().links(failed.id) if link.kind == CONTRADICTS]
+    linked = [link for link in bank._context.store().links(failed.id) if link.kind == CONTRADICTS]
     assert [(link.source, link.target) for link in linked] == [(worked.id, failed.id)]
     assert [bank.get(memory.id).confidence for memory in (worked, failed)] == [0.8, 0.8]
-    assert bank.contradictions(failed.id) == result.contradictions
+    assert bank.curation.contradictions(failed.id) == result.contradictions
 
 
 @pytest.mark.promise("contextd:48")
@@ -200,22 +200,22 @@ def test_what_is_no_cluster_is_refused(open_bank: OpenBank) -> None:
     against = said(bank, "Close the file before it is moved", outcome="failure")
     for members in ((one,), (one, one), (one, against)):
         with pytest.raises(InvalidInput):
-            bank.merge_cluster(SimilarityCluster(members=members))
-    assert bank.count(states=("archived",)) == 0
+            bank.curation.merge(SimilarityCluster(members=members))
+    assert bank.memories.count(states=("archived",)) == 0
     elsewhere = open_bank("other")
     with pytest.raises(InvalidInput):
-        elsewhere.merge_cluster(SimilarityCluster(members=(one, other)))
+        elsewhere.curation.merge(SimilarityCluster(members=(one, other)))
 
 
 @pytest.mark.promise("contextd:48", "consolidating:all-or-nothing")
 def test_a_member_that_changed_meanwhile_is_left_alone(open_bank: OpenBank, tmp_path: Path) -> None:
     bank = open_bank()
     pairs(bank, 1)
-    (cluster,) = bank.find_similar_clusters(0.7)
+    (cluster,) = bank.curation.clusters(0.7)
     bank.update(cluster.ids[0], content="Close the file before it is copied elsewhere")
     before = exported(bank, tmp_path)
     with pytest.raises(StoreBusy):
-        bank.merge_cluster(cluster)
+        bank.curation.merge(cluster)
     assert exported(bank, tmp_path) == before
 
 
@@ -225,13 +225,13 @@ def test_all_projects_are_added_up_and_only_a_failure_of_all_is_one(open_bank: O
     for bank in (first, second):
         pairs(bank, 1)
     open_bank("third")
-    assert first.consolidate_all([]).total_processed == 0
-    partly = first.consolidate_all(["first", "nowhere"], LOOSE)
+    assert first.curation.consolidate_all([]).total_processed == 0
+    partly = first.curation.consolidate_all(["first", "nowhere"], LOOSE)
     assert len(partly.created_memories) == 1
     assert any("nowhere" in message for message in partly.messages)
     with pytest.raises(InvalidInput):
-        first.consolidate_all(["nowhere"], LOOSE)
-    result = first.consolidate_all(options=FORCED)
+        first.curation.consolidate_all(["nowhere"], LOOSE)
+    result = first.curation.consolidate_all(options=FORCED)
     assert (len(result.created_memories), result.total_processed) == (1, 2)
     assert second.get(result.created_memories[0]).project == "second"
 
@@ -242,7 +242,7 @@ def test_of_equals_what_stands_for_several_comes_first_by_what_it_is(open_bank: 
     bank = open_bank()
     for number in range(3):
         said(bank, "Warm the cache before the release", title="Warm the cache", tags=(f"t{number}",))
-    made = bank.consolidate(ConsolidationOptions(max_clusters_per_run=1))
+    made = bank.curation.consolidate(ConsolidationOptions(max_clusters_per_run=1))
     pretender = said(
         bank, "The cache before the release warm", title="The cache warm", description="", source="consolidated"
     )
@@ -260,10 +260,10 @@ def test_runs_without_news_change_nothing(open_bank: OpenBank, tmp_path: Path, r
         said(
             bank, " ".join(words[(number * step) % 10] for step in (1, 2, 3, 5, 7)), title=f"About {words[number % 4]}"
         )
-    assert bank.consolidate(FORCED).created_memories
+    assert bank.curation.consolidate(FORCED).created_memories
     after = exported(bank, tmp_path)
     for _ in range(rounds):
-        assert bank.consolidate(FORCED).total_processed == 0
+        assert bank.curation.consolidate(FORCED).total_processed == 0
     assert exported(bank, tmp_path) == after
 
 
@@ -271,13 +271,13 @@ def test_runs_without_news_change_nothing(open_bank: OpenBank, tmp_path: Path, r
 def test_what_a_person_took_apart_stays_apart_until_forced(open_bank: OpenBank) -> None:
     bank = open_bank()
     pairs(bank, 1)
-    made = bank.consolidate(LOOSE)
-    bank.undo(made.created_memories[0])
+    made = bank.curation.consolidate(LOOSE)
+    bank.curation.undo(made.created_memories[0])
     without = ConsolidationOptions(similarity_threshold=0.7, window=timedelta(0))
-    left = bank.consolidate(without)
+    left = bank.curation.consolidate(without)
     assert (left.created_memories, left.total_processed) == ((), 0)
     assert "undone" in left.messages[0]
-    assert len(bank.consolidate(FORCED).created_memories) == 1
+    assert len(bank.curation.consolidate(FORCED).created_memories) == 1
 
 
 @pytest.mark.promise("contextd:53", "consolidating:all-or-nothing")
@@ -287,8 +287,8 @@ def test_banks_that_consolidate_at_once_merge_each_cluster_once(open_bank: OpenB
         for number in range(2):
             said(banks[0], f"group {group} has the words w{group}a w{group}b w{group}c w{group}d and {number}")
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda bank: bank.consolidate(FORCED), banks))
+        results = list(pool.map(lambda bank: bank.curation.consolidate(FORCED), banks))
     made = [name for result in results for name in result.created_memories]
     assert len(made) == len(set(made)) == 8
-    assert banks[0].count(states=("archived",)) == 16
-    assert banks[0].check().problems == ()
+    assert banks[0].memories.count(states=("archived",)) == 16
+    assert banks[0].admin.check().problems == ()

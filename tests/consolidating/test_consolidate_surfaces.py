@@ -152,13 +152,13 @@ def test_the_tools_errors_say_what_to_do(tools: Tools) -> None:
 
 async def _async_bank(bank: Bank) -> None:
     alike = AsyncBank(bank)
-    (cluster,) = await alike.find_similar_clusters(0.7)
-    made = await alike.merge_cluster(cluster)
-    assert (await alike.undo(made.id)).consolidation_id == made.id
+    (cluster,) = await alike.curation.clusters(0.7)
+    made = await alike.curation.merge(cluster)
+    assert (await alike.curation.undo(made.id)).consolidation_id == made.id
     loose = ConsolidationOptions(similarity_threshold=0.7, force_all=True)
-    assert len((await alike.consolidate(loose)).created_memories) == 1
-    assert (await alike.consolidate_all(options=loose)).total_processed == 0
-    assert await alike.contradictions() == ()
+    assert len((await alike.curation.consolidate(loose)).created_memories) == 1
+    assert (await alike.curation.consolidate_all(options=loose)).total_processed == 0
+    assert await alike.curation.contradictions() == ()
 
 
 @pytest.mark.promise("consolidating:async")

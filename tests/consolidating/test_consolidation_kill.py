@@ -25,7 +25,7 @@ def test_a_killed_merge_leaves_all_or_nothing(tmp_path: Path, torture: bool) -> 
         for group in range(6):
             for number in range(3):
                 said(bank, f"group {group} has the words w{group}a w{group}b w{group}c w{group}d and {number}")
-        bank.feedback(bank.list()[0].id, helpful=True)
+        bank.feedback(bank.memories.list()[0].id, helpful=True)
         before = exported(bank, tmp_path)
     chance = random.Random(5)
     merged = 0
@@ -39,17 +39,17 @@ def test_a_killed_merge_leaves_all_or_nothing(tmp_path: Path, torture: bool) -> 
             time.sleep(chance.uniform(0.0, 0.5))
             child.send_signal(signal.SIGKILL)
         with opened(tmp_path) as bank:
-            assert bank.check().problems == ()
-            recallable = bank.list(states=("active",))
+            assert bank.admin.check().problems == ()
+            recallable = bank.memories.list(states=("active",))
             made = [memory for memory in recallable if "consolidation" in memory.provenance]
-            archived = bank.list(states=("archived",))
+            archived = bank.memories.list(states=("archived",))
             merged += len(made)
             assert {memory.consolidation_id for memory in archived} == {memory.id for memory in made}
             assert len(archived) == 3 * len(made)
             assert len(recallable) == 18 - 2 * len(made)
             for memory in made:
-                bank.undo(memory.id)
+                bank.curation.undo(memory.id)
             assert exported(bank, tmp_path) == before
     with opened(tmp_path) as bank:
-        assert len(bank.consolidate(FORCED).created_memories) == 6
+        assert len(bank.curation.consolidate(FORCED).created_memories) == 6
     print(f"{merged} merges found after kills")

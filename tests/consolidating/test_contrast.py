@@ -22,7 +22,7 @@ def test_opposite_words_keep_lessons_apart(open_bank: object, meaning: Embedder,
     bank = open_bank(embedder=embedder)
     for most, largest in (("most", "maximum"), ("least", "minimum"), ("most", "largest")):
         bank.record(title="Followed artists", content=MOULD.format(most, largest), outcome="success")
-    clusters = bank.find_similar_clusters(0.8)
+    clusters = bank.curation.clusters(0.8)
     together = [{memory.content for memory in cluster.members} for cluster in clusters]
     assert all(not any("least" in text for text in texts) for texts in together)
     assert any(len(texts) == 2 for texts in together)
@@ -36,7 +36,7 @@ def test_a_memory_of_both_words_goes_with_either(open_bank: object) -> None:
         title="Songs", content="Check the list of songs before you add or remove one of them.", outcome="success"
     )
     bank.record(title="Songs", content="Check the list of songs before you add one of them.", outcome="success")
-    assert len(bank.find_similar_clusters(0.5)) == 1
+    assert len(bank.curation.clusters(0.5)) == 1
 
 
 @pytest.mark.promise("evaluation:consolidation")

@@ -131,9 +131,9 @@ def test_a_refused_merge_leaves_everything_as_it_was(open_bank: OpenBank, tmp_pa
     bank = open_bank(model=ScriptedModel([line]))
     _cluster(bank)
     before = exported(bank, tmp_path)
-    (cluster,) = bank.find_similar_clusters(0.6)
+    (cluster,) = bank.curation.clusters(0.6)
     with pytest.raises((ModelUnavailable, BudgetExhausted, MalformedAnswer)):
-        bank.merge_cluster(cluster)
+        bank.curation.merge(cluster)
     assert exported(bank, tmp_path) == before
 
 
@@ -146,9 +146,9 @@ def test_one_failure_does_not_hold_up_the_other_clusters(open_bank: OpenBank) ->
     for pair in pairs:
         for text in pair:
             said(bank, text)
-    result = bank.consolidate(ConsolidationOptions(similarity_threshold=0.7))
+    result = bank.curation.consolidate(ConsolidationOptions(similarity_threshold=0.7))
     assert (len(result.created_memories), result.skipped_count, result.total_processed) == (2, 2, 6)
-    again = bank.consolidate(ConsolidationOptions(similarity_threshold=0.7))
+    again = bank.curation.consolidate(ConsolidationOptions(similarity_threshold=0.7))
     assert again.total_processed == 2
 
 
@@ -156,8 +156,8 @@ def test_one_failure_does_not_hold_up_the_other_clusters(open_bank: OpenBank) ->
 def test_a_merge_is_stored_with_its_model_prompt_and_attribution(open_bank: OpenBank) -> None:
     bank = open_bank(model=ScriptedModel([json.dumps(answer())]))
     sources = _cluster(bank)
-    (cluster,) = bank.find_similar_clusters(0.6)
-    made = bank.merge_cluster(cluster)
+    (cluster,) = bank.curation.clusters(0.6)
+    made = bank.curation.merge(cluster)
     stored = bank.get(made.id)
     assert (made.consolidation_type, set(made.source_ids)) == ("merged", {memory.id for memory in sources})
     assert stored.provenance["consolidation"] == "merged"

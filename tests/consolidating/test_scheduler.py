@@ -71,7 +71,7 @@ def test_it_consolidates_all_projects_at_its_interval(open_bank: OpenBank) -> No
     eventually(lambda: scheduler.runs > 2)
     scheduler.stop()
     for bank in (first, second):
-        assert bank.count(states=("archived",)) == 2
+        assert bank.memories.count(states=("archived",)) == 2
     ran = scheduler.runs
     time.sleep(0.1)
     assert scheduler.runs == ran
@@ -85,7 +85,7 @@ def test_no_projects_means_no_run_and_a_failure_is_survived(open_bank: OpenBank)
     idle.start()
     time.sleep(0.2)
     idle.stop()
-    assert (idle.runs, bank.count(states=("archived",))) == (0, 0)
+    assert (idle.runs, bank.memories.count(states=("archived",))) == (0, 0)
     failing = ConsolidationScheduler(bank, interval=SOON, projects=["nowhere"], options=OPTIONS)
     failing.start()
     eventually(lambda: failing.runs > 2)

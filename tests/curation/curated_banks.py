@@ -65,7 +65,7 @@ def opened(home: Path, project: str, clock: FrozenClock | None = None, *, model:
 
 def stores_of(bank: Bank) -> list[Store]:
     """The stores of every scope of the tenant, the bank's own first."""
-    return list(bank._tenant_stores().values())
+    return list(bank.quarantine._tenant_stores().values())
 
 
 def memories_of(store: Store) -> list[Memory]:
@@ -149,23 +149,23 @@ def curate(home: Path) -> None:
         print("ready", flush=True)
         while True:
             bank = chance.choice(banks)
-            memories = bank.list()
+            memories = bank.memories.list()
             if not memories:
                 continue
             memory = chance.choice(memories)
             try:
                 match chance.randrange(5):
                     case 0:
-                        bank.consolidate(FORCED)
+                        bank.curation.consolidate(FORCED)
                     case 1 if "sources" in memory.provenance:
-                        bank.undo(memory.id)
+                        bank.curation.undo(memory.id)
                     case 2:
-                        bank.quarantine(memory_id=memory.id, reason="At random.", cascade=chance.random() < 0.7)
+                        bank.quarantine.add(memory_id=memory.id, reason="At random.", cascade=chance.random() < 0.7)
                     case 3:
-                        bank.release(memory_id=memory.id)
+                        bank.quarantine.release(memory_id=memory.id)
                     case _:
-                        for held in bank.quarantines():
-                            bank.release(quarantine_id=held.id)
+                        for held in bank.quarantine.list():
+                            bank.quarantine.release(quarantine_id=held.id)
             except InvalidInput:
                 continue
 

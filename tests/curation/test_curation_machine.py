@@ -68,7 +68,7 @@ class Curation(RuleBasedStateMachine):
             for number, moment, rows in self.remembered:
                 self.compare(number, moment, rows)
             for bank in self.banks:
-                assert bank.check().problems == ()
+                assert bank.admin.check().problems == ()
         finally:
             for bank in (*self.banks, *self.left):
                 bank.close()
@@ -78,7 +78,7 @@ class Curation(RuleBasedStateMachine):
 
     def chosen(self, bank: Bank, place: int, wanted: Callable[[Memory], bool] = lambda _: True) -> Memory | None:
         """A memory of the project that is as wanted."""
-        fitting = [memory for memory in bank.list() if wanted(memory)]
+        fitting = [memory for memory in bank.memories.list() if wanted(memory)]
         return fitting[place % len(fitting)] if fitting else None
 
     @staticmethod
@@ -105,7 +105,7 @@ class Curation(RuleBasedStateMachine):
             for text, session in lessons:
                 bank.record(title="A lesson", content=text, outcome="success", session=session)
             if merged:
-                bank.consolidate(FORCED)
+                bank.curation.consolidate(FORCED)
 
     @rule(project=projects, text=st.sampled_from(TEXTS), session=sessions, confidence=st.sampled_from((0.5, 0.8, 0.9)))
     def record(self, project: int, text: str, session: str, confidence: float) -> None:
@@ -130,7 +130,7 @@ class Curation(RuleBasedStateMachine):
     def search(self, project: int, text: str, session: str) -> None:
         bank = self.banks[project]
         recall = bank.search(text, session=session, min_confidence=0.3)
-        own = {memory.id for memory in bank.list(states=("active", "candidate"))}
+        own = {memory.id for memory in bank.memories.list(states=("active", "candidate"))}
         team = Scope(tenant="acme", project=TEAM, level="team")
         for store in stores_of(bank):
             if store.scope == team:
@@ -142,7 +142,7 @@ class Curation(RuleBasedStateMachine):
 
     @rule(project=projects)
     def merge(self, project: int) -> None:
-        result = self.banks[project].consolidate(FORCED)
+        result = self.banks[project].curation.consolidate(FORCED)
         assert result.skipped_count == 0, result.messages
 
     @rule(project=projects, place=places, rated=st.booleans())
@@ -156,7 +156,7 @@ class Curation(RuleBasedStateMachine):
             bank.outcome(memory.id, succeeded=True)
             self.gave(bank)
         try:
-            bank.undo(memory.id)
+            bank.curation.undo(memory.id)
         except InvalidInput:
             return
         self.undone.append(self.clock.now())
@@ -165,8 +165,8 @@ class Curation(RuleBasedStateMachine):
     def merge_and_undo(self, project: int) -> None:
         bank = self.banks[project]
         before = exports(bank, self.home)
-        for name in reversed(bank.consolidate(FORCED).created_memories):
-            bank.undo(name)
+        for name in reversed(bank.curation.consolidate(FORCED).created_memories):
+            bank.curation.undo(name)
         self.undone.append(self.clock.now())
         assert exports(bank, self.home) == before
 
@@ -180,7 +180,7 @@ class Curation(RuleBasedStateMachine):
         if how == "text":
             bank.update(memory.id, content=f"{TEXTS[place % len(TEXTS)]} again")
         elif how == "revert":
-            bank.restore_version(memory.id, 1)
+            bank.memories.revert(memory.id, 1)
         elif alone and memory.state != "quarantined":
             bank.update(memory.id, state="active" if memory.state == "archived" else "archived")
 
@@ -189,21 +189,21 @@ class Curation(RuleBasedStateMachine):
         bank = self.banks[project]
         memory = self.chosen(bank, place, self.wanted(place))
         if memory is not None:
-            report = bank.quarantine(memory_id=memory.id, reason="A memory.", cascade=cascade)
-            again = bank.quarantine(memory_id=memory.id, reason="Again.", cascade=cascade)
+            report = bank.quarantine.add(memory_id=memory.id, reason="A memory.", cascade=cascade)
+            again = bank.quarantine.add(memory_id=memory.id, reason="Again.", cascade=cascade)
             assert (again.quarantined, again.surfaced) == ((), ())
             assert again.held == report.held + len(report.quarantined)
 
     @rule(project=projects, session=sessions)
     def hold_a_session(self, project: int, session: str) -> None:
-        self.banks[project].quarantine(session=session, reason="A session.")
+        self.banks[project].quarantine.add(session=session, reason="A session.")
 
     @rule(project=projects, place=places)
     def set_aside(self, project: int, place: int) -> None:
         bank = self.banks[project]
         memory = self.chosen(bank, place)
         if memory is not None:
-            with bank._open_store().transaction() as transaction:
+            with bank._context.store().transaction() as transaction:
                 set_aside(transaction, [memory.id], reason="Harm.", at=self.clock.now())
 
     @rule(project=projects, place=places)
@@ -213,22 +213,22 @@ class Curation(RuleBasedStateMachine):
         if memory is None or memory.state == "quarantined":
             return
         before = exports(bank, self.home)
-        report = bank.quarantine(memory_id=memory.id, reason="For a moment.")
+        report = bank.quarantine.add(memory_id=memory.id, reason="For a moment.")
         if place % 2:
-            bank.release(quarantine_id=report.id)
+            bank.quarantine.release(quarantine_id=report.id)
         else:
-            bank.release(memory_id=memory.id)
+            bank.quarantine.release(memory_id=memory.id)
         assert exports(bank, self.home) == before
 
     @rule(project=projects, place=places, whole=st.booleans())
     def release(self, project: int, place: int, whole: bool) -> None:
         bank = self.banks[project]
         memory = self.chosen(bank, place, lambda each: each.state == "quarantined")
-        held = bank.quarantines()
+        held = bank.quarantine.list()
         if whole and held:
-            bank.release(quarantine_id=held[place % len(held)].id)
+            bank.quarantine.release(quarantine_id=held[place % len(held)].id)
         elif memory is not None:
-            bank.release(memory_id=memory.id)
+            bank.quarantine.release(memory_id=memory.id)
 
     @rule(project=projects, first=places, second=places)
     def promote(self, project: int, first: int, second: int) -> None:
@@ -237,7 +237,7 @@ class Curation(RuleBasedStateMachine):
         if one is None or two is None:
             return
         try:
-            bank.promote(
+            bank.sharing.promote(
                 [one.id, two.id], reviewer="me", title="Close things", content=f"Close what is moved, {first} times."
             )
         except (InvalidInput, StoreBusy, MemoryNotFound):
@@ -246,10 +246,10 @@ class Curation(RuleBasedStateMachine):
     @rule(project=projects, place=places)
     def demote(self, project: int, place: int) -> None:
         bank = self.banks[project]
-        promoted = bank.promotions()
+        promoted = bank.sharing.promotions()
         if promoted:
             try:
-                bank.demote(promoted[place % len(promoted)].memory.id, reviewer="me", reason="Wrong.")
+                bank.sharing.demote(promoted[place % len(promoted)].memory.id, reviewer="me", reason="Wrong.")
             except InvalidInput:
                 return
 
@@ -260,17 +260,17 @@ class Curation(RuleBasedStateMachine):
         bank = self.banks[project]
         self.clock.advance(timedelta(days=days))
         if then == "decay":
-            bank.decay(DecayRules(recorded=True))
+            bank.curation.decay(DecayRules(recorded=True))
             self.gave(bank)
         elif then == "prune":
-            bank.prune(PruneRules(below=0.6, after_days=30))
+            bank.curation.prune(PruneRules(below=0.6, after_days=30))
         elif then == "roll up":
-            bank.rollup()
+            bank.admin.roll_up()
 
     @rule(project=projects)
     def remember(self, project: int) -> None:
         self.clock.advance(timedelta(seconds=1))
-        rows = [seen(PastMemory(memory=memory)) for memory in self.banks[project].list()]
+        rows = [seen(PastMemory(memory=memory)) for memory in self.banks[project].memories.list()]
         self.remembered.append((project, self.clock.now(), rows))
         self.clock.advance(timedelta(seconds=1))
 
@@ -313,7 +313,7 @@ class Curation(RuleBasedStateMachine):
     def compare(self, number: int, moment: datetime, rows: list[Seen]) -> None:
         """The past is what was remembered of it, where it is known."""
         bank = self.banks[number]
-        view, store = bank.as_of(moment), bank._open_store()
+        view, store = bank.at(moment), bank._context.store()
         shown = {past.id: past for past in view.list()}
         assert set(shown) <= {str(row[0]) for row in rows}
         for row in rows:

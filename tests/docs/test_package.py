@@ -48,7 +48,7 @@ def test_the_locks_hold_every_declared_dependency_at_the_same_version() -> None:
 @pytest.mark.promise("package:typed")
 def test_the_package_is_typed_and_ships_its_data() -> None:
     package = files("reasoningbank")
-    for name in ("py.typed", "surfaces/demo/session.jsonl", "surfaces/demo/lessons.json"):
+    for name in ("py.typed", "demo/session.jsonl", "demo/lessons.json"):
         assert package.joinpath(name).is_file()
 
 

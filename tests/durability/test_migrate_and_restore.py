@@ -81,7 +81,7 @@ def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path: Path, monkey
         raise StoreUnavailable("the power went off")
 
     with monkeypatch.context() as patched:
-        for module in ("schema", "opening", "sqlite"):
+        for module in ("schema", "bank_file", "sqlite"):
             patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", [*MIGRATIONS, fail])
         with pytest.raises(StoreUnavailable):
             SqliteStorage(bank).open(SCOPE)

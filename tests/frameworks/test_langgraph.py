@@ -124,8 +124,8 @@ def test_every_batch_is_answered_as_by_langgraphs_own_store(batches: list[list[A
                 for batch in half:
                     ours = [seen(each) for each in BankStore(bank).batch(batch)]
                     assert ours == [seen(each) for each in answers(own, batch)], batch
-                assert bank.check().problems == ()
-                assert bank.count() == 0
+                assert bank.admin.check().problems == ()
+                assert bank.memories.count() == 0
 
 
 def answers(store: InMemoryStore, batch: list[Any]) -> list[Any]:
@@ -269,7 +269,7 @@ def test_secrets_are_replaced_wherever_they_stand_in_a_value(bank: Bank, tmp_pat
         "deep": [{"api_key": ["[REDACTED:github-token]"]}],
         "text": "use [REDACTED:github-token] twice",
     }
-    assert bank.export(tmp_path / "export.jsonl") == 0
+    assert bank.admin.export(tmp_path / "export.jsonl") == 0
     bank.close()
     for file in tmp_path.rglob("*"):
         if file.is_file():
@@ -308,13 +308,13 @@ def test_an_export_brings_the_items_along_and_overwrites_none(tmp_path: Path) ->
         store.put(USERS, "a", {"text": "retry the network call", "z": 1, "a": 2})
         store.put(USERS, "b", {"text": "paint"}, index=False)
         bank.record(title="A lesson", content="Do it.", outcome="success")
-        assert bank.export(tmp_path / "export.jsonl") == 1
-        exported = bank.documents(COLLECTION)
+        assert bank.admin.export(tmp_path / "export.jsonl") == 1
+        exported = bank.documents.list(COLLECTION)
     with open_bank(tmp_path / "two") as bank:
         store = BankStore(bank)
         store.put(USERS, "b", {"text": "mine"})
-        bank.import_(tmp_path / "export.jsonl")
-        assert bank.document(COLLECTION, USERS, "a") == exported[0]
+        bank.admin.import_(tmp_path / "export.jsonl")
+        assert bank.documents.get(COLLECTION, USERS, "a") == exported[0]
         assert store.search(USERS, query="retry the network call")[0].key == "a"
         mine = store.get(USERS, "b")
         assert mine is not None
@@ -325,9 +325,9 @@ def test_an_export_brings_the_items_along_and_overwrites_none(tmp_path: Path) ->
         (tmp_path / "broken.jsonl").write_text("\n".join([*lines[:place], broken]))
         with open_bank(tmp_path / "three") as bank:
             with pytest.raises(InvalidInput, match=f"line {place + 1}"):
-                bank.import_(tmp_path / "broken.jsonl")
-            assert bank.count() == 0
-            assert bank.documents(COLLECTION) == ()
+                bank.admin.import_(tmp_path / "broken.jsonl")
+            assert bank.memories.count() == 0
+            assert bank.documents.list(COLLECTION) == ()
 
 
 @pytest.mark.promise("langgraph:kept", "document:reembed")
@@ -343,10 +343,10 @@ def test_another_embedder_is_refused_until_the_bank_is_reembedded(tmp_path: Path
         with pytest.raises(ModelMismatch):
             store.put(USERS, "b", {"text": "paint"})
         assert [each.key for each in store.search(())] == ["a"]
-        bank.reembed()
+        bank.admin.reembed()
         store.put(USERS, "b", {"text": "paint"})
         assert [each.key for each in store.search(USERS, query="paint")] == ["b", "a"]
-        assert bank.check().problems == ()
+        assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("langgraph:apart")
@@ -355,7 +355,7 @@ def test_items_are_no_lessons_and_files_are_no_items(bank: Bank) -> None:
     store.put(USERS, "a", {"text": "Retry the network call"})
     assert bank.search("Retry the network call", min_confidence=0.0).delivered == ()
     assert bank.briefing().items == ()
-    assert (bank.count(), bank.list(), bank.files()) == (0, (), {})
+    assert (bank.memories.count(), bank.memories.list(), bank.documents.files()) == (0, (), {})
     bank.record(title="Retry", content="Back off.", outcome="success")
     assert [each.key for each in store.search(())] == ["a"]
     assert store.list_namespaces() == [USERS]

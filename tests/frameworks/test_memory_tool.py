@@ -139,14 +139,14 @@ def test_no_spelling_of_a_path_leads_out(bank: Bank, path: str) -> None:
     for command, fields in commands:
         said = run(tool, command, **fields)
         assert said.startswith(("refused: Path must start with /memories, got: ", f"refused: Path {path} would escape"))
-    assert bank.files() == {}
+    assert bank.documents.files() == {}
 
 
 @pytest.mark.promise("memory-tool:paths")
 def test_slashes_and_dots_that_lead_nowhere_are_passed_over(bank: Bank) -> None:
     tool = BankMemoryTool(bank)
     run(tool, "create", path="/memories//a/./b.md/", file_text="x")
-    assert dict(bank.files()) == {"a/b.md": "x"}
+    assert dict(bank.documents.files()) == {"a/b.md": "x"}
     assert run(tool, "create", path="/memories/a", file_text="x") == "refused: File /memories/a already exists"
     assert run(tool, "create", path="/memories/strategies", file_text="x").endswith("strategies already exists")
     below = run(tool, "create", path="/memories/a/b.md/c", file_text="x")
@@ -227,10 +227,10 @@ def test_it_behaves_as_the_librarys_own_tool_over_a_directory(commands: list[dic
             written = {
                 str(path.relative_to(root)): path.read_bytes().decode() for path in root.rglob("*") if path.is_file()
             }
-            assert dict(bank.files()) == written, command
-        kept = dict(bank.files())
+            assert dict(bank.documents.files()) == written, command
+        kept = dict(bank.documents.files())
         with open_bank(Path(scratch) / "home") as again:
-            assert dict(again.files()) == kept
+            assert dict(again.documents.files()) == kept
 
 
 def documented(command: dict[str, Any], root: Path) -> bool:

@@ -29,7 +29,7 @@ def test_what_is_filed_is_a_memory_from_then_on(bank: Bank) -> None:
     tool = BankMemoryTool(bank)
     path = "/memories/strategies/flaky.md"
     run(tool, "create", path=path, file_text=RETRY)
-    (memory,) = bank.list()
+    (memory,) = bank.memories.list()
     assert (memory.title, memory.description, memory.content) == (
         "Retry flaky calls",
         "a network call fails now and then",
@@ -43,15 +43,15 @@ def test_what_is_filed_is_a_memory_from_then_on(bank: Bank) -> None:
     run(tool, "str_replace", path=path, old_str="Back off", new_str="Wait")
     edited = bank.get(memory.id)
     assert (edited.content, edited.version, edited.confidence) == ("Wait, then retry.", 2, confidence)
-    assert "Back off" in str(bank.history(memory.id)) or edited.version == 2
+    assert "Back off" in str(bank.memories.history(memory.id)) or edited.version == 2
     run(tool, "rename", old_path=path, new_path="/memories/failures/never.md")
     moved = bank.get(memory.id)
     assert (moved.outcome, moved.title, moved.confidence) == ("failure", "Retry flaky calls", confidence)
     assert run(tool, "view", path="/memories/failures/never.md").count("Wait, then retry.") == 1
     run(tool, "delete", path="/memories/failures/never.md")
     assert bank.get(memory.id).state == "archived"
-    assert bank.files() == {}
-    assert bank.check().problems == ()
+    assert bank.documents.files() == {}
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("memory-tool:memories")
@@ -63,7 +63,7 @@ def test_memories_of_others_are_files_with_names_of_their_own(bank: Bank) -> Non
     hidden = bank.record(title="Hidden", content="z", outcome="failure")
     bank.update(hidden.id, state="archived")
     tool = BankMemoryTool(bank)
-    files = bank.files()
+    files = bank.documents.files()
     assert files["strategies/retry-flaky-calls.md"] == "# Retry flaky calls\n\nWhen: A call fails\n\nBack off.\n"
     assert files[f"strategies/retry-flaky-calls-{second.id[-6:]}.md"] == "# Retry: flaky calls!\n\nWait.\n"
     assert "failures/日本.md" in files
@@ -73,29 +73,29 @@ def test_memories_of_others_are_files_with_names_of_their_own(bank: Bank) -> Non
     assert bank.get(first.id).description == "A call fails now and then"
     run(tool, "insert", path=path, insert_line=0, insert_text="Read this:")
     changed = bank.get(first.id)
-    assert files.keys() == bank.files().keys()
-    assert bank.files()["strategies/retry-flaky-calls.md"].startswith("Read this:\n# Retry")
+    assert files.keys() == bank.documents.files().keys()
+    assert bank.documents.files()["strategies/retry-flaky-calls.md"].startswith("Read this:\n# Retry")
     assert changed.content.startswith("Read this:")
     bank.update(first.id, content="Back off for long.", title="Retry flaky calls")
-    assert bank.files()["strategies/retry-flaky-calls.md"].endswith("\n\nBack off for long.\n")
+    assert bank.documents.files()["strategies/retry-flaky-calls.md"].endswith("\n\nBack off for long.\n")
 
 
 @pytest.mark.promise("memory-tool:memories")
 def test_a_file_that_moves_in_or_out_becomes_a_memory_or_stops_being_one(bank: Bank) -> None:
     tool = BankMemoryTool(bank)
     run(tool, "create", path="/memories/draft/retry.md", file_text="  Back off, then retry.")
-    assert bank.count() == 0
+    assert bank.memories.count() == 0
     run(tool, "rename", old_path="/memories/draft/retry.md", new_path="/memories/strategies/retry-calls.md")
-    (memory,) = bank.list()
+    (memory,) = bank.memories.list()
     assert (memory.title, memory.content) == ("Retry calls", "Back off, then retry.")
-    assert dict(bank.files()) == {"strategies/retry-calls.md": "  Back off, then retry."}
+    assert dict(bank.documents.files()) == {"strategies/retry-calls.md": "  Back off, then retry."}
     run(tool, "rename", old_path="/memories/strategies/retry-calls.md", new_path="/memories/strategies/back-off.md")
     assert bank.get(memory.id).title == "Back off"
     run(tool, "rename", old_path="/memories/strategies/back-off.md", new_path="/memories/x/old.md")
     assert bank.get(memory.id).state == "archived"
-    assert dict(bank.files()) == {"x/old.md": "  Back off, then retry."}
+    assert dict(bank.documents.files()) == {"x/old.md": "  Back off, then retry."}
     run(tool, "rename", old_path="/memories/x", new_path="/memories/y/z")
-    assert dict(bank.files()) == {"y/z/old.md": "  Back off, then retry."}
+    assert dict(bank.documents.files()) == {"y/z/old.md": "  Back off, then retry."}
 
 
 @pytest.mark.promise("memory-tool:gate")
@@ -123,11 +123,11 @@ def test_what_cannot_be_a_memory_is_refused_in_words_and_changes_nothing(bank: B
     assert "a memory cannot be empty" in run(tool, "create", path=path, file_text=" \n")
     assert "the limit of a memory is" in run(tool, "create", path=path, file_text="x" * (MAX_CONTENT + 1))
     assert run(tool, "create", path=f"/memories/{'n' * 501}", file_text="x").startswith("refused: a label has at most")
-    assert bank.files() == {}
+    assert bank.documents.files() == {}
     run(tool, "create", path="/memories/big.txt", file_text="x" * 100_000)
     said = run(tool, "rename", old_path="/memories/big.txt", new_path=path)
     assert "the limit of a memory is" in said
-    assert list(bank.files()) == ["big.txt"]
+    assert list(bank.documents.files()) == ["big.txt"]
     bank.close()
     assert run(tool, "view", path="/memories").startswith("refused: the bank is closed")
 
@@ -158,13 +158,13 @@ def test_two_writers_never_overwrite_each_other(tmp_path: Path) -> None:
             "refused",
             "refused",
         ]
-        assert bank.count() == 1
-        assert sorted(bank.files()["log.txt"].split()) == sorted(["0", "1", "2"] * 4)
+        assert bank.memories.count() == 1
+        assert sorted(bank.documents.files()["log.txt"].split()) == sorted(["0", "1", "2"] * 4)
 
 
 @pytest.mark.promise("memory-tool:together")
 def test_a_change_that_touches_nothing_writes_nothing(bank: Bank) -> None:
-    assert bank.change_files(lambda _: FileChange()) == FileChange()
+    assert bank.documents.change_files(lambda _: FileChange()) == FileChange()
 
 
 @pytest.mark.promise("memory-tool:async")
@@ -253,7 +253,7 @@ def test_the_librarys_own_runner_drives_it(bank: Bank) -> None:
     assert asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     results = [request["messages"][-1]["content"][0] for request in asked[1:]]
     assert [result.get("is_error", False) for result in results] == [False, False, True]
-    assert bank.list()[0].title == "Retry flaky calls"
+    assert bank.memories.list()[0].title == "Retry flaky calls"
 
 
 @pytest.mark.promise("memory-tool:text")
@@ -282,7 +282,7 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
             "import reasoningbank\n"
             "from reasoningbank.errors import ConfigurationError\n"
             "assert not {'anthropic', 'langgraph', 'langchain_core'} & {n for n, m in sys.modules.items() if m}\n"
-            f"try:\n    import reasoningbank.surfaces.frameworks.{module}\n"
+            f"try:\n    import reasoningbank.integrations.{module}\n"
             "except ConfigurationError as error:\n    print(error.hint)\n"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -31,107 +31,107 @@ def edge(source: str, target: str, text: str = "Leads to what follows.", weight:
 @pytest.fixture
 def chain(bank: Bank) -> Bank:
     """A bank with three nodes in a row."""
-    bank.graph_add([request("a"), request("b"), request("c")], [edge("a", "b"), edge("b", "c")])
+    bank.graph.add([request("a"), request("b"), request("c")], [edge("a", "b"), edge("b", "c")])
     return bank
 
 
 @pytest.mark.promise("memoria:P9", "graph:times")
 def test_times_are_the_banks_and_only_the_update_moves(bank: Bank, clock: FrozenClock) -> None:
-    added = bank.graph_add([request("a")])
+    added = bank.graph.add([request("a")])
     (node,) = added.nodes
     assert (node.ingestion_time, node.update_time) == (clock.now(), clock.now())
     assert added.new == ("a",)
     made = clock.now()
     clock.advance(timedelta(days=1))
-    changed = bank.graph_update("a", text="another text", tags=["x"], fields={"user_id": "u1"})
+    changed = bank.graph.update("a", text="another text", tags=["x"], fields={"user_id": "u1"})
     assert (changed.ingestion_time, changed.update_time) == (made, clock.now())
     assert (changed.label, changed.conv_id, dict(changed.fields)) == ("UserRequest", "talk", {"user_id": "u1"})
     clock.advance(timedelta(days=1))
-    assert bank.graph_update("a", text="another text").update_time == made + timedelta(days=1)
-    assert bank.graph_get("a").node == changed
+    assert bank.graph.update("a", text="another text").update_time == made + timedelta(days=1)
+    assert bank.graph.get("a").node == changed
 
 
 @pytest.mark.promise("memoria:P9", "graph:conflicts")
 def test_one_id_stands_for_one_thing(chain: Bank) -> None:
-    again = chain.graph_add([request("a")], [edge("a", "b")])
+    again = chain.graph.add([request("a")], [edge("a", "b")])
     assert again.new == ()
     with pytest.raises(InvalidNode, match="id: node 'a' exists"):
-        chain.graph_add([request("a", "other")])
+        chain.graph.add([request("a", "other")])
     with pytest.raises(InvalidEdge, match="id: edge 'ab' exists"):
-        chain.graph_add([request("d")], [edge("a", "b", weight=0.5)])
+        chain.graph.add([request("d")], [edge("a", "b", weight=0.5)])
     with pytest.raises(InvalidNode, match="given twice"):
-        chain.graph_add([request("d"), request("d")])
+        chain.graph.add([request("d"), request("d")])
     with pytest.raises(NodeNotFound):
-        chain.graph_add([request("d")], [edge("d", "nobody")])
-    assert [node.id for node in chain.graph_nodes()] == ["a", "b", "c"]
+        chain.graph.add([request("d")], [edge("d", "nobody")])
+    assert [node.id for node in chain.graph.list()] == ["a", "b", "c"]
 
 
 @pytest.mark.promise("memoria:P9")
 def test_a_conversation_is_seen_in_order(bank: Bank, clock: FrozenClock) -> None:
     for name in ("third", "first", "second"):
-        bank.graph_add([request(name)])
+        bank.graph.add([request(name)])
         clock.advance(timedelta(seconds=1))
-    bank.graph_add([Node(id="other", label="UserRequest", text="t", conv_id="other")])
-    assert [node.id for node in bank.conversation("talk")] == ["third", "first", "second"]
-    assert bank.conversation("nothing") == ()
+    bank.graph.add([Node(id="other", label="UserRequest", text="t", conv_id="other")])
+    assert [node.id for node in bank.graph.conversation("talk")] == ["third", "first", "second"]
+    assert bank.graph.conversation("nothing") == ()
 
 
 @pytest.mark.promise("memoria:P10")
 def test_an_edge_is_a_sentence_whose_direction_stays(chain: Bank) -> None:
-    made = chain.graph_link("c", "a", "Explains why the first one was asked.", weight=0.8, tags=["cause", "cause"])
+    made = chain.edges.add("c", "a", "Explains why the first one was asked.", weight=0.8, tags=["cause", "cause"])
     assert (made.source, made.target, made.tags, made.band) == ("c", "a", ("cause",), "strong-to-direct")
-    result = chain.graph_walk({"a": 1.0}, WalkParameters(max_depth=1))
+    result = chain.graph.walk({"a": 1.0}, WalkParameters(max_depth=1))
     (hop,) = [path.hops[0] for path in result.paths if path.nodes == ("a", "c")]
     assert hop.reversed
     assert (hop.edge.source, hop.edge.text) == ("c", "Explains why the first one was asked.")
-    assert [each.id for each in chain.graph_get("a").edges] == ["ab", made.id]
+    assert [each.id for each in chain.graph.get("a").edges] == ["ab", made.id]
     with pytest.raises(InvalidEdge):
-        chain.graph_link("a", "b", "x", weight=1.5)
+        chain.edges.add("a", "b", "x", weight=1.5)
     with pytest.raises(NodeNotFound):
-        chain.graph_link("a", "nobody", "x", weight=0.5)
+        chain.edges.add("a", "nobody", "x", weight=0.5)
 
 
 @pytest.mark.promise("memoria:P26")
 def test_an_edited_text_is_found_and_the_old_one_is_not(chain: Bank) -> None:
-    chain.graph_update("a", text="quince jam recipe")
-    chain.graph_update_edge("bc", text="Because quinces ripen late.", weight=0.4, tags=["season"])
-    assert chain.graph_size().pending == 0
+    chain.graph.update("a", text="quince jam recipe")
+    chain.edges.update("bc", text="Because quinces ripen late.", weight=0.4, tags=["season"])
+    assert chain.graph.size().pending == 0
     for bm25, dense in ((1.0, 0.0), (0.0, 1.0)):
-        found = chain.graph_search("quince jam recipe", limit=1, bm25_weight=bm25, dense_weight=dense)
+        found = chain.graph.search("quince jam recipe", limit=1, bm25_weight=bm25, dense_weight=dense)
         assert [hit.node.id for hit in found.seeds] == ["a"]
-        edges = chain.graph_search_edges("quinces ripen late", limit=1, bm25_weight=bm25, dense_weight=dense)
+        edges = chain.edges.search("quinces ripen late", limit=1, bm25_weight=bm25, dense_weight=dense)
         assert [hit.edge.id for hit in edges] == ["bc"]
-    assert chain.graph_search("worda", bm25_weight=1.0, dense_weight=0.0).seeds == ()
-    assert chain.graph_edge("bc").band == "weak"
-    assert [hit.edge.id for hit in chain.graph_search_edges("ripen", tags=["season"])] == ["bc"]
-    assert chain.check().problems == ()
+    assert chain.graph.search("worda", bm25_weight=1.0, dense_weight=0.0).seeds == ()
+    assert chain.edges.get("bc").band == "weak"
+    assert [hit.edge.id for hit in chain.edges.search("ripen", tags=["season"])] == ["bc"]
+    assert chain.admin.check().problems == ()
 
 
 @pytest.mark.promise("memoria:P26", "graph:integrity")
 def test_a_deleted_node_takes_edges_words_vectors_and_pointers(chain: Bank) -> None:
-    lesson = chain.lesson_add("Ask before you order.", link_nodes=["b"])
-    assert chain.graph_get("b").lessons == {lesson.rb_id: lesson.id}
-    chain.graph_delete("b")
-    assert chain.lesson_get(lesson.rb_id).link_nodes == ()
-    size = chain.graph_size()
+    lesson = chain.lessons.add("Ask before you order.", link_nodes=["b"])
+    assert chain.graph.get("b").lessons == {lesson.rb_id: lesson.id}
+    chain.graph.delete("b")
+    assert chain.lessons.get(lesson.rb_id).link_nodes == ()
+    size = chain.graph.size()
     assert (size.nodes, size.edges, size.pointers, size.pending) == (2, 0, 0, 0)
-    assert chain.graph_search("wordb", bm25_weight=1.0, dense_weight=0.0).seeds == ()
-    assert chain.check().problems == ()
-    for call in (chain.graph_delete, chain.graph_get, chain.graph_update):
+    assert chain.graph.search("wordb", bm25_weight=1.0, dense_weight=0.0).seeds == ()
+    assert chain.admin.check().problems == ()
+    for call in (chain.graph.delete, chain.graph.get, chain.graph.update):
         with pytest.raises(NodeNotFound):
             call("b")
-    for missing in (chain.graph_delete_edge, chain.graph_edge, chain.graph_update_edge):
+    for missing in (chain.edges.delete, chain.edges.get, chain.edges.update):
         with pytest.raises(EdgeNotFound):
             missing("ab")
-    chain.graph_add(edges=[edge("a", "c")])
-    chain.graph_delete_edge("ac")
-    assert chain.graph_get("a").edges == ()
+    chain.graph.add(edges=[edge("a", "c")])
+    chain.edges.delete("ac")
+    assert chain.graph.get("a").edges == ()
 
 
 @pytest.mark.promise("memoria:P26")
 def test_no_byte_of_a_deleted_node_stays(bank: Bank, tmp_path: Path) -> None:
-    bank.graph_add([request("a"), request("b", "xylophone quartz")], [edge("a", "b", "zephyr lightning")])
-    bank.graph_delete("b")
+    bank.graph.add([request("a"), request("b", "xylophone quartz")], [edge("a", "b", "zephyr lightning")])
+    bank.graph.delete("b")
     bank.close()
     held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"xylophone" not in held
@@ -147,33 +147,33 @@ def test_secrets_and_invisible_characters_are_not_stored(bank: Bank, tmp_path: P
         tags=(f"key {KEY}",),
         fields={"status": "complete", "parameter_field": f"aws_access_key_id={KEY}\n  region = 'x'"},
     )
-    bank.graph_add([action, request("m")], [edge("n", "m", f"Passes {KEY} on.")])
-    bank.graph_update("m", text=f"token {KEY}")
-    node = bank.graph_get("n").node
+    bank.graph.add([action, request("m")], [edge("n", "m", f"Passes {KEY} on.")])
+    bank.graph.update("m", text=f"token {KEY}")
+    node = bank.graph.get("n").node
     assert "\u200b" not in node.text
     assert "[REDACTED:" in node.text
     assert str(node.fields["parameter_field"]).endswith("\n  region = 'x'")
     with pytest.raises(InvalidNode, match="secret"):
-        bank.graph_add([request(KEY)])
+        bank.graph.add([request(KEY)])
     with pytest.raises(InvalidNode, match="cannot be seen"):
-        bank.graph_add([request("a ")])
+        bank.graph.add([request("a ")])
     bank.close()
     assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 @pytest.mark.promise("graph:hygiene")
 def test_what_somebody_else_wrote_is_redacted_when_it_leaves(chain: Bank) -> None:
-    with chain._open_store().transaction() as transaction:
+    with chain._context.store().transaction() as transaction:
         transaction.put_nodes([(request("a", f"key {KEY}"), "key")])
         transaction.put_edges([(edge("a", "b", f"hands {KEY} over"), "key")])
     shown = [
-        chain.graph_get("a"),
-        chain.graph_edge("ab"),
-        chain.graph_walk({"c": 1.0}),
-        chain.graph_search("key", limit=1, bm25_weight=1.0, dense_weight=0.0),
-        chain.graph_search_edges("key", bm25_weight=1.0, dense_weight=0.0),
-        chain.conversation("talk"),
-        chain.graph_nodes(),
+        chain.graph.get("a"),
+        chain.edges.get("ab"),
+        chain.graph.walk({"c": 1.0}),
+        chain.graph.search("key", limit=1, bm25_weight=1.0, dense_weight=0.0),
+        chain.edges.search("key", bm25_weight=1.0, dense_weight=0.0),
+        chain.graph.conversation("talk"),
+        chain.graph.list(),
     ]
     for answer in shown:
         assert KEY not in str(answer)
@@ -182,86 +182,86 @@ def test_what_somebody_else_wrote_is_redacted_when_it_leaves(chain: Bank) -> Non
 
 @pytest.mark.promise("graph:search")
 def test_a_search_tells_where_each_node_stood_and_begins_a_walk(chain: Bank) -> None:
-    answer = chain.graph_search("worda", limit=1)
+    answer = chain.graph.search("worda", limit=1)
     (hit,) = answer.seeds
     assert hit.legs.keys() == {"text", "lexical"}
     assert 0.0 < hit.score <= 1.0
     assert [path.nodes for path in answer.walk.paths] == [("a", "b", "c")]
     assert "[SEED]" in answer.context.text
     assert answer.context.tokens <= 2_000
-    assert chain.graph_search("worda", limit=1, budget=0).context.text == ""
-    assert chain.graph_search("worda", limit=1, min_score=1.0).seeds == ()
-    assert "threshold 1" in chain.graph_search("worda", limit=1, min_score=1.0).message
-    assert "only words that every text has" in chain.graph_search("the and of").message
-    assert chain.graph_search("worda", condition=GraphFilter(labels=("Event",))).seeds == ()
-    assert chain.graph_search("worda", limit=0).seeds == ()
+    assert chain.graph.search("worda", limit=1, budget=0).context.text == ""
+    assert chain.graph.search("worda", limit=1, min_score=1.0).seeds == ()
+    assert "threshold 1" in chain.graph.search("worda", limit=1, min_score=1.0).message
+    assert "only words that every text has" in chain.graph.search("the and of").message
+    assert chain.graph.search("worda", condition=GraphFilter(labels=("Event",))).seeds == ()
+    assert chain.graph.search("worda", limit=0).seeds == ()
 
 
 @pytest.mark.promise("graph:search")
 def test_arguments_of_a_search_are_checked(chain: Bank) -> None:
     with pytest.raises(InvalidInput, match="all weights are 0"):
-        chain.graph_search("x", bm25_weight=0.0, dense_weight=0.0)
+        chain.graph.search("x", bm25_weight=0.0, dense_weight=0.0)
     with pytest.raises(InvalidInput, match="number from 0 to 1"):
-        chain.graph_search("x", bm25_weight=1.1)
+        chain.graph.search("x", bm25_weight=1.1)
     with pytest.raises(InvalidInput, match="min_score"):
-        chain.graph_search("x", min_score=2.0)
+        chain.graph.search("x", min_score=2.0)
     with pytest.raises(InvalidInput, match="fusion"):
-        chain.graph_search("x", fusion="sum")
+        chain.graph.search("x", fusion="sum")
     with pytest.raises(EmptyQuery):
-        chain.graph_search(" ")
+        chain.graph.search(" ")
 
 
 @pytest.mark.promise("graph:transfer", "transfer:identity")
 def test_an_export_carries_the_graph(open_bank: Callable[..., Bank], chain: Bank, tmp_path: Path) -> None:
-    lesson = chain.lesson_add("Ask before you order.", "orders", link_nodes=["b"])
-    assert chain.export(tmp_path / "bank.jsonl") == 1
+    lesson = chain.lessons.add("Ask before you order.", "orders", link_nodes=["b"])
+    assert chain.admin.export(tmp_path / "bank.jsonl") == 1
     other = open_bank("copy")
-    other.lesson_add("Something else.")
-    other.import_(tmp_path / "bank.jsonl")
-    assert [(node.id, node.text, node.ingestion_time) for node in other.graph_nodes()] == [
-        (node.id, node.text, node.ingestion_time) for node in chain.graph_nodes()
+    other.lessons.add("Something else.")
+    other.admin.import_(tmp_path / "bank.jsonl")
+    assert [(node.id, node.text, node.ingestion_time) for node in other.graph.list()] == [
+        (node.id, node.text, node.ingestion_time) for node in chain.graph.list()
     ]
-    assert other.graph_get("b").edges == chain.graph_get("b").edges
-    assert list(other.graph_get("b").lessons.values()) == [lesson.id]
-    assert (other.graph_size().pending, other.check().problems) == (0, ())
-    assert other.import_(tmp_path / "bank.jsonl").imported == ()
+    assert other.graph.get("b").edges == chain.graph.get("b").edges
+    assert list(other.graph.get("b").lessons.values()) == [lesson.id]
+    assert (other.graph.size().pending, other.admin.check().problems) == (0, ())
+    assert other.admin.import_(tmp_path / "bank.jsonl").imported == ()
     lines = (tmp_path / "bank.jsonl").read_text(encoding="utf-8").replace('"weight": 0.9', '"weight": 1.9')
     (tmp_path / "bad.jsonl").write_text(lines, encoding="utf-8")
     with pytest.raises(InvalidInput, match="line 6: weight"):
-        open_bank("third").import_(tmp_path / "bad.jsonl")
+        open_bank("third").admin.import_(tmp_path / "bad.jsonl")
 
 
 @pytest.mark.promise("graph:transfer")
 def test_a_backup_carries_the_graph(chain: Bank, tmp_path: Path) -> None:
-    chain.backup(tmp_path / "copy.db")
-    chain.graph_delete("a")
-    chain.restore(tmp_path / "copy.db")
-    assert [node.id for node in chain.graph_nodes()] == ["a", "b", "c"]
-    assert chain.graph_search("worda", limit=1).seeds[0].node.id == "a"
+    chain.admin.backup(tmp_path / "copy.db")
+    chain.graph.delete("a")
+    chain.admin.restore(tmp_path / "copy.db")
+    assert [node.id for node in chain.graph.list()] == ["a", "b", "c"]
+    assert chain.graph.search("worda", limit=1).seeds[0].node.id == "a"
 
 
 @pytest.mark.promise("graph:processes")
 def test_another_handle_sees_every_change(open_bank: Callable[..., Bank], chain: Bank) -> None:
     other = open_bank()
-    assert other.graph_search("worda", limit=1).seeds[0].node.id == "a"
-    assert len(other.graph_walk({"a": 1.0}).paths) == 1
-    chain.graph_update("a", text="quince")
-    chain.graph_delete("c")
-    assert other.graph_search("worda", bm25_weight=1.0, dense_weight=0.0).seeds == ()
-    assert other.graph_search("quince", limit=1, bm25_weight=0.0).seeds[0].node.id == "a"
-    assert [path.nodes for path in other.graph_walk({"a": 1.0}).paths] == [("a", "b")]
+    assert other.graph.search("worda", limit=1).seeds[0].node.id == "a"
+    assert len(other.graph.walk({"a": 1.0}).paths) == 1
+    chain.graph.update("a", text="quince")
+    chain.graph.delete("c")
+    assert other.graph.search("worda", bm25_weight=1.0, dense_weight=0.0).seeds == ()
+    assert other.graph.search("quince", limit=1, bm25_weight=0.0).seeds[0].node.id == "a"
+    assert [path.nodes for path in other.graph.walk({"a": 1.0}).paths] == [("a", "b")]
 
 
 @pytest.mark.promise("graph:space")
 def test_a_model_of_another_dimension_is_refused(open_bank: Callable[..., Bank], chain: Bank) -> None:
-    assert chain.graph_size().pending == 0
+    assert chain.graph.size().pending == 0
     other = open_bank(embedder=HashingEmbedder(8))
     for call in (
-        lambda: other.graph_add([request("z")]),
-        lambda: other.graph_update("a", text="z"),
-        lambda: other.graph_search("z"),
-        lambda: other.graph_search_edges("z"),
+        lambda: other.graph.add([request("z")]),
+        lambda: other.graph.update("a", text="z"),
+        lambda: other.graph.search("z"),
+        lambda: other.edges.search("z"),
     ):
         with pytest.raises(Exception, match="vectors come from"):
             call()
-    assert [node.id for node in chain.graph_nodes()] == ["a", "b", "c"]
+    assert [node.id for node in chain.graph.list()] == ["a", "b", "c"]

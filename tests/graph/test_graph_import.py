@@ -57,10 +57,8 @@ CSV_EDGES = "id,source,target,text,weight,tags\nE1,N1,N2,Explains.,0.8,solution\
 
 def graph(bank: Bank) -> tuple[object, object]:
     """Everything of the graph but the times that the bank has set."""
-    nodes = [
-        (node.id, node.label, node.text, node.conv_id, node.tags, dict(node.fields)) for node in bank.graph_nodes()
-    ]
-    edges = bank._open_store().edge_page(limit=0)
+    nodes = [(node.id, node.label, node.text, node.conv_id, node.tags, dict(node.fields)) for node in bank.graph.list()]
+    edges = bank._context.store().edge_page(limit=0)
     return nodes, [(edge.id, edge.source, edge.target, edge.text, edge.weight, edge.tags) for edge in edges]
 
 
@@ -85,97 +83,99 @@ def test_every_format_gives_the_same_graph_and_nothing_twice(bank: Bank, tmp_pat
     expected = None
     for name, content in files:
         path = written(tmp_path, name if known_by_name else Path(name).stem, content)
-        report = bank.graph_import(path)
+        report = bank.graph.import_(path)
         found = graph(bank)
         expected = expected or found
         assert found == expected, name
         added = (3, 2) if name == "g.json" else (0, 0)
         assert (report.nodes_added, report.edges_added) == added
         assert (report.duplicates, report.dangling, report.conflicts) == ((), (), ())
-    assert bank.check().problems == ()
-    assert bank.graph_get("N2").node.fields["parameter_field"] == "a = 1;\n b"
+    assert bank.admin.check().problems == ()
+    assert bank.graph.get("N2").node.fields["parameter_field"] == "a = 1;\n b"
 
 
 @pytest.mark.promise("memoria:P12", "graph:times")
 def test_a_second_import_adds_nothing_and_keeps_times(bank: Bank, tmp_path: Path) -> None:
     path = written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES})
-    first = bank.graph_import(path)
+    first = bank.graph.import_(path)
     assert (first.nodes_added, first.edges_added, first.pending) == (3, 2, 0)
-    before = bank.graph_nodes()
+    before = bank.graph.list()
     assert before[0].ingestion_time.isoformat() == "2025-11-12T20:05:00+00:00"
-    again = bank.graph_import(path)
+    again = bank.graph.import_(path)
     assert (again.nodes_added, again.nodes_unchanged, again.edges_added, again.edges_unchanged) == (0, 3, 0, 2)
-    assert bank.graph_nodes() == before
+    assert bank.graph.list() == before
 
 
 @pytest.mark.promise("memoria:P12")
 def test_an_edge_id_on_other_ends_is_reported_and_loses_nothing(bank: Bank, tmp_path: Path) -> None:
     twice = {"id": "E1", "source": "N3", "target": "N1", "text": "Answers.", "weight": 0.7}
     path = written(tmp_path, "g.json", {"nodes": NODES, "edges": [*EDGES, twice, EDGES[0]]})
-    report = bank.graph_import(path)
+    report = bank.graph.import_(path)
     assert report.edges_added == 3
     (other, same) = report.duplicates
     assert (other.id, other.stored_as, other.source, other.target) == ("E1", "E1:N3>N1", "N3", "N1")
     assert (same.id, same.stored_as, same.reason) == ("E1", "", "is given twice")
-    assert bank.graph_edge("E1:N3>N1").text == "Answers."
-    again = bank.graph_import(path)
+    assert bank.edges.get("E1:N3>N1").text == "Answers."
+    again = bank.graph.import_(path)
     assert (again.edges_added, again.edges_unchanged) == (0, 4)
     assert [each.id for each in again.duplicates] == ["E1"]
-    assert bank.graph_size().edges == 3
+    assert bank.graph.size().edges == 3
 
 
 @pytest.mark.promise("memoria:P12", "graph:dangling")
 def test_links_to_nothing_are_listed_and_not_stored(bank: Bank, tmp_path: Path) -> None:
     nodes = [NODES[1] | {"reasoning_pointer_ids": ["RB-1", 7]}]
     path = written(tmp_path, "g.json", {"nodes": nodes, "edges": EDGES})
-    report = bank.graph_import(path)
+    report = bank.graph.import_(path)
     assert [(each.kind, each.id, each.missing) for each in report.dangling] == [
         ("edge", "E1", "N1"),
         ("edge", "E2", "N3"),
         ("pointer", "N2", "RB-1"),
         ("pointer", "N2", "7"),
     ]
-    assert (bank.graph_size().edges, bank.graph_size().pointers) == (0, 0)
-    assert bank.check().problems == ()
+    assert (bank.graph.size().edges, bank.graph.size().pointers) == (0, 0)
+    assert bank.admin.check().problems == ()
     lesson = written(tmp_path, "lessons.json", {"RB-1": "Check the stock before the order is placed."})
-    assert bank.graph_import(lesson).lessons_added == 1
-    later = bank.graph_import(path)
+    assert bank.graph.import_(lesson).lessons_added == 1
+    later = bank.graph.import_(path)
     assert later.pointers_added == 1
     assert [each.missing for each in later.dangling if each.kind == "pointer"] == ["7"]
-    assert bank.lesson_get("RB-1").link_nodes == ("N2",)
+    assert bank.lessons.get("RB-1").link_nodes == ("N2",)
 
 
 @pytest.mark.promise("memoria:P11")
 def test_weights_in_a_gap_are_counted_and_not_refused(bank: Bank, tmp_path: Path) -> None:
     path = written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES})
-    assert dict(bank.graph_import(path).bands) == {"strong-to-direct": 1, "direct": 1}
+    assert dict(bank.graph.import_(path).bands) == {"strong-to-direct": 1, "direct": 1}
 
 
 @pytest.mark.promise("memoria:P9", "graph:conflicts")
 def test_a_node_is_replaced_by_a_newer_one_alone(bank: Bank, tmp_path: Path) -> None:
-    bank.graph_import(written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES}))
+    bank.graph.import_(written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES}))
     newer = NODES[0] | {"text": "A heat wave in the south.", "update_time": "2025-12-01T00:00:00+00:00"}
     older = NODES[0] | {"text": "Nothing."}
-    report = bank.graph_import(written(tmp_path, "h.json", {"nodes": [newer], "edges": []}))
+    report = bank.graph.import_(written(tmp_path, "h.json", {"nodes": [newer], "edges": []}))
     assert (report.nodes_updated, report.conflicts) == (1, ())
-    report = bank.graph_import(written(tmp_path, "h.json", {"nodes": [older, NODES[2] | {"text": "No."}], "edges": []}))
+    report = bank.graph.import_(
+        written(tmp_path, "h.json", {"nodes": [older, NODES[2] | {"text": "No."}], "edges": []})
+    )
     assert (report.nodes_updated, report.conflicts) == (0, ("N1", "N3"))
-    assert bank.graph_get("N1").node.text == "A heat wave in the south."
+    assert bank.graph.get("N1").node.text == "A heat wave in the south."
     changed = EDGES[0] | {"weight": 0.9}
-    assert bank.graph_import(written(tmp_path, "h.json", {"edges": [changed]})).conflicts == ("E1",)
-    assert bank.graph_edge("E1").weight == 0.8
+    assert bank.graph.import_(written(tmp_path, "h.json", {"edges": [changed]})).conflicts == ("E1",)
+    assert bank.edges.get("E1").weight == 0.8
 
 
 @pytest.mark.promise("graph:ids")
 def test_ids_that_are_not_given_follow_from_the_contents(bank: Bank, tmp_path: Path) -> None:
     node = {"label": "UserRequest", "text": "Why?"}
     path = written(tmp_path, "g.json", {"nodes": [node, node | {"text": "When?"}]})
-    assert bank.graph_import(path).nodes_added == 2
-    assert bank.graph_import(path).nodes_added == 0
-    ids = [each.id for each in bank.graph_nodes()]
+    assert bank.graph.import_(path).nodes_added == 2
+    assert bank.graph.import_(path).nodes_added == 0
+    ids = [each.id for each in bank.graph.list()]
     edge = {"source": ids[0], "target": ids[1], "text": "Asks on.", "weight": 1}
     lines = written(tmp_path, "g.jsonl", json.dumps(edge))
-    assert [bank.graph_import(lines).edges_added for _ in range(2)] == [1, 0]
+    assert [bank.graph.import_(lines).edges_added for _ in range(2)] == [1, 0]
 
 
 @pytest.mark.promise("graph:lessons-import", "memoria:P1")
@@ -189,12 +189,12 @@ def test_lessons_come_with_their_links_and_once(bank: Bank, tmp_path: Path) -> N
         },
         {"key_lesson": "Check the stock first!", "link_nodes": ["N2"], "text": "more"},
     ]
-    bank.graph_import(written(tmp_path, "g.json", {"nodes": NODES}))
-    report = bank.graph_import(written(tmp_path, "l.json", lessons))
+    bank.graph.import_(written(tmp_path, "g.json", {"nodes": NODES}))
+    report = bank.graph.import_(written(tmp_path, "l.json", lessons))
     assert (report.lessons_added, report.lessons_unchanged, report.pointers_added) == (2, 0, 2)
     assert [(each.kind, each.missing) for each in report.dangling] == [("pointer", "N9")]
     assert "'text'" in report.messages[0]
-    again = bank.graph_import(written(tmp_path, "l.json", lessons))
+    again = bank.graph.import_(written(tmp_path, "l.json", lessons))
     assert (again.lessons_added, again.lessons_unchanged, again.pointers_added) == (0, 2, 0)
 
 
@@ -204,7 +204,7 @@ def test_statements_match_as_a_graph_database_would(bank: Bank, tmp_path: Path) 
         "MATCH (x:AgentAnswer) WHERE x.conv_id CONTAINS 'c' AND x.text STARTS WITH 'Order' "
         "MATCH (y) WHERE y.id IN ['N1', 'N2'] MERGE (y)-[:RELATES {id: 'E7', text: 'Leads.', weight: 0.6}]->(x);"
     )
-    report = bank.graph_import(written(tmp_path, "g.cypher", more))
+    report = bank.graph.import_(written(tmp_path, "g.cypher", more))
     assert report.edges_added == 4
     assert [(each.id, each.source) for each in report.duplicates] == [("E7", "N2")]
 
@@ -243,45 +243,45 @@ def test_an_unusable_record_is_named_and_nothing_is_stored(
     bank: Bank, tmp_path: Path, name: str, content: object, error: type[BankError], message: str
 ) -> None:
     with pytest.raises(error, match=message) as caught:
-        bank.graph_import(written(tmp_path, name, content))
+        bank.graph.import_(written(tmp_path, name, content))
     assert caught.value.hint
-    assert bank.graph_size().nodes == 0
+    assert bank.graph.size().nodes == 0
 
 
 @pytest.mark.promise("graph:import-atomic")
 def test_a_file_that_cannot_be_read_says_so(bank: Bank, tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
-        bank.graph_import(tmp_path / "none.json")
+        bank.graph.import_(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b'{"nodes": "\xe9"}')
     with pytest.raises(InvalidInput, match="UTF-8"):
-        bank.graph_import(tmp_path / "latin.json")
+        bank.graph.import_(tmp_path / "latin.json")
     with pytest.raises(InvalidInput, match="format"):
-        bank.graph_import(written(tmp_path, "g.json", "{}"), format="xml")
+        bank.graph.import_(written(tmp_path, "g.json", "{}"), format="xml")
 
 
 @pytest.mark.promise("graph:pending")
 def test_many_texts_are_found_by_words_at_once_and_by_meaning_later(bank: Bank, tmp_path: Path) -> None:
     nodes = [{"id": f"N{n}", "label": "UserRequest", "text": f"kiwi number{n} stock"} for n in range(300)]
-    report = bank.graph_import(written(tmp_path, "g.json", {"nodes": nodes}))
+    report = bank.graph.import_(written(tmp_path, "g.json", {"nodes": nodes}))
     assert report.pending == 300
-    answer = bank.graph_search("number217", limit=1)
+    answer = bank.graph.search("number217", limit=1)
     assert [hit.node.id for hit in answer.seeds] == ["N217"]
     assert answer.pending == 300
-    assert bank.work().done == 1
-    assert bank.graph_size().pending == 0
-    found = bank.graph_search("number217", limit=1)
+    assert bank.jobs.work().done == 1
+    assert bank.graph.size().pending == 0
+    found = bank.graph.search("number217", limit=1)
     assert set(found.seeds[0].legs) == {"text", "lexical"}
-    assert bank.work().done == 0
+    assert bank.jobs.work().done == 0
 
 
 @pytest.mark.promise("graph:shipped-data", "memoria:P12")
 def test_the_shipped_graph_is_imported_whole(bank: Bank, tmp_path: Path) -> None:
     path = written(tmp_path, "shop.json", shop_graph())
-    report = bank.graph_import(path)
+    report = bank.graph.import_(path)
     assert (report.nodes_added, report.edges_added, report.duplicates, report.dangling) == (63, 80, (), ())
     assert report.pointers_added > report.lessons_added > 0
-    assert bank.check().problems == ()
-    again = bank.graph_import(path)
+    assert bank.admin.check().problems == ()
+    again = bank.graph.import_(path)
     assert (again.nodes_added, again.edges_added, again.lessons_added, again.pointers_added) == (0, 0, 0, 0)
 
 
@@ -289,14 +289,14 @@ def test_the_shipped_graph_is_imported_whole(bank: Bank, tmp_path: Path) -> None
 def test_another_embedder_is_refused_until_the_graph_is_embedded_anew(open_bank: object, tmp_path: Path) -> None:
     assert callable(open_bank)
     with open_bank() as bank:
-        bank.graph_import(written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES}))
-        bank.lesson_add("Check the stock first.", "orders", link_nodes=["N1"])
+        bank.graph.import_(written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES}))
+        bank.lessons.add("Check the stock first.", "orders", link_nodes=["N1"])
     large = open_bank(embedder=HashingEmbedder(3_072))
     with pytest.raises(BankError, match="vectors"):
-        large.graph_search("heat wave")
+        large.graph.search("heat wave")
     with pytest.raises(BankError, match="vectors"):
-        large.graph_import(written(tmp_path, "h.json", {"nodes": [NODES[0] | {"id": "N9"}]}))
-    assert large.reembed() == 1
-    assert (large.graph_size().pending, large.check().problems) == (0, ())
-    assert large.graph_search("heat wave", limit=1, bm25_weight=0.0).seeds[0].node.id == "N1"
-    assert large.graph_search_edges("Explains.", limit=1, bm25_weight=0.0)[0].edge.id == "E1"
+        large.graph.import_(written(tmp_path, "h.json", {"nodes": [NODES[0] | {"id": "N9"}]}))
+    assert large.admin.reembed() == 1
+    assert (large.graph.size().pending, large.admin.check().problems) == (0, ())
+    assert large.graph.search("heat wave", limit=1, bm25_weight=0.0).seeds[0].node.id == "N1"
+    assert large.edges.search("Explains.", limit=1, bm25_weight=0.0)[0].edge.id == "E1"

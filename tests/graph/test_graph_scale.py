@@ -31,9 +31,9 @@ def filled(open_bank: OpenBank, folder: Path, nodes: int) -> Bank:
     whole = {"nodes": [*records["nodes"], *chain], "edges": [*records["edges"], *steps]}
     path.write_text(json.dumps(whole), encoding="utf-8")
     bank = open_bank(f"graph-{nodes}")
-    bank.graph_import(path)
+    bank.graph.import_(path)
     for number in range(20):
-        bank.lesson_add(key_lesson=f"Lesson {number} about stock.", context_to_prefer="When stock is short.")
+        bank.lessons.add(key_lesson=f"Lesson {number} about stock.", context_to_prefer="When stock is short.")
     return bank
 
 
@@ -66,9 +66,9 @@ def test_a_walk_reads_what_it_reaches_however_large_the_graph(
     rows = []
     for nodes in (300, 1_200):
         bank = filled(open_bank, tmp_path, nodes)
-        bank.graph_walk({"N1": 0.8})
+        bank.graph.walk({"N1": 0.8})
         reads.begin()
-        found = bank.graph_walk({"C0": 0.8}, WalkParameters(preset="memoria"))
+        found = bank.graph.walk({"C0": 0.8}, WalkParameters(preset="memoria"))
         assert found.paths[0].nodes == ("C0", "C1", "C2", "C3", "C4", "C5")
         rows.append(reads.rows)
     assert rows[0] == rows[1]
@@ -84,12 +84,12 @@ def test_no_statement_of_a_question_reads_a_whole_table(
     Only the counters, and what looks for changes, take the last row of a table by its key.
     """
     bank = filled(open_bank, tmp_path, 600)
-    bank.graph_search("stock price season")
-    bank.lesson_search("stock is short")
+    bank.graph.search("stock price season")
+    bank.lessons.search("stock is short")
     reads = Reads(monkeypatch)
-    bank.graph_search("demand of the warehouse", limit=3)
-    bank.lesson_search("short stock")
-    bank.graph_walk({"N5": 0.9}, WalkParameters(tags=("stock",)))
+    bank.graph.search("demand of the warehouse", limit=3)
+    bank.lessons.search("short stock")
+    bank.graph.walk({"N5": 0.9}, WalkParameters(tags=("stock",)))
     assert reads.statements
     for source, sql, values in list(reads.statements):
         if not sql.lstrip().upper().startswith(("SELECT", "WITH")) or LAST_ROW.search(sql):

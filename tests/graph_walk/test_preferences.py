@@ -31,19 +31,19 @@ def _texts(found: tuple[Preference, ...]) -> list[str]:
 def test_feedback_becomes_a_preference_that_its_user_gets_first(open_bank: OpenBank, clock: FrozenClock) -> None:
     """Tables, no pie charts, dark theme; light theme from now on takes the place of dark; nobody else gets any."""
     bank = open_bank()
-    tables = bank.preference_add("report_style", "Tables, no pie charts.", user="u_1248", conv_id="c1")
+    tables = bank.preferences.add("report_style", "Tables, no pie charts.", user="u_1248", conv_id="c1")
     clock.advance(timedelta(minutes=1))
-    dark = bank.preference_add("theme", "Dark theme.", user="u_1248")
-    assert _texts(bank.preferences(user="u_1248")) == ["Dark theme.", "Tables, no pie charts."]
-    assert bank.preferences(user="u_0911") == ()
-    assert bank.preferences(role="analyst") == ()
+    dark = bank.preferences.add("theme", "Dark theme.", user="u_1248")
+    assert _texts(bank.preferences.list(user="u_1248")) == ["Dark theme.", "Tables, no pie charts."]
+    assert bank.preferences.list(user="u_0911") == ()
+    assert bank.preferences.list(role="analyst") == ()
     clock.advance(timedelta(days=1))
-    light = bank.preference_add("Theme", "Light theme from now on.", user="u_1248")
-    assert _texts(bank.preferences(user="u_1248")) == ["Light theme from now on.", "Tables, no pie charts."]
-    whole = bank.preferences(user="u_1248", history=True)
+    light = bank.preferences.add("Theme", "Light theme from now on.", user="u_1248")
+    assert _texts(bank.preferences.list(user="u_1248")) == ["Light theme from now on.", "Tables, no pie charts."]
+    whole = bank.preferences.list(user="u_1248", history=True)
     assert [(each.id, each.replaced_by) for each in whole] == [(light.id, ""), (tables.id, ""), (dark.id, light.id)]
     bank.close()
-    assert _texts(open_bank().preferences(user="u_1248", preference_type="theme")) == ["Light theme from now on."]
+    assert _texts(open_bank().preferences.list(user="u_1248", preference_type="theme")) == ["Light theme from now on."]
 
 
 @pytest.mark.promise("memoria:P18")
@@ -65,61 +65,61 @@ def test_what_was_replaced_is_kept_and_linked_by_a_sentence(store: Store) -> Non
 def test_the_same_words_once_more_add_nothing(open_bank: OpenBank, clock: FrozenClock) -> None:
     """Also with other case and punctuation; an older wish that comes back is a new one."""
     bank = open_bank()
-    dark = bank.preference_add("theme", "Dark theme.", user="ines")
-    assert bank.preference_add("theme", "dark theme", user="ines").id == dark.id
+    dark = bank.preferences.add("theme", "Dark theme.", user="ines")
+    assert bank.preferences.add("theme", "dark theme", user="ines").id == dark.id
     clock.advance(timedelta(days=1))
-    bank.preference_add("theme", "Light theme.", user="ines")
+    bank.preferences.add("theme", "Light theme.", user="ines")
     clock.advance(timedelta(days=1))
-    again = bank.preference_add("theme", "Dark theme.", user="ines")
+    again = bank.preferences.add("theme", "Dark theme.", user="ines")
     assert again.id != dark.id
-    assert _texts(bank.preferences(user="ines", history=True)) == ["Dark theme.", "Light theme.", "Dark theme."]
+    assert _texts(bank.preferences.list(user="ines", history=True)) == ["Dark theme.", "Light theme.", "Dark theme."]
 
 
 @pytest.mark.promise("memoria:P18")
 def test_what_was_replaced_holds_again_when_the_newer_is_deleted(open_bank: OpenBank, clock: FrozenClock) -> None:
     """Deleting a preference leaves no edge behind and gives the one before it back."""
     bank = open_bank()
-    bank.preference_add("theme", "Dark theme.", user="ines")
+    bank.preferences.add("theme", "Dark theme.", user="ines")
     clock.advance(timedelta(days=1))
-    bank.graph_delete(bank.preference_add("theme", "Light theme.", user="ines").id)
-    assert _texts(bank.preferences(user="ines", history=True)) == ["Dark theme."]
-    assert bank.check().problems == ()
+    bank.graph.delete(bank.preferences.add("theme", "Light theme.", user="ines").id)
+    assert _texts(bank.preferences.list(user="ines", history=True)) == ["Dark theme."]
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("memoria:P18")
 def test_a_roles_preference_holds_for_everybody_in_it_unless_they_have_their_own(open_bank: OpenBank) -> None:
     """One's own comes first and hides the role's of the same type; the role's of other types follow."""
     bank = open_bank()
-    bank.preference_add("theme", "Dark theme.", role="Supply Planner")
-    bank.preference_add("tone", "Short sentences.", role="Supply Planner")
-    own = bank.preference_add("theme", "Light theme.", user="ines")
-    assert _texts(bank.preferences(user="ines", role="supply_planner")) == ["Light theme.", "Short sentences."]
-    assert _texts(bank.preferences(user="tom", role="supply planner")) == ["Dark theme.", "Short sentences."]
-    assert _texts(bank.preferences(user="tom")) == []
-    assert _texts(bank.preferences(user="ines", role="buyer")) == ["Light theme."]
-    hidden = bank.preferences(user="ines", role="supply planner", history=True)[-1]
+    bank.preferences.add("theme", "Dark theme.", role="Supply Planner")
+    bank.preferences.add("tone", "Short sentences.", role="Supply Planner")
+    own = bank.preferences.add("theme", "Light theme.", user="ines")
+    assert _texts(bank.preferences.list(user="ines", role="supply_planner")) == ["Light theme.", "Short sentences."]
+    assert _texts(bank.preferences.list(user="tom", role="supply planner")) == ["Dark theme.", "Short sentences."]
+    assert _texts(bank.preferences.list(user="tom")) == []
+    assert _texts(bank.preferences.list(user="ines", role="buyer")) == ["Light theme."]
+    hidden = bank.preferences.list(user="ines", role="supply planner", history=True)[-1]
     assert (hidden.text, hidden.replaced_by) == ("Dark theme.", own.id)
 
 
 @pytest.mark.promise("memoria:P18")
 def test_the_shipped_preferences_belong_to_their_users(shop_bank: Bank) -> None:
     """Imported preferences are found like captured ones."""
-    assert _texts(shop_bank.preferences(user="oskar")) == [
+    assert _texts(shop_bank.preferences.list(user="oskar")) == [
         "The managing director wants costs as a table with one line per decision, no pie charts, and the assumption "
         "beside each number."
     ]
-    assert shop_bank.preferences(user="agnes") == ()
+    assert shop_bank.preferences.list(user="agnes") == ()
 
 
 @pytest.mark.promise("memoria:P18")
 def test_the_next_question_of_the_same_user_gets_the_preference_first(shop_bank: Bank) -> None:
     """A search that says who asks puts their preferences before the paths; one of somebody else does not."""
     question = "margin per parcel of the carrier"
-    shop_bank.preference_add("theme", "Dark theme.", user="u_1248")
-    mine = shop_bank.graph_search(question, user="u_1248").context
+    shop_bank.preferences.add("theme", "Dark theme.", user="u_1248")
+    mine = shop_bank.graph.search(question, user="u_1248").context
     assert mine.text.splitlines()[2:4] == ["What the reader of the answer wants:", "| theme: Dark theme."]
     assert mine.paths
-    for other in (shop_bank.graph_search(question), shop_bank.graph_search(question, user="u_0911", role="theme")):
+    for other in (shop_bank.graph.search(question), shop_bank.graph.search(question, user="u_0911", role="theme")):
         assert "Dark theme." not in other.context.text
         assert other.context.preferences == ()
 
@@ -147,20 +147,20 @@ def test_whose_it_is_must_be_said(open_bank: OpenBank) -> None:
     bank = open_bank()
     for owner in ({}, {"user": "ines", "role": "buyer"}, {"user": " "}):
         with pytest.raises(InvalidNode, match=r"^user:"):
-            bank.preference_add("theme", "Dark.", **owner)
+            bank.preferences.add("theme", "Dark.", **owner)
     with pytest.raises(InvalidNode, match=r"^preference_type:"):
-        bank.preference_add(" ", "Dark.", user="ines")
+        bank.preferences.add(" ", "Dark.", user="ines")
     with pytest.raises(InvalidNode, match=r"^text:"):
-        bank.preference_add("theme", " ", user="ines")
+        bank.preferences.add("theme", " ", user="ines")
     with pytest.raises(InvalidInput, match=r"^user:"):
-        bank.preferences()
-    assert bank.preferences(user="ines", history=True) == ()
+        bank.preferences.list()
+    assert bank.preferences.list(user="ines", history=True) == ()
 
 
 @pytest.mark.promise("memoria:P18")
 def test_a_preference_holds_no_secret(open_bank: OpenBank) -> None:
     """What looks like a key is replaced before it is stored."""
-    kept = open_bank().preference_add("login", "Use ghp_" + "a1B2" * 9 + " for all.", user="ines")
+    kept = open_bank().preferences.add("login", "Use ghp_" + "a1B2" * 9 + " for all.", user="ines")
     assert "a1B2" not in kept.text
 
 

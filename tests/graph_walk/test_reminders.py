@@ -25,7 +25,7 @@ from walked_graphs import MOMENT, GraphInMemory, arrows, edge, node, put, shop
 @pytest.mark.promise("memoria:P17")
 def test_what_happened_in_january(shop_bank: Bank) -> None:
     """The cold snap and the rule that came of it; not the failed heating of March."""
-    (found,) = shop_bank.events(date(2026, 1, 10), date(2026, 1, 18))
+    (found,) = shop_bank.graph.events(date(2026, 1, 10), date(2026, 1, 18))
     assert found.event.id == "pk-104"
     assert (found.start, found.end) == (datetime(2026, 1, 17, tzinfo=UTC), datetime(2026, 1, 23, tzinfo=UTC))
     assert [answer.id for answer in found.answer_nodes] == ["pk-107"]
@@ -51,40 +51,40 @@ def test_an_event_counts_when_any_part_of_it_lies_in_the_window(
     shop_bank: Bank, since: date | None, until: date | None, inside: bool
 ) -> None:
     """Days are whole days, times are exact, a missing end is open."""
-    assert ("pk-104" in {each.event.id for each in shop_bank.events(since, until, limit=0)}) == inside
+    assert ("pk-104" in {each.event.id for each in shop_bank.graph.events(since, until, limit=0)}) == inside
 
 
 @pytest.mark.promise("memoria:P17")
 def test_recency_orders_equal_events_and_only_when_it_is_on(shop_bank: Bank) -> None:
     """Off: as stored. On: later first. Events with more of the tags come first either way."""
     stored = [item["id"] for item in json.loads(shop_graph())["nodes"] if item["label"] == "Event"]
-    off = [each.event.id for each in shop_bank.events()]
-    on = shop_bank.events(recency=True)
+    off = [each.event.id for each in shop_bank.graph.events()]
+    on = shop_bank.graph.events(recency=True)
     assert off == stored
     assert sorted(off) == sorted(each.event.id for each in on)
     starts = [each.start for each in on]
     assert starts == sorted(starts, reverse=True)
-    tagged = [each.event.id for each in shop_bank.events(tags=["Fern", "calendar", "outage"], recency=True)]
+    tagged = [each.event.id for each in shop_bank.graph.events(tags=["Fern", "calendar", "outage"], recency=True)]
     assert tagged == ["st-305", "hd-302"]
-    assert [each.event.id for each in shop_bank.events(limit=2)] == stored[:2]
+    assert [each.event.id for each in shop_bank.graph.events(limit=2)] == stored[:2]
 
 
 @pytest.mark.promise("memoria:P17")
 def test_a_window_that_cannot_be_is_refused(shop_bank: Bank) -> None:
     """An end before the beginning, a time without a zone, a limit below zero."""
     with pytest.raises(InvalidInput, match=r"^until:"):
-        shop_bank.events(date(2026, 2, 1), date(2026, 1, 1))
+        shop_bank.graph.events(date(2026, 2, 1), date(2026, 1, 1))
     with pytest.raises(InvalidInput, match=r"^since:"):
-        shop_bank.events(datetime(2026, 2, 1))
+        shop_bank.graph.events(datetime(2026, 2, 1))
     with pytest.raises(InvalidInput):
-        shop_bank.events(limit=-1)
+        shop_bank.graph.events(limit=-1)
     assert time_window(date(2026, 2, 1), date.max)[1].year == 9999
 
 
 @pytest.mark.promise("memoria:P19")
 def test_an_answer_is_traced_to_its_sources(shop_bank: Bank) -> None:
     """Both sources of the rule for cold nights, each with its document, the part of it, and a way of two hops."""
-    found = shop_bank.sources("pk-107")
+    found = shop_bank.sources.list("pk-107")
     assert [each.node.id for each in found][:2] == ["pk-102", "pk-103"]
     first = found[0]
     assert first.doc_pointer == "exports/claims/2026-01.csv"
@@ -124,10 +124,10 @@ def test_what_came_of_an_answer_is_none_of_its_sources() -> None:
 def test_only_answers_and_actions_have_sources(shop_bank: Bank) -> None:
     """An unknown node and a node of another label are refused; an action has sources as an answer has."""
     with pytest.raises(NodeNotFound):
-        shop_bank.sources("nowhere")
+        shop_bank.sources.list("nowhere")
     with pytest.raises(InvalidNode, match=r"^label:"):
-        shop_bank.sources("pk-104")
-    assert {each.node.id for each in shop_bank.sources("pk-106")} >= {"pk-102", "pk-103"}
+        shop_bank.sources.list("pk-104")
+    assert {each.node.id for each in shop_bank.sources.list("pk-106")} >= {"pk-102", "pk-103"}
 
 
 @pytest.mark.promise("memoria:P19")
@@ -164,16 +164,16 @@ def test_the_shortest_way_is_taken_and_of_equal_ones_the_strongest() -> None:
 def test_parameters_are_word_for_word(shop_bank: Bank) -> None:
     """SQL over several lines comes back as it was written; a failed call is shown as failed."""
     stored = {item["id"]: item for item in json.loads(shop_graph())["nodes"]}
-    found = {each.node.id: each for each in shop_bank.actions(conv_id="packing/frost-claims")}
+    found = {each.node.id: each for each in shop_bank.graph.actions(conv_id="packing/frost-claims")}
     assert found["pk-106"].parameters == stored["pk-106"]["parameter_field"]
     assert "\nGROUP BY 1, 2;" in found["pk-106"].parameters
     assert (found["pk-106"].status, found["pk-106"].outcome) == ("success", "success")
     assert (found["pk-105"].status, found["pk-105"].outcome) == ("failed", "failure")
-    assert [each.node.id for each in shop_bank.actions(outcome="failure")] == ["pk-105"]
-    assert len(shop_bank.actions(outcome="success", limit=0)) == 13
-    assert [each.node.id for each in shop_bank.actions(tags=["boxes", "simulation"], limit=1)] == ["pk-203"]
+    assert [each.node.id for each in shop_bank.graph.actions(outcome="failure")] == ["pk-105"]
+    assert len(shop_bank.graph.actions(outcome="success", limit=0)) == 13
+    assert [each.node.id for each in shop_bank.graph.actions(tags=["boxes", "simulation"], limit=1)] == ["pk-203"]
     with pytest.raises(InvalidInput, match=r"^outcome:"):
-        shop_bank.actions(outcome="good")  # type: ignore[arg-type]
+        shop_bank.graph.actions(outcome="good")  # type: ignore[arg-type]
 
 
 @pytest.mark.promise("memoria:P20")
@@ -190,7 +190,7 @@ def test_secrets_stay_inside_whoever_wrote_the_row(store: Store, open_bank: Call
     )
     store.close()
     bank = open_bank()
-    shown = repr((bank.actions(), bank.events(), bank.sources("ans")))
+    shown = repr((bank.graph.actions(), bank.graph.events(), bank.sources.list("ans")))
     assert all(name in shown for name in ("act", "ev", "src", "set it off", "fed it"))
     assert "a1B2a1B2" not in shown
 
@@ -226,7 +226,7 @@ def test_a_model_is_told_that_an_action_failed() -> None:
 def test_preferences_stand_before_the_paths(shop_bank: Bank) -> None:
     """What who asks wants is the first that a model reads, quoted, within the same budget."""
     result = walk(shop(), {"mo-101": 0.9}, WalkParameters(tags=("margin",)))
-    wanted = shop_bank.preferences(user="oskar")
+    wanted = shop_bank.preferences.list(user="oskar")
     context = to_llm_context(result, budget=1_500, preferences=wanted)
     lines = context.text.splitlines()
     assert lines[2] == "What the reader of the answer wants:"

@@ -131,11 +131,11 @@ def test_the_question_is_answered_from_its_words_alone(tmp_path: Path) -> None:
     """Import, search with the shipped embedder, walk: the lesson is on the first path, its event within five."""
     copy_shop_graph(tmp_path / "shop.json")
     with Bank.open(tenant="acme", project="shop", settings=Settings(home=tmp_path / "home")) as bank:
-        report = bank.graph_import(tmp_path / "shop.json")
+        report = bank.graph.import_(tmp_path / "shop.json")
         assert (report.nodes_added, report.edges_added, report.lessons_added) == (63, 80, 32)
         assert (report.duplicates, report.dangling) == ((), ())
-        assert bank.graph_import(tmp_path / "shop.json").nodes_added == 0
-        answer = bank.graph_search(QUESTION)
+        assert bank.graph.import_(tmp_path / "shop.json").nodes_added == 0
+        answer = bank.graph.search(QUESTION)
     first = answer.walk.paths[0]
     assert {"pk-107", "st-303"} <= set(first.nodes)
     assert any("The lesson from the frozen parcels limits the sale" in sentence for sentence in first.sentences)

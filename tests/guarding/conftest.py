@@ -71,7 +71,7 @@ def said(bank: Bank, content: str, *, title: str = "A lesson", outcome: str = "s
 def exported(bank: Bank, directory: Path) -> bytes:
     """The bytes of the bank's export."""
     target = directory / "export.jsonl"
-    bank.export(target)
+    bank.admin.export(target)
     return target.read_bytes()
 
 
@@ -82,7 +82,7 @@ def states(bank: Bank, *memory_ids: str) -> list[State]:
 
 def store_of(bank: Bank) -> Store:
     """The bank's store."""
-    return bank._open_store()
+    return bank._context.store()
 
 
 def later(clock: FrozenClock, days: float = 1.0) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from guarding.conftest import FORCED, OTHER, TEXTS, OpenBank, later, said, store_of
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, ModelMismatch, NegativeLimit, ReadOnlyBank
 from reasoningbank.past import Past
 from reasoningbank.settings import Settings
@@ -35,7 +36,7 @@ def seen(past: PastMemory) -> tuple[object, ...]:
 
 def now(bank: Bank) -> list[tuple[object, ...]]:
     """The same of the bank as it is."""
-    return [seen(PastMemory(memory=memory)) for memory in bank.list()]
+    return [seen(PastMemory(memory=memory)) for memory in bank.memories.list()]
 
 
 @pytest.mark.promise("past:state")
@@ -51,9 +52,9 @@ def test_text_state_and_belief_are_those_of_the_moment(bank: Bank, clock: Frozen
     for change in (
         lambda: bank.update(memory.id, content="Pin them all", tags=["new"]),
         lambda: bank.feedback(memory.id, helpful=True),
-        lambda: bank.quarantine(memory_id=memory.id, reason=WHY),
+        lambda: bank.quarantine.add(memory_id=memory.id, reason=WHY),
         lambda: bank.outcome(memory.id, succeeded=False),
-        lambda: bank.release(memory_id=memory.id),
+        lambda: bank.quarantine.release(memory_id=memory.id),
         lambda: bank.update(memory.id, title="Another title", state="archived"),
         lambda: bank.update(memory.id, state="candidate"),
     ):
@@ -61,11 +62,11 @@ def test_text_state_and_belief_are_those_of_the_moment(bank: Bank, clock: Frozen
         step()
     assert len({(each.state, each.version, each.belief) for _, each in moments}) == 8
     for moment, then in moments:
-        assert bank.as_of(moment).get(memory.id) == PastMemory(memory=then)
-        assert bank.as_of(moment + timedelta(hours=23)).list() == (PastMemory(memory=then),)
-    assert bank.as_of(moments[0][0] - timedelta(seconds=1)).list() == ()
+        assert bank.at(moment).get(memory.id) == PastMemory(memory=then)
+        assert bank.at(moment + timedelta(hours=23)).list() == (PastMemory(memory=then),)
+    assert bank.at(moments[0][0] - timedelta(seconds=1)).list() == ()
     with pytest.raises(MemoryNotFound, match="was not in the bank"):
-        bank.as_of(moments[0][0] - timedelta(seconds=1)).get(memory.id)
+        bank.at(moments[0][0] - timedelta(seconds=1)).get(memory.id)
 
 
 @pytest.mark.promise("past:state")
@@ -74,26 +75,26 @@ def test_a_consolidation_and_its_undo_are_seen_from_both_sides(bank: Bank, clock
     bank.feedback(sources[0].id, helpful=True)
     before, at_first = now(bank), clock.now()
     later(clock)
-    (made,) = bank.consolidate(FORCED).created_memories
+    (made,) = bank.curation.consolidate(FORCED).created_memories
     merged, at_merge = now(bank), clock.now()
     later(clock)
-    bank.quarantine(memory_id=sources[1].id, reason=WHY)
+    bank.quarantine.add(memory_id=sources[1].id, reason=WHY)
     held, at_hold = now(bank), clock.now()
     later(clock)
-    bank.release(memory_id=sources[1].id)
+    bank.quarantine.release(memory_id=sources[1].id)
     later(clock)
     for moment, then in ((at_first, before), (at_merge, merged), (at_hold, held)):
-        view = bank.as_of(moment)
+        view = bank.at(moment)
         assert [seen(each) for each in view.list()] == then
         assert all(each.exact for each in view.list())
         assert view.notes == ()
-    bank.undo(made)
-    view = bank.as_of(at_merge)
+    bank.curation.undo(made)
+    view = bank.at(at_merge)
     assert [each.memory.state for each in view.list()] == ["archived"] * 3
     assert {each.memory.consolidation_id for each in view.list()} == {made}
     assert view.notes == ("1 memory that existed then was erased since and cannot be shown.",)
     assert all(f"What was said of {made}" in each.unknown[0] for each in view.list())
-    assert [seen(each) for each in bank.as_of(at_first).list()] == before
+    assert [seen(each) for each in bank.at(at_first).list()] == before
 
 
 @pytest.mark.promise("past:unknown")
@@ -107,18 +108,18 @@ def test_rolled_up_evidence_counts_only_where_its_time_is_known(bank: Bank, cloc
     bank.outcome(memory.id, succeeded=False)
     late, newest = bank.get(memory.id).belief, clock.now()
     later(clock, 40)
-    assert bank.rollup() == 2
+    assert bank.admin.roll_up() == 2
     for moment in (newest, newest + timedelta(days=1), clock.now()):
-        assert bank.as_of(moment).get(memory.id).memory.belief == late
-        assert bank.as_of(moment).get(memory.id).exact
-    unsure = bank.as_of(rated).get(memory.id)
+        assert bank.at(moment).get(memory.id).memory.belief == late
+        assert bank.at(moment).get(memory.id).exact
+    unsure = bank.at(rated).get(memory.id)
     assert unsure.unknown == (
         "2 signals were rolled up into counts since; which of them had been given by then is not known, and none is "
         "counted.",
     )
     assert unsure.memory.belief == memory.belief != early
-    assert not bank.as_of(born).get(memory.id).exact
-    assert bank.as_of(rated).search(OTHER).warnings[0].startswith(f"{memory.id}: 2 signals")
+    assert not bank.at(born).get(memory.id).exact
+    assert bank.at(rated).search(OTHER).warnings[0].startswith(f"{memory.id}: 2 signals")
 
 
 @pytest.mark.promise("past:unknown")
@@ -127,15 +128,15 @@ def test_what_a_consolidation_began_with_is_known_after_any_roll_up(bank: Bank, 
     for source in sources:
         bank.feedback(source.id, helpful=True)
     later(clock, 35)
-    bank.rollup()
+    bank.admin.roll_up()
     bank.outcome(sources[0].id, succeeded=True)
-    (made,) = bank.consolidate(FORCED).created_memories
+    (made,) = bank.curation.consolidate(FORCED).created_memories
     began, at = bank.get(made), clock.now()
     later(clock)
     bank.feedback(made, helpful=False)
     later(clock, 40)
-    bank.rollup()
-    view = bank.as_of(at).get(made)
+    bank.admin.roll_up()
+    view = bank.at(at).get(made)
     assert view.memory.belief == began.belief
     assert [each[:9] for each in view.unknown] == ["1 signals"]
 
@@ -146,22 +147,22 @@ def test_what_was_erased_imported_or_delivered_since_is_said(
 ) -> None:
     bank = open_bank()
     kept, gone = said(bank, OTHER), said(bank, "Alpha goes away")
-    bank.export(tmp_path / "export.jsonl")
+    bank.admin.export(tmp_path / "export.jsonl")
     at = clock.now()
     later(clock)
     bank.delete(gone.id)
     bank.search(OTHER)
     later(clock)
-    view = bank.as_of(at)
+    view = bank.at(at)
     assert view.notes == ("1 memory that existed then was erased since and cannot be shown.",)
     assert view.get(kept.id).unknown == ("How often it had been delivered by then is not kept.",)
     assert view.get(kept.id).memory.belief == kept.belief
-    assert bank.as_of(clock.now()).notes == ()
-    assert bank.as_of(at - timedelta(days=1)).notes == ()
+    assert bank.at(clock.now()).notes == ()
+    assert bank.at(at - timedelta(days=1)).notes == ()
     other = open_bank(home="elsewhere")
-    other.import_(tmp_path / "export.jsonl")
-    assert other.as_of(at).count() == 0
-    assert other.as_of(clock.now()).count() == 2
+    other.admin.import_(tmp_path / "export.jsonl")
+    assert other.at(at).count() == 0
+    assert other.at(clock.now()).count() == 2
 
 
 @pytest.mark.promise("past:unknown")
@@ -169,7 +170,7 @@ def test_a_bank_that_is_older_than_its_log_says_since_when_it_is_sure(tmp_path: 
     home = Settings(home=tmp_path)
     with Bank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=home) as bank:
         memory = said(bank, OTHER)
-        path = Path(bank.check().facts["location"])
+        path = Path(bank.admin.check().facts["location"])
     with _older(path) as connection:
         number = MIGRATIONS.index(guarding_schema)
         tables = [
@@ -183,10 +184,10 @@ def test_a_bank_that_is_older_than_its_log_says_since_when_it_is_sure(tmp_path: 
         since = store_of(bank).changes_since()
         assert since is not None
         assert abs(datetime.now(UTC) - since) < timedelta(minutes=5)
-        view = bank.as_of(memory.created_at)
+        view = bank.at(memory.created_at)
         assert view.notes[0].startswith("Changes of states are logged since")
         assert view.get(memory.id).unknown == ("Its state then was not logged.",)
-        assert bank.as_of(datetime.now(UTC)).get(memory.id).exact
+        assert bank.at(datetime.now(UTC)).get(memory.id).exact
 
 
 def _older(path: Path) -> apsw.Connection:
@@ -201,17 +202,17 @@ def test_a_search_finds_what_it_would_have_found(bank: Bank, clock: FrozenClock)
     later(clock)
     bank.update(old.id, content="Water the office plants twice a week", title="Plants")
     new = said(bank, "Promote a postgres replica with the operator")
-    bank.quarantine(memory_id=weak.id, reason=WHY)
-    then = bank.as_of(at).search("postgres replica after failover", min_confidence=0.7)
+    bank.quarantine.add(memory_id=weak.id, reason=WHY)
+    then = bank.at(at).search("postgres replica after failover", min_confidence=0.7)
     assert [hit.id for hit in then.memories] == [old.id]
     assert then.memories[0].content == "Restart the postgres replica after failover"
     assert [hit.id for hit in then.unproven] == [weak.id]
     assert then.at == at
-    assert new.id in {hit.id for hit in bank.as_of(clock.now()).search("postgres replica").memories}
-    assert old.id not in {hit.id for hit in bank.as_of(clock.now()).search("postgres replica").memories}
+    assert new.id in {hit.id for hit in bank.at(clock.now()).search("postgres replica").memories}
+    assert old.id not in {hit.id for hit in bank.at(clock.now()).search("postgres replica").memories}
     assert not store_of(bank).recalls(limit=0)
-    assert bank.as_of(at - timedelta(days=1)).search("postgres replica").delivered == ()
-    nothing = bank.as_of(at).search("postgres replica", outcome="failure", tags=["none"], category="none")
+    assert bank.at(at - timedelta(days=1)).search("postgres replica").delivered == ()
+    nothing = bank.at(at).search("postgres replica", outcome="failure", tags=["none"], category="none")
     assert nothing.delivered == ()
 
 
@@ -222,7 +223,7 @@ def test_of_the_present_the_view_finds_what_the_bank_finds(bank: Bank, clock: Fr
         said(bank, f"Use {words[number % 14]} with {words[number * 5 % 13]} when {words[number * 3 % 11]} fails")
     later(clock)
     for query in ("word a fails", "word d with word e", "word n when word k fails"):
-        view = bank.as_of(clock.now()).search(query, unproven=0)
+        view = bank.at(clock.now()).search(query, unproven=0)
         assert view.count > 0
         found = bank.search(query, unproven=0)
         assert [(hit.id, hit.relevance) for hit in view.memories] == [(hit.id, hit.relevance) for hit in found.memories]
@@ -231,9 +232,9 @@ def test_of_the_present_the_view_finds_what_the_bank_finds(bank: Bank, clock: Fr
 @pytest.mark.promise("past:read-only")
 def test_nothing_is_written_to_what_is_over(bank: Bank, clock: FrozenClock) -> None:
     memory = said(bank, OTHER)
-    view = bank.as_of(clock.now())
+    view = bank.at(clock.now())
     verbs = {name for name in dir(Bank) if not name.startswith("_")} - {name for name in dir(Past) if name[0] != "_"}
-    assert {"record", "update", "delete", "feedback", "quarantine", "release", "consolidate"} <= verbs
+    assert {"record", "update", "delete", "feedback", "outcome", "briefing"} <= verbs
     for name in sorted(verbs):
         with pytest.raises(ReadOnlyBank, match=name) as caught:
             getattr(view, name)
@@ -248,8 +249,8 @@ def test_arguments_are_checked_as_the_banks_are(bank: Bank, clock: FrozenClock) 
     said(bank, OTHER)
     for moment in (clock.now() + timedelta(seconds=1), clock.now().replace(tzinfo=None)):
         with pytest.raises(InvalidInput):
-            bank.as_of(moment)
-    view = bank.as_of(clock.now())
+            bank.at(moment)
+    view = bank.at(clock.now())
     with pytest.raises(NegativeLimit):
         view.list(limit=-1)
     with pytest.raises(InvalidMemory):
@@ -267,7 +268,7 @@ def test_a_bank_of_another_embedder_is_refused(tmp_path: Path, clock: FrozenCloc
         said(bank, OTHER)
     bank = Bank.open(tenant="t", project="p", embedder=HashingEmbedder(32), settings=home, clock=clock)
     with bank, pytest.raises(ModelMismatch):
-        bank.as_of(clock.now()).search(OTHER)
+        bank.at(clock.now()).search(OTHER)
 
 
 @pytest.mark.promise("past:state")
@@ -276,10 +277,10 @@ def test_a_month_without_use_counts_from_when_it_was_over(bank: Bank, clock: Fro
     with store_of(bank).transaction() as transaction:
         transaction.update(replace(memory, provenance={"source": "distilled"}))
     later(clock, 100)
-    (report,) = bank.decay().decayed
+    (report,) = bank.curation.decay().decayed
     assert report.memory_id == memory.id
     beliefs = [
-        bank.as_of(memory.created_at + timedelta(days=day)).get(memory.id).memory.confidence for day in (29, 31, 95)
+        bank.at(memory.created_at + timedelta(days=day)).get(memory.id).memory.confidence for day in (29, 31, 95)
     ]
     assert beliefs[0] == memory.confidence > beliefs[1] > beliefs[2] == bank.get(memory.id).confidence
 
@@ -302,11 +303,13 @@ STEPS = st.lists(
 def test_whatever_happened_every_moment_is_seen_as_it_was(steps: list[tuple[str, int]]) -> None:
     clock = FrozenClock()
     bank = Bank(
-        ProcessStorage(),
-        Scope(tenant="t", project="p"),
-        HashingEmbedder(256),
-        settings=Settings(home=Path("unused")),
-        clock=clock,
+        Context(
+            ProcessStorage(),
+            Scope(tenant="t", project="p"),
+            HashingEmbedder(256),
+            settings=Settings(home=Path("unused")),
+            clock=clock,
+        )
     )
     kept: list[tuple[datetime, list[tuple[object, ...]]]] = []
     undone: set[datetime] = set()
@@ -317,7 +320,7 @@ def test_whatever_happened_every_moment_is_seen_as_it_was(steps: list[tuple[str,
         kept.append((clock.now(), now(bank)))
         later(clock)
     for moment, then in kept:
-        view = bank.as_of(moment)
+        view = bank.at(moment)
         shown = {each.id: each for each in view.list()}
         for row in then:
             past = shown.get(str(row[0]))
@@ -328,21 +331,21 @@ def test_whatever_happened_every_moment_is_seen_as_it_was(steps: list[tuple[str,
             else:
                 assert seen(past)[:6] == row[:6]
         assert set(shown) <= {str(row[0]) for row in then}
-    assert bank.check().healthy
+    assert bank.admin.check().healthy
 
 
 def _do(bank: Bank, step: str, place: int, clock: FrozenClock) -> None:
-    memories = bank.list()
+    memories = bank.memories.list()
     chosen: Memory | None = memories[place % len(memories)] if memories else None
     if step == "record":
         said(bank, TEXTS[place % 3])
     if step == "wait":
         later(clock, 35)
-        bank.rollup()
+        bank.admin.roll_up()
     if step == "merge":
-        bank.consolidate(FORCED)
+        bank.curation.consolidate(FORCED)
     if step == "prune":
-        bank.prune(PruneRules(below=0.9, after_days=30))
+        bank.curation.prune(PruneRules(below=0.9, after_days=30))
     if chosen is None:
         return
     quarantined = chosen.state == "quarantined"
@@ -353,12 +356,12 @@ def _do(bank: Bank, step: str, place: int, clock: FrozenClock) -> None:
     if step in {"archive", "wake"} and not quarantined:
         bank.update(chosen.id, state="archived" if step == "archive" else "active")
     if step == "hold":
-        bank.quarantine(memory_id=chosen.id, reason=WHY)
+        bank.quarantine.add(memory_id=chosen.id, reason=WHY)
     if step == "let go":
-        bank.release(memory_id=chosen.id)
+        bank.quarantine.release(memory_id=chosen.id)
     if step == "undo" and "sources" in chosen.provenance:
         try:
-            bank.undo(chosen.id)
+            bank.curation.undo(chosen.id)
         except InvalidInput:
             return
 
@@ -369,8 +372,8 @@ def test_what_came_in_a_shared_file_was_not_there_before(
 ) -> None:
     bank, other = open_bank(), open_bank(home="elsewhere")
     memory = said(bank, OTHER)
-    bank.share_export(tmp_path / "shop.jsonl")
+    bank.sharing.export(tmp_path / "shop.jsonl")
     later(clock)
-    assert other.share_import(tmp_path / "shop.jsonl").added == (memory.id,)
-    assert other.as_of(memory.created_at).count() == 0
-    assert other.as_of(clock.now()).count() == 1
+    assert other.sharing.import_(tmp_path / "shop.jsonl").added == (memory.id,)
+    assert other.at(memory.created_at).count() == 0
+    assert other.at(clock.now()).count() == 1

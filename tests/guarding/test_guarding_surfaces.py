@@ -161,12 +161,12 @@ def test_the_asynchronous_bank_guards_too(tmp_path: Path) -> None:
         async with await AsyncBank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=settings) as bank:
             memory = await bank.record(title="A lesson", content="Pin it.", outcome="success")
             await bank.update(memory.id, content="Pin it all.")
-            report = await bank.quarantine(memory_id=memory.id, reason="Poisoned.")
-            assert [one.id for one in await bank.quarantines()] == [report.id]
-            assert (await bank.release(memory_id=memory.id)).released == (memory.id,)
-            assert [each.version for each in await bank.versions(memory.id)] == [1, 2]
-            assert (await bank.restore_version(memory.id, 1)).content == "Pin it."
-            view = await bank.as_of(memory.created_at)
+            report = await bank.quarantine.add(memory_id=memory.id, reason="Poisoned.")
+            assert [one.id for one in await bank.quarantine.list()] == [report.id]
+            assert (await bank.quarantine.release(memory_id=memory.id)).released == (memory.id,)
+            assert [each.version for each in await bank.memories.versions(memory.id)] == [1, 2]
+            assert (await bank.memories.revert(memory.id, 1)).content == "Pin it."
+            view = await bank.at(memory.created_at)
             assert view.get(memory.id).memory.version == 1
 
     asyncio.run(live())

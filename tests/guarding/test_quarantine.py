@@ -28,7 +28,7 @@ WHY = "The session was poisoned."
 def consolidated(bank: Bank, texts: tuple[str, ...] = TEXTS) -> tuple[list[Memory], str]:
     """Lessons of sessions s0, s1 and so on, and the one memory that stands for them."""
     sources = [said(bank, text, session=f"s{number}") for number, text in enumerate(texts)]
-    (made,) = bank.consolidate(FORCED).created_memories
+    (made,) = bank.curation.consolidate(FORCED).created_memories
     return sources, made
 
 
@@ -44,16 +44,16 @@ def with_provenance(bank: Bank, content: str, **provenance: str) -> Memory:
 def test_nothing_in_quarantine_is_found_shown_or_consolidated(bank: Bank) -> None:
     sources = [said(bank, text) for text in TEXTS]
     assert bank.search(TEXTS[0]).count == 3
-    report = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    report = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     assert [(one.id, one.before) for one in report.quarantined] == [(sources[0].id, "active")]
     assert bank.get(sources[0].id) == replace(bank.get(sources[0].id), state="quarantined")
     delivered = bank.search(TEXTS[0], min_confidence=0.0).delivered
     assert {hit.id for hit in delivered} == {sources[1].id, sources[2].id}
     assert sources[0].id not in {item.hit.id for item in bank.briefing(TEXTS[0], budget=2_000).items}
     assert sources[0].id not in {item.hit.id for item in bank.briefing(budget=2_000).items}
-    (cluster,) = bank.find_similar_clusters(0.7)
+    (cluster,) = bank.curation.clusters(0.7)
     assert sources[0].id not in cluster.ids
-    assert bank.count(states=("quarantined",)) == 1
+    assert bank.memories.count(states=("quarantined",)) == 1
 
 
 @pytest.mark.promise("guard:exact")
@@ -62,7 +62,7 @@ def test_a_release_gives_back_exactly_what_was_there(bank: Bank, clock: FrozenCl
     said(bank, OTHER)
     before = exported(bank, tmp_path)
     later(clock)
-    report = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    report = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     assert {one.id: one.because for one in report.quarantined} == {sources[0].id: (), made: (sources[0].id,)}
     assert set(report.surfaced) == {sources[1].id, sources[2].id}
     assert states(bank, sources[0].id, made) == ["quarantined", "quarantined"]
@@ -70,13 +70,13 @@ def test_a_release_gives_back_exactly_what_was_there(bank: Bank, clock: FrozenCl
     assert bank.get(sources[1].id).consolidation_id is None
     assert exported(bank, tmp_path) != before
     later(clock)
-    released = bank.release(quarantine_id=report.id)
+    released = bank.quarantine.release(quarantine_id=report.id)
     assert set(released.released) == {sources[0].id, made}
     assert set(released.hidden) == {sources[1].id, sources[2].id}
     assert released.kept == ()
     assert exported(bank, tmp_path) == before
-    assert bank.quarantines() == ()
-    assert bank.check().healthy
+    assert bank.quarantine.list() == ()
+    assert bank.admin.check().healthy
 
 
 @pytest.mark.promise("guard:exact")
@@ -84,19 +84,19 @@ def test_a_release_gives_back_exactly_what_was_there(bank: Bank, clock: FrozenCl
 def test_a_release_is_exact_to_the_byte(bank: Bank, clock: FrozenClock, tmp_path: Path, by: str) -> None:
     sources, made = consolidated(bank)
     outer = [made, said(bank, "Close the file before it is moved off", session="s9").id]
-    (further,) = bank.consolidate(FORCED).created_memories
+    (further,) = bank.curation.consolidate(FORCED).created_memories
     assert {bank.get(name).consolidation_id for name in outer} == {further}
     before = exported(bank, tmp_path)
     later(clock)
-    report = bank.quarantine(session="s1", reason=WHY)
+    report = bank.quarantine.add(session="s1", reason=WHY)
     assert {one.id for one in report.quarantined} == {sources[1].id, made, further}
     assert set(report.surfaced) == {sources[0].id, sources[2].id, outer[1]}
     assert states(bank, sources[0].id, sources[2].id, outer[1]) == ["active"] * 3
     later(clock)
     if by == "memory":
-        bank.release(memory_id=sources[1].id)
+        bank.quarantine.release(memory_id=sources[1].id)
     else:
-        bank.release(quarantine_id=report.id)
+        bank.quarantine.release(quarantine_id=report.id)
     assert exported(bank, tmp_path) == before
     assert bank.get(made).consolidation_id == further
 
@@ -118,7 +118,7 @@ def test_selected_is_what_a_session_a_source_or_a_time_names(bank: Bank, clock: 
         )
 
     def selected(**conditions: Any) -> set[str]:
-        report = bank.quarantine(**conditions, reason=WHY, dry_run=True)
+        report = bank.quarantine.add(**conditions, reason=WHY, dry_run=True)
         return {one.id for one in report.quarantined}
 
     assert selected(session="bad") == {first.id, third.id, learned.id}
@@ -130,7 +130,7 @@ def test_selected_is_what_a_session_a_source_or_a_time_names(bank: Bank, clock: 
     assert selected(session="bad", source="mcp") == {first.id}
     assert selected(memory_id=first.id, session="good") == set()
     assert selected(session="nobody") == set()
-    assert bank.count(states=("quarantined",)) == 0
+    assert bank.memories.count(states=("quarantined",)) == 0
 
 
 @pytest.mark.promise("guard:selection")
@@ -138,18 +138,18 @@ def test_everything_is_never_meant_and_a_reason_is_needed(bank: Bank, clock: Fro
     memory = said(bank, OTHER)
     for conditions in ({}, {"session": " "}, {"source": ""}, {"since": clock.now().replace(tzinfo=None)}):
         with pytest.raises(InvalidInput):
-            bank.quarantine(**conditions, reason=WHY)
+            bank.quarantine.add(**conditions, reason=WHY)
     for reason in ("", "  ", "x" * 501):
         with pytest.raises(InvalidInput):
-            bank.quarantine(memory_id=memory.id, reason=reason)
+            bank.quarantine.add(memory_id=memory.id, reason=reason)
     with pytest.raises(MemoryNotFound):
-        bank.quarantine(memory_id="nobody", reason=WHY)
+        bank.quarantine.add(memory_id="nobody", reason=WHY)
     for named in ({}, {"memory_id": memory.id, "quarantine_id": "q"}, {"quarantine_id": "nothing"}):
         with pytest.raises(InvalidInput):
-            bank.release(**named)
+            bank.quarantine.release(**named)
     with pytest.raises(MemoryNotFound):
-        bank.release(memory_id="nobody")
-    assert bank.release(memory_id=memory.id).released == ()
+        bank.quarantine.release(memory_id="nobody")
+    assert bank.quarantine.release(memory_id=memory.id).released == ()
     assert states(bank, memory.id) == ["active"]
 
 
@@ -164,7 +164,7 @@ def test_lessons_of_sessions_that_were_shown_a_memory_follow_it(bank: Bank, cloc
         transaction.keep_trace(trace, vector, bank.embedder.model_id)
     strategy = with_provenance(bank, "Echo came of a search", trace=trace.id)
     stranger = with_provenance(bank, "Foxtrot came of a lost search", trace="gone")
-    report = bank.quarantine(memory_id=bad.id, reason=WHY)
+    report = bank.quarantine.add(memory_id=bad.id, reason=WHY)
     assert {one.id: one.because for one in report.quarantined} == {
         bad.id: (),
         taught.id: (bad.id,),
@@ -172,27 +172,27 @@ def test_lessons_of_sessions_that_were_shown_a_memory_follow_it(bank: Bank, cloc
         further.id: (taught.id,),
     }
     assert states(bank, clean.id, stranger.id) == ["active", "active"]
-    assert len(bank.release(memory_id=taught.id).released) == 2
+    assert len(bank.quarantine.release(memory_id=taught.id).released) == 2
     assert states(bank, bad.id, taught.id, further.id, strategy.id) == [
         "quarantined",
         "active",
         "active",
         "quarantined",
     ]
-    assert set(bank.release(quarantine_id=report.id).released) == {bad.id, strategy.id}
+    assert set(bank.quarantine.release(quarantine_id=report.id).released) == {bad.id, strategy.id}
 
 
 @pytest.mark.promise("guard:cascade")
 def test_what_has_two_reasons_needs_both_to_be_taken_away(bank: Bank) -> None:
     sources, made = consolidated(bank)
-    first = bank.quarantine(memory_id=sources[0].id, reason=WHY)
-    second = bank.quarantine(memory_id=sources[1].id, reason="Another one.")
+    first = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
+    second = bank.quarantine.add(memory_id=sources[1].id, reason="Another one.")
     assert states(bank, *(each.id for each in sources), made) == ["quarantined", "quarantined", "active", "quarantined"]
-    released = bank.release(quarantine_id=first.id)
+    released = bank.quarantine.release(quarantine_id=first.id)
     assert released.released == (sources[0].id,)
     assert (made, "another quarantine holds it") in released.kept
     assert states(bank, sources[0].id, sources[1].id, sources[2].id) == ["active", "quarantined", "active"]
-    bank.release(quarantine_id=second.id)
+    bank.quarantine.release(quarantine_id=second.id)
     assert states(bank, *(each.id for each in sources), made) == ["archived"] * 3 + ["active"]
     assert {bank.get(each.id).consolidation_id for each in sources} == {made}
 
@@ -200,11 +200,11 @@ def test_what_has_two_reasons_needs_both_to_be_taken_away(bank: Bank) -> None:
 @pytest.mark.promise("guard:cascade")
 def test_of_two_sources_in_one_quarantine_one_alone_frees_nothing_else(bank: Bank) -> None:
     texts = [said(bank, text, session=name) for text, name in zip(TEXTS, ("bad", "bad", "good"), strict=True)]
-    (made,) = bank.consolidate(FORCED).created_memories
-    bank.quarantine(session="bad", reason=WHY)
-    bank.release(memory_id=texts[0].id)
+    (made,) = bank.curation.consolidate(FORCED).created_memories
+    bank.quarantine.add(session="bad", reason=WHY)
+    bank.quarantine.release(memory_id=texts[0].id)
     assert states(bank, *(each.id for each in texts), made) == ["active", "quarantined", "active", "quarantined"]
-    bank.release(memory_id=texts[1].id)
+    bank.quarantine.release(memory_id=texts[1].id)
     assert states(bank, *(each.id for each in texts), made) == ["archived"] * 3 + ["active"]
 
 
@@ -213,7 +213,7 @@ def test_copies_in_wider_scopes_follow(open_bank: OpenBank, clock: FrozenClock) 
     bank = open_bank()
     source = said(bank, OTHER)
     team = Scope(tenant="acme", project="platform", level="team")
-    store = bank._storage.open(team)
+    store = bank._context.storage.open(team)
     copy = replace(source, id="promoted", project="platform")
     with store.transaction() as transaction:
         transaction.insert(copy, index([copy], bank.embedder)[0])
@@ -221,18 +221,18 @@ def test_copies_in_wider_scopes_follow(open_bank: OpenBank, clock: FrozenClock) 
     with store_of(bank).transaction() as transaction:
         transaction.link(Link(source=source.id, target=str(Reference.to(team, copy.id)), kind=PROMOTED_TO))
         transaction.link(Link(source=source.id, target="no reference", kind=PROMOTED_TO))
-    report = bank.quarantine(memory_id=source.id, reason=WHY)
+    report = bank.quarantine.add(memory_id=source.id, reason=WHY)
     assert [(one.id, one.level, one.name) for one in report.quarantined] == [
         (source.id, "project", "shop"),
         (copy.id, "team", "platform"),
     ]
     assert store.get(copy.id).state == "quarantined"
-    (listed,) = bank.quarantines()
+    (listed,) = bank.quarantine.list()
     assert (listed.id, listed.reason, len(listed.members)) == (report.id, WHY, 2)
-    bank.release(quarantine_id=report.id)
+    bank.quarantine.release(quarantine_id=report.id)
     assert store.get(copy.id) == copy
     assert bank.get(source.id).state == "active"
-    single = bank.quarantine(memory_id=source.id, reason=WHY, cascade=False)
+    single = bank.quarantine.add(memory_id=source.id, reason=WHY, cascade=False)
     assert [one.id for one in single.quarantined] == [source.id]
     assert store.get(copy.id).state == "active"
     store.close()
@@ -243,12 +243,12 @@ def test_a_copy_follows_whose_promotion_was_interrupted(open_bank: OpenBank) -> 
     bank = open_bank()
     source = said(bank, OTHER)
     team = Scope(tenant="acme", project="platform", level="team")
-    store = bank._storage.open(team)
+    store = bank._context.storage.open(team)
     copy = replace(source, id="promoted", project="platform")
     with store.transaction() as transaction:
         transaction.insert(copy, index([copy], bank.embedder)[0])
         transaction.link(Link(source=copy.id, target=str(Reference.to(bank.scope, source.id)), kind=PROMOTED_FROM))
-    report = bank.quarantine(memory_id=source.id, reason=WHY)
+    report = bank.quarantine.add(memory_id=source.id, reason=WHY)
     assert [one.id for one in report.quarantined] == [source.id, copy.id]
     store.close()
 
@@ -256,24 +256,24 @@ def test_a_copy_follows_whose_promotion_was_interrupted(open_bank: OpenBank) -> 
 @pytest.mark.promise("guard:again")
 def test_asking_twice_is_one_quarantine_and_adds_what_came_since(bank: Bank, tmp_path: Path) -> None:
     first = said(bank, "Alpha is first", session="bad")
-    one = bank.quarantine(session="bad", reason=WHY)
+    one = bank.quarantine.add(session="bad", reason=WHY)
     during = exported(bank, tmp_path)
-    again = bank.quarantine(session="bad", reason="Once more.")
+    again = bank.quarantine.add(session="bad", reason="Once more.")
     assert (again.id, again.quarantined, again.held) == (one.id, (), 1)
     assert exported(bank, tmp_path) == during
     second = said(bank, "Bravo is second", session="bad")
-    third = bank.quarantine(session="bad", reason="More of it.")
+    third = bank.quarantine.add(session="bad", reason="More of it.")
     assert [each.id for each in third.quarantined] == [second.id]
-    assert set(bank.release(quarantine_id=one.id).released) == {first.id, second.id}
+    assert set(bank.quarantine.release(quarantine_id=one.id).released) == {first.id, second.id}
 
 
 @pytest.mark.promise("guard:again")
 def test_a_dry_run_says_the_same_and_writes_nothing(bank: Bank, tmp_path: Path) -> None:
     sources, _ = consolidated(bank)
     before = exported(bank, tmp_path)
-    planned = bank.quarantine(memory_id=sources[0].id, reason=WHY, dry_run=True)
+    planned = bank.quarantine.add(memory_id=sources[0].id, reason=WHY, dry_run=True)
     assert exported(bank, tmp_path) == before
-    done = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    done = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     assert (planned.quarantined, planned.id, planned.dry_run) == (done.quarantined, done.id, True)
     assert list(store_of(bank).changes(reference=planned.id))
 
@@ -282,28 +282,28 @@ def test_a_dry_run_says_the_same_and_writes_nothing(bank: Bank, tmp_path: Path) 
 def test_without_cascade_only_what_is_named_is_held(bank: Bank, tmp_path: Path) -> None:
     sources, made = consolidated(bank)
     before = exported(bank, tmp_path)
-    report = bank.quarantine(memory_id=made, reason=WHY, cascade=False)
+    report = bank.quarantine.add(memory_id=made, reason=WHY, cascade=False)
     assert [one.id for one in report.quarantined] == [made]
     assert report.surfaced == ()
     assert states(bank, *(each.id for each in sources)) == ["archived"] * 3
-    wide = bank.quarantine(memory_id=made, reason=WHY)
+    wide = bank.quarantine.add(memory_id=made, reason=WHY)
     assert wide.id != report.id
     assert states(bank, *(each.id for each in sources)) == ["active"] * 3
-    bank.release(quarantine_id=wide.id)
+    bank.quarantine.release(quarantine_id=wide.id)
     assert states(bank, *(each.id for each in sources), made) == ["archived"] * 3 + ["quarantined"]
-    bank.release(memory_id=made)
+    bank.quarantine.release(memory_id=made)
     assert exported(bank, tmp_path) == before
 
 
 @pytest.mark.promise("guard:meanwhile")
 def test_evidence_and_edits_that_came_meanwhile_stay(bank: Bank, clock: FrozenClock) -> None:
     memory = said(bank, OTHER)
-    bank.quarantine(memory_id=memory.id, reason=WHY)
+    bank.quarantine.add(memory_id=memory.id, reason=WHY)
     later(clock)
     bank.feedback(memory.id, helpful=False)
     edited = bank.update(memory.id, title="A better title")
     assert (edited.state, edited.version) == ("quarantined", 2)
-    bank.release(memory_id=memory.id)
+    bank.quarantine.release(memory_id=memory.id)
     after = bank.get(memory.id)
     assert (after.state, after.title, after.version) == ("active", "A better title", 2)
     assert after.belief.negative > 0
@@ -313,21 +313,21 @@ def test_evidence_and_edits_that_came_meanwhile_stay(bank: Bank, clock: FrozenCl
 def test_a_consolidation_whose_sources_went_elsewhere_stays_archived(bank: Bank, clock: FrozenClock) -> None:
     sources, made = consolidated(bank)
     bank.feedback(sources[1].id, helpful=True)
-    report = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    report = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     later(clock)
-    (second,) = bank.consolidate(FORCED).created_memories
+    (second,) = bank.curation.consolidate(FORCED).created_memories
     assert {bank.get(each.id).consolidation_id for each in sources[1:]} == {second}
-    released = bank.release(quarantine_id=report.id)
+    released = bank.quarantine.release(quarantine_id=report.id)
     assert released.released == (sources[0].id,)
     assert [name for name, _ in released.kept] == [made]
     assert states(bank, sources[0].id, made, second) == ["active", "archived", "active"]
-    bank.undo(second)
+    bank.curation.undo(second)
     assert states(bank, *(each.id for each in sources), made) == ["active"] * 3 + ["archived"]
     assert bank.get(sources[1].id).consolidation_id is None
-    again = bank.quarantine(memory_id=sources[1].id, reason=WHY)
-    bank.release(quarantine_id=again.id)
+    again = bank.quarantine.add(memory_id=sources[1].id, reason=WHY)
+    bank.quarantine.release(quarantine_id=again.id)
     assert states(bank, *(each.id for each in sources), made) == ["active"] * 3 + ["archived"]
-    assert bank.check().healthy
+    assert bank.admin.check().healthy
 
 
 @pytest.mark.promise("guard:meanwhile")
@@ -336,55 +336,55 @@ def test_a_consolidation_of_surfaced_sources_that_is_undone_in_time_changes_noth
 ) -> None:
     sources, _ = consolidated(bank)
     before = exported(bank, tmp_path)
-    report = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    report = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     during = exported(bank, tmp_path)
     later(clock)
-    bank.undo(bank.consolidate(FORCED).created_memories[0])
+    bank.curation.undo(bank.curation.consolidate(FORCED).created_memories[0])
     assert exported(bank, tmp_path) == during
-    bank.release(quarantine_id=report.id)
+    bank.quarantine.release(quarantine_id=report.id)
     assert exported(bank, tmp_path) == before
 
 
 @pytest.mark.promise("guard:meanwhile")
 def test_a_consolidation_in_quarantine_is_not_undone_and_its_source_may_be_erased(bank: Bank) -> None:
     sources, made = consolidated(bank)
-    report = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    report = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     with pytest.raises(InvalidInput, match="in quarantine"):
-        bank.undo(made)
+        bank.curation.undo(made)
     bank.delete(sources[0].id)
     bank.delete(sources[1].id)
-    bank.release(quarantine_id=report.id)
+    bank.quarantine.release(quarantine_id=report.id)
     assert states(bank, sources[2].id, made) == ["archived", "active"]
 
 
 @pytest.mark.promise("guard:meanwhile")
 def test_sources_stay_visible_when_their_quarantined_consolidation_is_erased(bank: Bank) -> None:
     sources, made = consolidated(bank)
-    report = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    report = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     bank.delete(made)
-    other = bank.quarantine(memory_id=sources[1].id, reason=WHY)
-    bank.release(quarantine_id=other.id)
+    other = bank.quarantine.add(memory_id=sources[1].id, reason=WHY)
+    bank.quarantine.release(quarantine_id=other.id)
     assert states(bank, sources[1].id, sources[2].id) == ["active", "active"]
-    bank.release(quarantine_id=report.id)
+    bank.quarantine.release(quarantine_id=report.id)
     assert states(bank, sources[1].id, sources[2].id) == ["active", "active"]
 
 
 @pytest.mark.promise("guard:people-alone")
 def test_only_a_release_leads_out_of_quarantine(bank: Bank) -> None:
     memory = said(bank, OTHER)
-    bank.quarantine(memory_id=memory.id, reason=WHY)
+    bank.quarantine.add(memory_id=memory.id, reason=WHY)
     for state in ("active", "candidate", "archived"):
         with pytest.raises(InvalidMemory, match="in quarantine"):
             bank.update(memory.id, state=state)
     bank.feedback(memory.id, helpful=True)
     bank.outcome(memory.id, succeeded=True)
     assert states(bank, memory.id) == ["quarantined"]
-    bank.release(memory_id=memory.id)
+    bank.quarantine.release(memory_id=memory.id)
     bank.update(memory.id, state="quarantined")
     with pytest.raises(InvalidMemory):
         bank.update(memory.id, state="active")
-    assert bank.quarantines() == ()
-    assert bank.release(memory_id=memory.id).released == (memory.id,)
+    assert bank.quarantine.list() == ()
+    assert bank.quarantine.release(memory_id=memory.id).released == (memory.id,)
     assert states(bank, memory.id) == ["active"]
 
 
@@ -392,11 +392,11 @@ def test_only_a_release_leads_out_of_quarantine(bank: Bank) -> None:
 def test_who_when_and_why_stay_in_the_history(bank: Bank, clock: FrozenClock) -> None:
     sources, made = consolidated(bank)
     later(clock)
-    report = bank.quarantine(memory_id=sources[0].id, reason="It told the agent to\nrun a script.")
+    report = bank.quarantine.add(memory_id=sources[0].id, reason="It told the agent to\nrun a script.")
     held = clock.now()
     later(clock)
-    bank.release(quarantine_id=report.id, reason="It was a false alarm.")
-    events = [event for event in bank.history(sources[0].id) if event.kind == "state"]
+    bank.quarantine.release(quarantine_id=report.id, reason="It was a false alarm.")
+    events = [event for event in bank.memories.history(sources[0].id) if event.kind == "state"]
     assert [event.at for event in events] == [held - timedelta(days=1), held, clock.now(), clock.now()]
     assert [event.detail for event in events] == [
         f"Consolidated into {made}, archived.",
@@ -404,9 +404,9 @@ def test_who_when_and_why_stay_in_the_history(bank: Bank, clock: FrozenClock) ->
         f"Let go by {report.id}, by here: It was a false alarm.",
         f"Released from {report.id}, archived again, by here: It was a false alarm.",
     ]
-    made_of = [event.detail for event in bank.history(made) if event.kind == "state"]
+    made_of = [event.detail for event in bank.memories.history(made) if event.kind == "state"]
     assert f"made of {sources[0].id}" in made_of[0]
-    surfaced = [event.detail for event in bank.history(sources[1].id) if event.kind == "state"]
+    surfaced = [event.detail for event in bank.memories.history(sources[1].id) if event.kind == "state"]
     assert surfaced[1].startswith(f"Active again while {made} is in quarantine")
 
 
@@ -419,17 +419,17 @@ def test_a_quarantine_goes_with_an_export(
     sources, _ = consolidated(bank)
     lone = said(bank, OTHER)
     whole = exported(bank, tmp_path)
-    report = bank.quarantine(memory_id=sources[0].id, reason=WHY)
+    report = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     bank.update(lone.id, state="quarantined")
     held = exported(bank, tmp_path)
     later(clock)
     other = open_bank(home="elsewhere")
-    other.import_(tmp_path / "export.jsonl")
+    other.admin.import_(tmp_path / "export.jsonl")
     assert exported(other, tmp_path) == held
-    assert [(each.id, each.reason) for each in other.quarantines()] == [(report.id, WHY)]
+    assert [(each.id, each.reason) for each in other.quarantine.list()] == [(report.id, WHY)]
     one = bank if released == "before" else other
-    one.release(quarantine_id=report.id)
-    assert one.release(memory_id=lone.id).released == (lone.id,)
+    one.quarantine.release(quarantine_id=report.id)
+    assert one.quarantine.release(memory_id=lone.id).released == (lone.id,)
     lines = zip(exported(one, tmp_path).splitlines(), whole.splitlines(), strict=True)
     assert all(mine == theirs for mine, theirs in lines if lone.id.encode() not in mine)
     assert states(one, lone.id) == ["active"]
@@ -445,16 +445,16 @@ def test_single_memories_are_set_aside_without_anything_else(bank: Bank, clock: 
         assert aside == (made, lone.id)
         assert set_aside(transaction, [lone.id], reason="Again.", at=clock.now()) == ()
     assert states(bank, made, lone.id, *(each.id for each in sources)) == ["quarantined"] * 2 + ["archived"] * 3
-    (listed,) = bank.quarantines()
+    (listed,) = bank.quarantine.list()
     assert listed.reason == "Its sessions fail."
-    bank.release(quarantine_id=listed.id)
+    bank.quarantine.release(quarantine_id=listed.id)
     assert exported(bank, tmp_path) == before
 
 
 @pytest.mark.promise("guard:relearned")
 def test_what_is_in_quarantine_is_not_learned_again(bank: Bank) -> None:
     def learned(session: str) -> DistilReport:
-        return bank.distill_session(
+        return bank.distillation.from_summary(
             SessionSummary(
                 session_id=session,
                 project_id="shop",
@@ -466,9 +466,9 @@ def test_what_is_in_quarantine_is_not_learned_again(bank: Bank) -> None:
         )
 
     (memory,) = learned("first").distilled
-    bank.quarantine(memory_id=memory, reason=WHY)
+    bank.quarantine.add(memory_id=memory, reason=WHY)
     again = learned("second")
     assert (again.distilled, again.corroborated) == ((), ())
     assert [refusal.detail for refusal in again.refused] == [f"the same text is in quarantine as {memory}"]
-    bank.release(memory_id=memory)
+    bank.quarantine.release(memory_id=memory)
     assert learned("third").corroborated == (memory,)

@@ -10,6 +10,7 @@ import pytest
 
 from guarding.conftest import OTHER, OpenBank, later, said, store_of
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.settings import Settings
 from reasoningbank.storage.in_process import ProcessStorage
@@ -24,7 +25,7 @@ def test_every_edit_keeps_its_predecessor(bank: Bank, clock: FrozenClock) -> Non
     bank.update(memory.id, content="Pin them all", tags=[])
     later(clock)
     bank.update(memory.id, title="Another title", outcome="failure")
-    kept = bank.versions(memory.id)
+    kept = bank.memories.versions(memory.id)
     assert [(each.version, each.title, each.content, each.outcome, each.tags) for each in kept] == [
         (1, "A lesson", OTHER, "success", ("one",)),
         (2, "A lesson", "Pin them all", "success", ()),
@@ -33,7 +34,7 @@ def test_every_edit_keeps_its_predecessor(bank: Bank, clock: FrozenClock) -> Non
     assert kept[0].updated_at == memory.created_at
     assert kept[-1] == bank.get(memory.id)
     with pytest.raises(MemoryNotFound):
-        bank.versions("nobody")
+        bank.memories.versions("nobody")
 
 
 @pytest.mark.promise("guard:versions")
@@ -42,26 +43,26 @@ def test_an_earlier_text_becomes_the_newest_and_evidence_stays(bank: Bank, clock
     later(clock)
     bank.update(memory.id, content="Water the plants", description="", tags=["two"], category="", outcome="failure")
     bank.feedback(memory.id, helpful=True)
-    bank.quarantine(memory_id=memory.id, reason="It waters plants.")
+    bank.quarantine.add(memory_id=memory.id, reason="It waters plants.")
     bank.search("plants")
     before = bank.get(memory.id)
     later(clock)
-    restored = bank.restore_version(memory.id, 1)
+    restored = bank.memories.revert(memory.id, 1)
     assert restored == bank.get(memory.id)
     assert (restored.content, restored.description, restored.tags) == (OTHER, "Before a release.", ("one",))
     assert (restored.category, restored.outcome, restored.version) == ("build", "success", 3)
     assert (restored.belief, restored.state, restored.usage_count) == (before.belief, "quarantined", before.usage_count)
     assert restored.updated_at == clock.now()
-    assert [each.content for each in bank.versions(memory.id)] == [OTHER, "Water the plants", OTHER]
-    bank.release(memory_id=memory.id)
+    assert [each.content for each in bank.memories.versions(memory.id)] == [OTHER, "Water the plants", OTHER]
+    bank.quarantine.release(memory_id=memory.id)
     assert bank.search("lock file of the service").memories[0].id == memory.id
-    assert bank.restore_version(memory.id, 3) == bank.get(memory.id)
+    assert bank.memories.revert(memory.id, 3) == bank.get(memory.id)
     for version in (0, 4, -1):
         with pytest.raises(InvalidInput, match="no version") as caught:
-            bank.restore_version(memory.id, version)
+            bank.memories.revert(memory.id, version)
         assert caught.value.hint == "Its versions are 1, 2, 3."
     with pytest.raises(MemoryNotFound):
-        bank.restore_version("nobody", 1)
+        bank.memories.revert("nobody", 1)
 
 
 @pytest.mark.promise("guard:versions")
@@ -71,15 +72,17 @@ def test_secrets_are_removed_from_earlier_versions_too(bank: Bank) -> None:
     with store_of(bank).transaction() as transaction:
         transaction.update(replace(memory, content=f"Use {secret} there"))
     bank.update(memory.id, content="Use the token")
-    assert secret not in bank.versions(memory.id)[0].content
-    assert secret not in bank.restore_version(memory.id, 1).content
+    assert secret not in bank.memories.versions(memory.id)[0].content
+    assert secret not in bank.memories.revert(memory.id, 1).content
 
 
 @pytest.mark.promise("guard:versions")
 def test_restores_and_edits_at_once_lose_nothing() -> None:
     place = Scope(tenant="t", project="p")
     bank = Bank(
-        ProcessStorage(), place, HashingEmbedder(32), settings=Settings(home=Path("unused")), clock=FrozenClock()
+        Context(
+            ProcessStorage(), place, HashingEmbedder(32), settings=Settings(home=Path("unused")), clock=FrozenClock()
+        )
     )
     memory = said(bank, OTHER)
     bank.update(memory.id, content="Second")
@@ -88,7 +91,7 @@ def test_restores_and_edits_at_once_lose_nothing() -> None:
     def work(number: int) -> None:
         try:
             if number % 2:
-                bank.restore_version(memory.id, 1)
+                bank.memories.revert(memory.id, 1)
             else:
                 bank.update(memory.id, content=f"Text of thread {number}")
         except InvalidInput as error:
@@ -99,7 +102,7 @@ def test_restores_and_edits_at_once_lose_nothing() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    kept = bank.versions(memory.id)
+    kept = bank.memories.versions(memory.id)
     assert [each.version for each in kept] == list(range(1, len(kept) + 1))
     assert len(kept) == 8 - len(errors)
 
@@ -109,6 +112,6 @@ def test_a_memory_of_another_project_of_the_tenant_is_restored_where_it_lies(ope
     bank, other = open_bank("shop"), open_bank("bakery")
     memory = said(bank, OTHER)
     bank.update(memory.id, content="Second")
-    assert other.restore_version(memory.id, 1).content == OTHER
+    assert other.memories.revert(memory.id, 1).content == OTHER
     assert bank.get(memory.id).version == 3
-    assert [each.version for each in other.versions(memory.id)] == [1, 2, 3]
+    assert [each.version for each in other.memories.versions(memory.id)] == [1, 2, 3]

@@ -170,11 +170,11 @@ def test_arguments_that_cannot_be_are_refused(bank: Bank) -> None:
         (EmptyQuery, lambda: bank.briefing(" ")),
         (InvalidInput, lambda: bank.briefing(budget=-1)),
         (NegativeLimit, lambda: bank.briefing(limit=-1)),
-        (InvalidInput, lambda: bank.session_outcome("", True)),
-        (InvalidInput, lambda: bank.branch_briefing("a branch", 1_000, share=0.0)),
-        (InvalidInput, lambda: bank.branch_briefing("a branch", 1_000, share=1.1)),
-        (EmptyQuery, lambda: bank.branch_briefing("", 1_000)),
-        (InvalidInput, lambda: bank.branch_outcome("b", True, description="only this")),
+        (InvalidInput, lambda: bank.sessions.outcome("", True)),
+        (InvalidInput, lambda: bank.branches.briefing("a branch", 1_000, share=0.0)),
+        (InvalidInput, lambda: bank.branches.briefing("a branch", 1_000, share=1.1)),
+        (EmptyQuery, lambda: bank.branches.briefing("", 1_000)),
+        (InvalidInput, lambda: bank.branches.outcome("b", True, description="only this")),
     ]
     for kind, call in refused:
         with pytest.raises(kind):
@@ -198,7 +198,7 @@ def test_nothing_of_another_project_or_tenant_is_shown_or_credited(open_bank: Ca
     assert ours.briefing("a network call fails now and then", session="s").text == ""
     assert ours.briefing(session="s").text == ""
     assert neighbour.briefing(session="s").items
-    assert ours.session_outcome("s", True).credited == ()
+    assert ours.sessions.outcome("s", True).credited == ()
     assert stranger.get(theirs[1]).confidence == 0.8
 
 
@@ -206,11 +206,11 @@ def test_nothing_of_another_project_or_tenant_is_shown_or_credited(open_bank: Ca
 def test_no_secret_is_shown_even_when_the_stored_row_holds_one(bank: Bank) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     memory = bank.record(title="Deploy with the token", content="Use the deploy token of the vault.", outcome="success")
-    with bank._open_store().transaction() as transaction:
+    with bank._context.store().transaction() as transaction:
         stored = transaction.get(memory.id)
         object.__setattr__(stored, "content", f"Use {secret} to deploy.")
         transaction.update(stored)
-    assert secret in bank._open_store().get(memory.id).content
+    assert secret in bank._context.store().get(memory.id).content
     for brief in (bank.briefing(), bank.briefing("deploy with a token")):
         assert brief.items
         assert secret not in brief.text

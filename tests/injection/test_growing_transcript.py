@@ -20,20 +20,20 @@ def test_a_growing_file_is_one_trajectory(bank: Bank, clock: FrozenClock, tmp_pa
     lines = REPAIRED.splitlines(keepends=True)
     for end in range(1, len(lines) + 1):
         transcript.write_text("".join(lines[:end]))
-        assert bank.capture_later(transcript, quiet=QUIET) == 1
+        assert bank.sessions.capture_later(transcript, quiet=QUIET) == 1
         clock.advance(QUIET / 2)
-        bank.work()
-        assert bank.trajectories() == ()
+        bank.jobs.work()
+        assert bank.sessions.list() == ()
     clock.advance(QUIET)
-    bank.work()
-    assert len(bank.trajectories()) == 1
-    assert bank.capture_later(transcript, quiet=QUIET) == 1
-    assert bank.capture_later(transcript) == 1
-    assert bank.capture_later(transcript) == 0
-    bank.work()
+    bank.jobs.work()
+    assert len(bank.sessions.list()) == 1
+    assert bank.sessions.capture_later(transcript, quiet=QUIET) == 1
+    assert bank.sessions.capture_later(transcript) == 1
+    assert bank.sessions.capture_later(transcript) == 0
+    bank.jobs.work()
     clock.advance(2 * QUIET)
-    assert bank.work().done == 0
-    assert len(bank.trajectories()) == 1
+    assert bank.jobs.work().done == 0
+    assert len(bank.sessions.list()) == 1
 
 
 @pytest.mark.promise("hook:capture")
@@ -42,12 +42,12 @@ def test_a_file_that_held_no_session_yet_is_taken_up_again_when_it_does(
 ) -> None:
     transcript = tmp_path / "cc-1.jsonl"
     transcript.write_text("nothing of a session\n")
-    bank.capture_later(transcript, quiet=QUIET)
+    bank.sessions.capture_later(transcript, quiet=QUIET)
     clock.advance(QUIET)
-    bank.work()
-    assert len(bank.dead_jobs()) == 1
+    bank.jobs.work()
+    assert len(bank.jobs.dead()) == 1
     transcript.write_text(REPAIRED)
-    assert bank.capture_later(transcript, quiet=QUIET) == 1
+    assert bank.sessions.capture_later(transcript, quiet=QUIET) == 1
     clock.advance(QUIET)
-    bank.work()
-    assert (len(bank.dead_jobs()), len(bank.trajectories())) == (0, 1)
+    bank.jobs.work()
+    assert (len(bank.jobs.dead()), len(bank.sessions.list())) == (0, 1)

@@ -28,7 +28,7 @@ def fill(bank: Bank) -> list[str]:
 
 def outcomes(bank: Bank, memory_id: str) -> list[tuple[bool, str, int | None]]:
     """The outcome signals of a memory: polarity, session, weight."""
-    signals = bank._open_store().signals(memory_id)
+    signals = bank._context.store().signals(memory_id)
     return [(one.positive, one.session, one.weight) for one in signals if one.type == "outcome"]
 
 
@@ -41,11 +41,11 @@ def test_exactly_what_was_shown_is_credited_and_only_once(bank: Bank) -> None:
     assert [hit.id for hit in found.memories] == [backup]
     bank.search("parse the date of an invoice", session="another")
     before = {memory_id: bank.get(memory_id).confidence for memory_id in (retry, backup, parse, pin)}
-    report = bank.session_outcome("s", True)
+    report = bank.sessions.outcome("s", True)
     assert [one.memory_id for one in report.credited] == [retry, backup]
     assert all(one.new_confidence > before[one.memory_id] for one in report.credited)
     assert [bank.get(memory_id).confidence for memory_id in (parse, pin)] == [before[parse], before[pin]]
-    again = bank.session_outcome("s", False)
+    again = bank.sessions.outcome("s", False)
     assert (again.credited, set(again.unchanged)) == ((), {retry, backup})
     assert [bank.get(one.memory_id).confidence for one in report.credited] == [
         one.new_confidence for one in report.credited
@@ -59,8 +59,8 @@ def test_the_weight_of_one_outcome_is_shared_in_equal_parts(bank: Bank, count: i
     fill(bank)
     shown = [item.hit.id for item in bank.briefing(session="s", limit=count, budget=5_000).items]
     assert len(shown) == count
-    whole = to_units(bank.stats().weights["outcome"])
-    bank.session_outcome("s", succeeded)
+    whole = to_units(bank.admin.stats().weights["outcome"])
+    bank.sessions.outcome("s", succeeded)
     assert [outcomes(bank, memory_id) for memory_id in shown] == [[(succeeded, "s", whole // count)]] * count
     assert whole - count < sum((whole // count,) * count) <= whole
 
@@ -70,20 +70,20 @@ def test_what_one_memory_was_reported_for_before_stays_and_the_others_get_their_
     fill(bank)
     first, second, *_ = [item.hit.id for item in bank.briefing(session="s", budget=5_000).items]
     alone = bank.outcome(first, succeeded=True, session="s")
-    report = bank.session_outcome("s", True)
+    report = bank.sessions.outcome("s", True)
     assert report.unchanged == (first,)
     assert second in {one.memory_id for one in report.credited}
     assert bank.get(first).confidence == alone.new_confidence
-    assert outcomes(bank, second) == [(True, "s", to_units(bank.stats().weights["outcome"]) // len(LESSONS))]
+    assert outcomes(bank, second) == [(True, "s", to_units(bank.admin.stats().weights["outcome"]) // len(LESSONS))]
 
 
 @pytest.mark.promise("inject:credit")
 def test_a_session_that_was_shown_nothing_credits_nothing_and_deleted_memories_are_passed_over(bank: Bank) -> None:
     ids = fill(bank)
-    assert bank.session_outcome("unknown", True).credited == ()
+    assert bank.sessions.outcome("unknown", True).credited == ()
     bank.briefing(session="s", budget=5_000)
     bank.delete(ids[0])
-    report = bank.session_outcome("s", True)
+    report = bank.sessions.outcome("s", True)
     assert {one.memory_id for one in report.credited} == set(ids[1:])
     with pytest.raises(MemoryNotFound):
         bank.get(ids[0])
@@ -92,9 +92,9 @@ def test_a_session_that_was_shown_nothing_credits_nothing_and_deleted_memories_a
 @pytest.mark.promise("inject:usage")
 def test_a_briefing_without_a_task_is_no_evidence_and_one_with_a_task_counts_once_a_session(bank: Bank) -> None:
     fill(bank)
-    before = [(one.confidence, one.usage_count) for one in bank.list()]
+    before = [(one.confidence, one.usage_count) for one in bank.memories.list()]
     bank.briefing(session="s", budget=5_000)
-    assert [(one.confidence, one.usage_count) for one in bank.list()] == before
+    assert [(one.confidence, one.usage_count) for one in bank.memories.list()] == before
     (item,) = bank.briefing("the network call fails now and then", session="s").items
     once = bank.get(item.hit.id)
     assert (once.usage_count, once.confidence > item.hit.confidence) == (1, True)
@@ -120,25 +120,25 @@ def test_on_demand_only_what_the_session_has_not_seen_is_shown(bank: Bank) -> No
 def test_a_branch_gets_its_share_of_the_budget_and_only_its_own_outcome(bank: Bank) -> None:
     retry, *others = fill(bank)
     parent = bank.briefing(session="parent", budget=5_000)
-    branch = bank.branch_briefing("make the flaky network call reliable", 2_000)
+    branch = bank.branches.briefing("make the flaky network call reliable", 2_000)
     assert branch.tokens <= 400
     assert [item.hit.id for item in branch.items] == [retry]
     assert branch.session not in {"parent", bank.session}
-    report = bank.branch_outcome(branch.session, True)
+    report = bank.branches.outcome(branch.session, True)
     assert [one.memory_id for one in report.credited] == [retry]
     assert report.learned is None
     assert all(outcomes(bank, memory_id) == [] for memory_id in others)
     assert len(parent.items) == len(LESSONS)
-    assert bank.branch_briefing("make the flaky network call reliable", 300).text == ""
+    assert bank.branches.briefing("make the flaky network call reliable", 300).text == ""
 
 
 @pytest.mark.promise("inject:branch")
 @pytest.mark.parametrize(("succeeded", "outcome"), [(True, "success"), (False, "failure")])
 def test_the_account_of_a_branch_becomes_a_lesson_once(bank: Bank, succeeded: bool, outcome: str) -> None:
-    branch = bank.branch_briefing("rename the column without downtime", 2_000)
+    branch = bank.branches.briefing("rename the column without downtime", 2_000)
 
     def end() -> SessionOutcome:
-        return bank.branch_outcome(
+        return bank.branches.outcome(
             branch.session,
             succeeded,
             description="Rename a column of a busy table without downtime",
@@ -150,9 +150,9 @@ def test_the_account_of_a_branch_becomes_a_lesson_once(bank: Bank, succeeded: bo
     report = end()
     assert report.learned is not None
     assert [bank.get(memory_id).outcome for memory_id in report.learned.distilled] == [outcome]
-    count = bank.count()
+    count = bank.memories.count()
     end()
-    assert bank.count() == count
+    assert bank.memories.count() == count
 
 
 @settings(max_examples=15)
@@ -177,7 +177,7 @@ def test_no_order_of_calls_credits_twice_or_what_was_not_shown(
                 recall = bank.search("migrate a database" if flag else "a network call fails", session=session)
                 shown[session] |= {hit.id for hit in recall.delivered}
             else:
-                report = bank.session_outcome(session, flag)
+                report = bank.sessions.outcome(session, flag)
                 new = {one.memory_id for one in report.credited}
                 assert new == shown[session] - credited[session]
                 credited[session] |= new

@@ -59,8 +59,8 @@ def answer(prompt: Prompt) -> str:
 def warm_up() -> None:
     """Loads everything that a worker needs, so that a fork of this process begins to work at once."""
     with TemporaryDirectory() as scratch, open_bank(Path(scratch)) as bank:
-        bank.keep(Trajectory(task="Repair session number 0", steps=(ran(3),), session="s0"))
-        bank.work()
+        bank.sessions.keep(Trajectory(task="Repair session number 0", steps=(ran(3),), session="s0"))
+        bank.jobs.work()
 
 
 def main(home: Path) -> None:
@@ -73,7 +73,7 @@ def main(home: Path) -> None:
         if pid == 0:
             with open_bank(home) as bank:
                 while True:
-                    bank.work(limit=1, lease=LEASE)
+                    bank.jobs.work(limit=1, lease=LEASE)
                     time.sleep(0.005)
         print(pid, flush=True)
 

@@ -70,19 +70,19 @@ def live(home: Path, model: ScriptedModel) -> list[str]:
     with Bank.open(
         tenant="acme", project="shop", embedder=HashingEmbedder(256), model=model, settings=Settings(home=home / "bank")
     ) as bank:
-        (captured,) = bank.capture(source).trajectories
-        bank.work()
-        bank.judge(captured.id)
-        bank.verdict(captured.id, "success", note=f"It works with {SECRETS[5][1]}.")
-        bank.work()
-        bank.record_lesson(
+        (captured,) = bank.sessions.capture(source).trajectories
+        bank.jobs.work()
+        bank.sessions.judge(captured.id)
+        bank.sessions.verdict(captured.id, "success", note=f"It works with {SECRETS[5][1]}.")
+        bank.jobs.work()
+        bank.distillation.record(
             captured.id,
             title=f"Rotate {SECRETS[6][1]}",
             description="When a deployment needs a key",
             content=f"Set the key {SECRETS[7][1]} in the environment of the job before it starts.",
             outcome="success",
         )
-        bank.distill_session(
+        bank.distillation.from_summary(
             SessionSummary(
                 session_id="s2",
                 project_id="shop",
@@ -92,22 +92,24 @@ def live(home: Path, model: ScriptedModel) -> list[str]:
                 result=f"It was shown in the process list: {SECRETS[16][1]}",
             )
         )
-        answer = bank.search_with_experience(f"timeouts with {SECRETS[17][1]}", session=f"s {SECRETS[18][1]}")
-        bank.report_experience(answer.reasoning.trace_id, "failure", details=f"The key {SECRETS[19][1]} was refused.")
-        bank.work()
-        bank.keep(Trajectory(task="Repair the parser", steps=(ran(5),), session="s3"))
+        answer = bank.experience.search(f"timeouts with {SECRETS[17][1]}", session=f"s {SECRETS[18][1]}")
+        bank.experience.report(answer.reasoning.trace_id, "failure", details=f"The key {SECRETS[19][1]} was refused.")
+        bank.jobs.work()
+        bank.sessions.keep(Trajectory(task="Repair the parser", steps=(ran(5),), session="s3"))
         broken.append(True)
-        reports = [bank.work(), bank.distill(pending=True)]
-        bank.extract_strategy(f"q {SECRETS[20][1]}", f"a {SECRETS[21][1]}", "failure", SECRETS[22][1], SECRETS[23][1])
-        bank.extract_content(f"We decided to use {SECRETS[24][1]} in src/deploy.py.")
-        bank.ingest(f"We decided to use the token {SECRETS[25][1]} in src/deploy.py.", source=SECRETS[30][1])
-        bank.scale(f"Deploy with {SECRETS[31][1]}", agent, 2, at_once=1)
+        reports = [bank.jobs.work(), bank.distillation.run(pending=True)]
+        bank.experience.extract_strategy(
+            f"q {SECRETS[20][1]}", f"a {SECRETS[21][1]}", "failure", SECRETS[22][1], SECRETS[23][1]
+        )
+        bank.experience.extract_content(f"We decided to use {SECRETS[24][1]} in src/deploy.py.")
+        bank.experience.ingest(f"We decided to use the token {SECRETS[25][1]} in src/deploy.py.", source=SECRETS[30][1])
+        bank.matts.scale(f"Deploy with {SECRETS[31][1]}", agent, 2, at_once=1)
         seen = [
             str(reports[0]),
-            str(bank.refusals()),
-            str(bank.dead_jobs()),
-            str(bank.traces()),
-            str(bank.trajectories()),
+            str(bank.distillation.refusals()),
+            str(bank.jobs.dead()),
+            str(bank.experience.traces()),
+            str(bank.sessions.list()),
         ]
         return [*seen, *files(home / "bank")]
 
@@ -152,7 +154,7 @@ def main(home: Path) -> None:
     with Bank.open(
         tenant="acme", project="shop", embedder=HashingEmbedder(256), settings=Settings(home=home / "bank")
     ) as bank:
-        whole = "\n".join(repr(bank.trajectory(entry.id)) for entry in bank.trajectories())
+        whole = "\n".join(repr(bank.sessions.get(entry.id)) for entry in bank.sessions.list())
     whole = whole.replace("\\n", "\n")
     leaked["trajectories"] = sorted({kind for kind, one in SECRETS for core in cores(kind, one) if core in whole})
     print(json.dumps({"leaked": leaked, "sizes": sizes, "redacted": whole.count("[REDACTED:")}))

@@ -21,10 +21,10 @@ AVOID = strategy(
 
 def taught(bank: Bank, query: str = QUERY, outcome: Verdict = "success", *, session: str = "s1") -> Trace:
     """A search whose task ended so, and whatever the worker makes of it."""
-    answer = bank.search_with_experience(query, session=session)
-    bank.report_experience(answer.reasoning.trace_id, outcome, details="Requests still fail after 30 seconds.")
-    bank.work()
-    return next(trace for trace in bank.traces() if trace.id == answer.reasoning.trace_id)
+    answer = bank.experience.search(query, session=session)
+    bank.experience.report(answer.reasoning.trace_id, outcome, details="Requests still fail after 30 seconds.")
+    bank.jobs.work()
+    return next(trace for trace in bank.experience.traces() if trace.id == answer.reasoning.trace_id)
 
 
 def stocked(bank: Bank) -> dict[str, Memory]:

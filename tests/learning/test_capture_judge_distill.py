@@ -47,16 +47,16 @@ def test_a_transcript_becomes_a_lesson_that_a_new_process_would_find(open_bank: 
     transcript = tmp_path / "session.jsonl"
     turns = [step_turn(ran(11, 1)), step_turn(ran(12))]
     transcript.write_text(claude_code(turns, TASK, "All tests pass."), encoding="utf-8")
-    report = bank.capture(transcript)
+    report = bank.sessions.capture(transcript)
     assert (report.captured, report.duplicates, report.skipped_lines) == (1, 0, 0)
     (captured,) = report.trajectories
     assert (captured.task, captured.verdict) == (TASK, "success")
     assert captured.probability > 0.85
     assert any(fact.kind == "test_run" and fact.positive for fact in captured.evidence)
-    assert bank.count() == 0, "capturing waits for no model"
+    assert bank.memories.count() == 0, "capturing waits for no model"
     assert model.prompts == ()
-    assert bank.work().done == 1
-    (memory,) = bank.list()
+    assert bank.jobs.work().done == 1
+    (memory,) = bank.memories.list()
     assert (memory.title, memory.outcome, memory.state) == (FROZEN["title"], "success", "candidate")
     assert memory.confidence == pytest.approx(0.6, abs=1e-9)
     assert memory.provenance["trajectory"] == captured.id
@@ -64,7 +64,7 @@ def test_a_transcript_becomes_a_lesson_that_a_new_process_would_find(open_bank: 
     assert memory.provenance["model"] == "scripted"
     assert memory.provenance["prompt"].startswith("distil_success@1")
     assert memory.provenance["steps"] == "0,1"
-    (origin,) = bank.origins(memory.id)
+    (origin,) = bank.memories.origins(memory.id)
     assert (origin.kind, origin.trajectory, origin.steps) == ("distilled", captured.id, (0, 1))
     assert model.temperatures == (1.0,)
     other = open_bank()
@@ -79,20 +79,20 @@ def step_turn(step: Step) -> Turn:
 @pytest.mark.promise("learning:idempotent")
 def test_the_same_session_twice_adds_nothing(open_bank: OpenBank, tmp_path: Path) -> None:
     bank = open_bank(ScriptedModel({"distil_success": strategies(FROZEN)}))
-    first = bank.keep(solved("s1"), key="run-1")
+    first = bank.sessions.keep(solved("s1"), key="run-1")
     assert not first.duplicate
-    assert bank.keep(solved("s1")).id == first.id, "by content"
-    assert bank.keep(solved("another", "Quite another task"), key="run-1").id == first.id, "by key"
-    bank.work()
-    again = bank.keep(solved("s1"), key="run-1")
+    assert bank.sessions.keep(solved("s1")).id == first.id, "by content"
+    assert bank.sessions.keep(solved("another", "Quite another task"), key="run-1").id == first.id, "by key"
+    bank.jobs.work()
+    again = bank.sessions.keep(solved("s1"), key="run-1")
     assert (again.duplicate, again.verdict) == (True, "success")
-    assert bank.work().done == 0
-    assert (len(bank.trajectories()), bank.count()) == (1, 1)
-    report = bank.distill(first.id)
+    assert bank.jobs.work().done == 0
+    assert (len(bank.sessions.list()), bank.memories.count()) == (1, 1)
+    report = bank.distillation.run(first.id)
     assert (report.distilled, report.pending) == ((), 0)
-    assert bank.count() == 1
-    bank.verdict(first.id, "failure")
-    assert bank.keep(solved("s1")).verdict == "failure", "a duplicate tells what is known of the session"
+    assert bank.memories.count() == 1
+    bank.sessions.verdict(first.id, "failure")
+    assert bank.sessions.keep(solved("s1")).verdict == "failure", "a duplicate tells what is known of the session"
 
 
 @pytest.mark.promise("learning:capture-files")
@@ -102,8 +102,8 @@ def test_files_without_a_session_are_named_and_the_others_are_kept(open_bank: Op
     nothing.write_text("this is no transcript\n", encoding="utf-8")
     good.write_text(claude_code(), encoding="utf-8")
     with pytest.raises(UnreadableTranscript):
-        bank.capture(nothing)
-    report = bank.capture(nothing, good, good)
+        bank.sessions.capture(nothing)
+    report = bank.sessions.capture(nothing, good, good)
     assert (report.captured, report.duplicates) == (1, 1)
     assert any("nothing.jsonl" in problem for problem in report.problems)
 
@@ -112,36 +112,36 @@ def test_files_without_a_session_are_named_and_the_others_are_kept(open_bank: Op
 def test_a_persons_verdict_stands_above_evidence_and_model(open_bank: OpenBank, clock: FrozenClock) -> None:
     model = ScriptedModel({"distil_success": strategies(FROZEN), "distil_failure": lessons(DELETED)})
     bank = open_bank(model)
-    kept = bank.keep(broken("s1"))
+    kept = bank.sessions.keep(broken("s1"))
     assert kept.verdict == "failure"
     clock.advance(timedelta(minutes=1))
-    said = bank.verdict(kept.id, "failure", note="The service did not start.")
+    said = bank.sessions.verdict(kept.id, "failure", note="The service did not start.")
     assert (said.judge, said.verdict, said.probability) == ("user", "failure", 0.0)
-    assert bank.judge(kept.id) == said, "judging again does not overrule a person"
-    assert [one.judge for one in bank.judgements(kept.id)] == ["evidence", "user"]
-    bank.work()
-    (memory,) = bank.list()
+    assert bank.sessions.judge(kept.id) == said, "judging again does not overrule a person"
+    assert [one.judge for one in bank.sessions.judgements(kept.id)] == ["evidence", "user"]
+    bank.jobs.work()
+    (memory,) = bank.memories.list()
     assert memory.outcome == "failure"
     assert "What went wrong" in memory.content
     assert "Do instead" in memory.content
     assert "The service did not start." in model.prompts[-1].material, "the rationale reaches the extractor"
     with pytest.raises(InvalidInput):
-        bank.verdict(kept.id, "unknown")
+        bank.sessions.verdict(kept.id, "unknown")
     with pytest.raises(TrajectoryNotFound):
-        bank.verdict("no such", "success")
+        bank.sessions.verdict("no such", "success")
 
 
 @pytest.mark.promise("learning:verdict")
 def test_a_verdict_makes_a_session_wait_again_also_without_a_model(open_bank: OpenBank, clock: FrozenClock) -> None:
     bank = open_bank(ScriptedModel({"distil_success": strategies(FROZEN)}))
-    kept = bank.keep(solved("s1"))
-    bank.work()
-    assert bank.trajectories(pending=True) == ()
+    kept = bank.sessions.keep(solved("s1"))
+    bank.jobs.work()
+    assert bank.sessions.list(pending=True) == ()
     clock.advance(timedelta(minutes=1))
     poor = open_bank("")
-    poor.verdict(kept.id, "partial")
-    assert [entry.id for entry in poor.trajectories(pending=True)] == [kept.id]
-    assert poor.assignment(kept.id).trajectory == kept.id
+    poor.sessions.verdict(kept.id, "partial")
+    assert [entry.id for entry in poor.sessions.list(pending=True)] == [kept.id]
+    assert poor.distillation.assignment(kept.id).trajectory == kept.id
 
 
 @pytest.mark.promise("learning:outage")
@@ -155,56 +155,56 @@ def test_an_outage_is_unknown_and_pending_and_retried(open_bank: OpenBank, clock
     ]
     model = ScriptedModel(script)
     bank = open_bank(model)
-    kept = bank.keep(undecided("s1"))
-    report = bank.work()
+    kept = bank.sessions.keep(undecided("s1"))
+    report = bank.jobs.work()
     assert (report.done, report.postponed, report.buried) == (0, 1, 0)
-    (entry,) = bank.trajectories(pending=True)
+    (entry,) = bank.sessions.list(pending=True)
     assert entry.judgement is not None
     assert entry.judgement.verdict == "unknown"
     clock.advance(timedelta(minutes=2))
-    report = bank.work()
+    report = bank.jobs.work()
     assert (report.done, report.postponed) == (0, 1)
-    assert bank.trajectories()[0].judgement.verdict == "success"  # type: ignore[union-attr]  # it was judged
+    assert bank.sessions.list()[0].judgement.verdict == "success"  # type: ignore[union-attr]  # it was judged
     clock.advance(timedelta(minutes=6))
-    assert bank.work().done == 1
-    assert (bank.count(), bank.trajectories(pending=True), bank.dead_jobs()) == (1, (), ())
-    assert [one.verdict for one in bank.judgements(kept.id)] == ["unknown", "success"]
+    assert bank.jobs.work().done == 1
+    assert (bank.memories.count(), bank.sessions.list(pending=True), bank.jobs.dead()) == (1, (), ())
+    assert [one.verdict for one in bank.sessions.judgements(kept.id)] == ["unknown", "success"]
 
 
 @pytest.mark.promise("learning:outage")
 def test_a_judge_that_is_asked_by_hand_says_unknown_when_there_is_no_answer(open_bank: OpenBank) -> None:
     bank = open_bank(ScriptedModel([ModelUnavailable("no network"), "no JSON"]))
-    kept = bank.keep(undecided("s1"))
+    kept = bank.sessions.keep(undecided("s1"))
     for _ in range(2):
-        judged = bank.judge(kept.id)
+        judged = bank.sessions.judge(kept.id)
         assert (judged.verdict, judged.probability) == ("unknown", 0.5)
-    assert bank.count() == 0
+    assert bank.memories.count() == 0
 
 
 @pytest.mark.promise("learning:budget")
 def test_a_spent_budget_leaves_the_session_waiting_for_tomorrow(open_bank: OpenBank, clock: FrozenClock) -> None:
     bank = open_bank(ScriptedModel([BudgetExhausted("no tokens are left"), strategies(FROZEN)]))
-    bank.keep(solved("s1"))
-    assert bank.work().postponed == 1
+    bank.sessions.keep(solved("s1"))
+    assert bank.jobs.work().postponed == 1
     clock.advance(timedelta(hours=23))
-    assert bank.work().done == 0
+    assert bank.jobs.work().done == 0
     clock.advance(timedelta(hours=1))
-    assert bank.work().done == 2, "the session, and the bank's daily tending"
-    assert bank.count() == 1
+    assert bank.jobs.work().done == 2, "the session, and the bank's daily tending"
+    assert bank.memories.count() == 1
 
 
 @pytest.mark.promise("learning:malformed")
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_answer_leaves_the_session_waiting(open_bank: OpenBank, clock: FrozenClock, name: str) -> None:
     bank = open_bank(ScriptedModel([MALFORMED[name], MALFORMED[name], strategies(FROZEN)]))
-    kept = bank.keep(solved("s1"))
-    assert bank.work().postponed == 1
-    report = bank.distill(kept.id)
+    kept = bank.sessions.keep(solved("s1"))
+    assert bank.jobs.work().postponed == 1
+    report = bank.distillation.run(kept.id)
     assert (report.distilled, report.pending, len(report.messages)) == ((), 1, 1)
-    assert (bank.count(), bank.refusals()) == (0, ())
+    assert (bank.memories.count(), bank.distillation.refusals()) == (0, ())
     clock.advance(timedelta(minutes=2))
-    assert bank.work().done == 1
-    assert bank.count() == 1
+    assert bank.jobs.work().done == 1
+    assert bank.memories.count() == 1
 
 
 @pytest.mark.promise("learning:nothing")
@@ -213,11 +213,11 @@ def test_nothing_is_a_good_answer_and_refusals_are_kept(open_bank: OpenBank) -> 
         FROZEN, title="Be careful", description="Always", content="Be careful and test thoroughly at all times."
     )
     bank = open_bank(ScriptedModel([strategies(), strategies(useless)]))
-    bank.keep(solved("s1"))
-    bank.keep(solved("s2", "Make the import of the price list faster"))
-    assert bank.work().done == 2
-    assert (bank.count(), bank.trajectories(pending=True)) == (0, ())
-    (refusal,) = bank.refusals()
+    bank.sessions.keep(solved("s1"))
+    bank.sessions.keep(solved("s2", "Make the import of the price list faster"))
+    assert bank.jobs.work().done == 2
+    assert (bank.memories.count(), bank.sessions.list(pending=True)) == (0, ())
+    (refusal,) = bank.distillation.refusals()
     assert (refusal.reason, refusal.title, refusal.model) == ("no_trigger", "Be careful", "scripted")
 
 
@@ -226,10 +226,10 @@ def test_a_success_that_a_model_judged_never_promotes_a_memory(open_bank: OpenBa
     item = dict(FROZEN, steps=[0])
     bank = open_bank(ScriptedModel({"judge": opinion(), "distil_success": strategies(item)}))
     for number in range(4):
-        bank.keep(undecided(f"s{number}"))
-    assert bank.work().done == 4
-    (memory,) = bank.list()
-    assert [origin.kind for origin in bank.origins(memory.id)] == ["distilled", *["corroborated"] * 3]
+        bank.sessions.keep(undecided(f"s{number}"))
+    assert bank.jobs.work().done == 4
+    (memory,) = bank.memories.list()
+    assert [origin.kind for origin in bank.memories.origins(memory.id)] == ["distilled", *["corroborated"] * 3]
     assert memory.confidence == pytest.approx(0.6, abs=1e-12)
     assert (memory.belief.positive, memory.belief.negative) == (0, 0)
 
@@ -239,18 +239,18 @@ def test_independent_sessions_with_evidence_raise_a_memory_each_once(open_bank: 
     bank = open_bank(ScriptedModel({"distil_success": strategies(FROZEN)}))
     levels = []
     for number in range(4):
-        bank.keep(solved(f"s{number}", f"{TASK}, version {number}"))
-        bank.work()
-        levels.append(bank.list()[0].confidence)
+        bank.sessions.keep(solved(f"s{number}", f"{TASK}, version {number}"))
+        bank.jobs.work()
+        levels.append(bank.memories.list()[0].confidence)
         clock.advance(timedelta(hours=1))
-    (memory,) = bank.list()
+    (memory,) = bank.memories.list()
     assert levels == sorted(set(levels)), "each of them counts"
     assert levels[0] == pytest.approx(0.6, abs=1e-12)
-    bank.keep(solved("s3", f"{TASK}, a second time in session 3"))
-    bank.keep(solved("shown", f"{TASK}, with the memory at hand", memories=[memory.id]))
-    assert bank.work().done == 2
+    bank.sessions.keep(solved("s3", f"{TASK}, a second time in session 3"))
+    bank.sessions.keep(solved("shown", f"{TASK}, with the memory at hand", memories=[memory.id]))
+    assert bank.jobs.work().done == 2
     assert bank.get(memory.id).confidence == levels[-1], "neither the same session nor one that was shown it counts"
-    assert len(bank.origins(memory.id)) == 6
+    assert len(bank.memories.origins(memory.id)) == 6
 
 
 @pytest.mark.promise("learning:distill-session")
@@ -265,16 +265,16 @@ def test_a_summary_becomes_lessons_without_a_model(open_bank: OpenBank) -> None:
         } | parts
         return SessionSummary(session_id=session, project_id="shop", outcome=outcome, **given)  # type: ignore[arg-type]
 
-    report = bank.distill_session(summary("s1", "success"))
+    report = bank.distillation.from_summary(summary("s1", "success"))
     (memory,) = [bank.get(one) for one in report.distilled]
     assert (memory.outcome, memory.state, memory.provenance["model"]) == ("success", "candidate", "template")
     assert memory.confidence == pytest.approx(0.6, abs=1e-12)
     assert "batches of 500" in memory.content
-    again = bank.distill_session(summary("s1", "success"))
-    assert (again.distilled, bank.count(), len(bank.trajectories())) == ((), 1, 1)
+    again = bank.distillation.from_summary(summary("s1", "success"))
+    assert (again.distilled, bank.memories.count(), len(bank.sessions.list())) == ((), 1, 1)
     assert "distilled before" in again.messages[0]
 
-    failed = bank.distill_session(
+    failed = bank.distillation.from_summary(
         summary(
             "s2",
             "failure",
@@ -286,7 +286,7 @@ def test_a_summary_becomes_lessons_without_a_model(open_bank: OpenBank) -> None:
     (warning,) = [bank.get(one) for one in failed.distilled]
     assert warning.outcome == "failure"
 
-    partial = bank.distill_session(
+    partial = bank.distillation.from_summary(
         summary(
             "s3",
             "partial",
@@ -297,19 +297,21 @@ def test_a_summary_becomes_lessons_without_a_model(open_bank: OpenBank) -> None:
         )
     )
     assert sorted(bank.get(one).outcome for one in partial.distilled) == ["failure", "success"]
-    assert bank.trajectories(pending=True) == ()
+    assert bank.sessions.list(pending=True) == ()
     with pytest.raises(ScopeViolation):
-        bank.distill_session(SessionSummary(session_id="s", project_id="x", outcome="success", task="t", approach="a"))
+        bank.distillation.from_summary(
+            SessionSummary(session_id="s", project_id="x", outcome="success", task="t", approach="a")
+        )
 
 
 @pytest.mark.promise("learning:agent")
 def test_the_calling_agent_distills_for_us(open_bank: OpenBank) -> None:
     bank = open_bank("")
-    kept = bank.keep(solved("s1"))
-    assignment = bank.assignment(kept.id)
+    kept = bank.sessions.keep(solved("s1"))
+    assignment = bank.distillation.assignment(kept.id)
     assert TASK in assignment.record
     assert assignment.instructions
-    report = bank.record_lesson(
+    report = bank.distillation.record(
         kept.id,
         title=str(FROZEN["title"]),
         description=str(FROZEN["description"]),
@@ -320,15 +322,15 @@ def test_the_calling_agent_distills_for_us(open_bank: OpenBank) -> None:
     (memory,) = [bank.get(one) for one in report.distilled]
     assert memory.confidence == pytest.approx(0.6, abs=1e-12)
     assert (memory.provenance["model"], report.pending) == ("agent", 0)
-    twice = bank.record_lesson(
+    twice = bank.distillation.record(
         kept.id,
         title=str(FROZEN["title"]),
         description=str(FROZEN["description"]),
         content=str(FROZEN["content"]),
         outcome="success",
     )
-    assert (twice.distilled, twice.corroborated, bank.count()) == ((), (memory.id,), 1)
-    refused = bank.record_lesson(
+    assert (twice.distilled, twice.corroborated, bank.memories.count()) == ((), (memory.id,), 1)
+    refused = bank.distillation.record(
         kept.id,
         title="Search the memory",
         description="When it works",
@@ -336,7 +338,7 @@ def test_the_calling_agent_distills_for_us(open_bank: OpenBank) -> None:
         outcome="success",
     )
     assert [one.reason for one in refused.refused] == ["about_memory"]
-    wrong = bank.record_lesson(
+    wrong = bank.distillation.record(
         kept.id,
         title="Deleting tests",
         description="When a test is red at night",
@@ -350,32 +352,32 @@ def test_the_calling_agent_distills_for_us(open_bank: OpenBank) -> None:
 @pytest.mark.promise("learning:agent")
 def test_a_session_whose_end_is_open_teaches_nothing_yet_and_still_waits(open_bank: OpenBank) -> None:
     bank = open_bank("")
-    kept = bank.keep(undecided("s1"))
+    kept = bank.sessions.keep(undecided("s1"))
     with pytest.raises(Undecided):
-        bank.record_lesson(kept.id, title="t", description="When d", content="c", outcome="success")
-    assert [entry.id for entry in bank.trajectories(pending=True)] == [kept.id]
-    report = bank.distill(kept.id)
+        bank.distillation.record(kept.id, title="t", description="When d", content="c", outcome="success")
+    assert [entry.id for entry in bank.sessions.list(pending=True)] == [kept.id]
+    report = bank.distillation.run(kept.id)
     assert (report.pending, len(report.messages)) == (1, 1)
-    bank.verdict(kept.id, "success")
-    assert bank.nothing_learned(kept.id).pending == 0
+    bank.sessions.verdict(kept.id, "success")
+    assert bank.distillation.skip(kept.id).pending == 0
 
 
 @pytest.mark.promise("learning:forget")
 def test_a_forgotten_session_is_in_no_file(open_bank: OpenBank, home: Path) -> None:
     marker = "zebrafish-quartz-lantern"
     bank = open_bank(ScriptedModel({"distil_success": strategies(FROZEN)}))
-    kept = bank.keep(
+    kept = bank.sessions.keep(
         Trajectory(task=TASK, steps=(Step(thought=f"Ask {marker}", action="x"), ran(12)), session=f"s {marker}")
     )
-    other = bank.keep(solved("s2", "Another task altogether"))
-    bank.forget_trajectory(kept.id)
+    other = bank.sessions.keep(solved("s2", "Another task altogether"))
+    bank.sessions.delete(kept.id)
     with pytest.raises(TrajectoryNotFound):
-        bank.trajectory(kept.id)
+        bank.sessions.get(kept.id)
     with pytest.raises(TrajectoryNotFound):
-        bank.forget_trajectory(kept.id)
-    report = bank.work()
+        bank.sessions.delete(kept.id)
+    report = bank.jobs.work()
     assert (report.done, report.postponed, report.buried) == (2, 0, 0), "its job ends without it"
-    assert [entry.id for entry in bank.trajectories()] == [other.id]
+    assert [entry.id for entry in bank.sessions.list()] == [other.id]
     bank.close()
     assert not [path for path in home.rglob("*") if path.is_file() and marker.encode() in path.read_bytes()]
 

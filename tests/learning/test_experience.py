@@ -55,13 +55,13 @@ def test_h2_what_succeeded_teaches_about_the_work_and_nothing_about_searching(op
     names = dict(FROZEN, title="Look at the file", content="tests/test_checkout.py::test_total 7f3a9c1e")
     model = ScriptedModel({"distil_success": strategies(searching, FROZEN, names), "strategy_success": POOL})
     bank = open_bank(model)
-    bank.keep(solved("s1"))
-    bank.work()
-    (memory,) = bank.list()
+    bank.sessions.keep(solved("s1"))
+    bank.jobs.work()
+    (memory,) = bank.memories.list()
     assert "clock" in memory.content
     assert "night" in memory.description
     assert "search" not in f"{memory.title} {memory.content}".lower()
-    assert sorted(refusal.reason for refusal in bank.refusals()) == ["about_memory", "only_names"]
+    assert sorted(refusal.reason for refusal in bank.distillation.refusals()) == ["about_memory", "only_names"]
     stocked(bank)
     taught(bank)
     asked = model.prompts[-1]
@@ -78,22 +78,22 @@ def test_h2_a_strategy_about_searching_is_refused_with_the_reason(open_bank: Ope
     )
     bank = open_bank(ScriptedModel({"strategy_success": useless}))
     trace = taught(bank)
-    assert (trace.state, trace.strategies, bank.count()) == ("nothing", (), 0)
-    (refusal,) = bank.refusals(trajectory=trace.id)
+    assert (trace.state, trace.strategies, bank.memories.count()) == ("nothing", (), 0)
+    (refusal,) = bank.distillation.refusals(trajectory=trace.id)
     assert refusal.reason == "about_memory"
-    assert bank.search_with_experience(QUERY).reasoning.learned_from == 0
+    assert bank.experience.search(QUERY).reasoning.learned_from == 0
 
 
 @pytest.mark.promise("haios:H3")
 def test_h3_what_failed_becomes_a_warning(open_bank: OpenBank) -> None:
     bank = open_bank(ScriptedModel({"distil_failure": lessons(DELETED)}))
-    bank.keep(broken("s1"))
-    bank.work()
-    (memory,) = bank.list()
+    bank.sessions.keep(broken("s1"))
+    bank.jobs.work()
+    (memory,) = bank.memories.list()
     assert memory.outcome == "failure"
     assert memory.content.startswith("What went wrong: A migration file")
     assert "Do instead: Add a new migration" in memory.content
-    answer = bank.search_with_experience("two schema migrations are in conflict")
+    answer = bank.experience.search("two schema migrations are in conflict")
     assert [hit.id for hit in answer.results] == [memory.id]
     assert "anti-pattern that failed" in experience_text(answer).text
 
@@ -107,30 +107,32 @@ def test_h4_without_a_usable_answer_the_search_succeeds_and_the_trace_waits(
 ) -> None:
     bank = open_bank(ScriptedModel([answer, POOL]))
     stocked(bank)
-    before = bank.count()
+    before = bank.memories.count()
     trace = taught(bank)
-    assert (trace.state, trace.strategies, bank.count()) == ("waiting", (), before)
-    again = bank.search_with_experience(QUERY)
+    assert (trace.state, trace.strategies, bank.memories.count()) == ("waiting", (), before)
+    again = bank.experience.search(QUERY)
     assert again.results
     assert (again.reasoning.learned_from, again.reasoning.relevant_strategies) == (0, ())
     clock.advance(timedelta(minutes=2))
-    assert bank.work().done == 1
-    assert bank.search_with_experience(QUERY).reasoning.learned_from == 1
+    assert bank.jobs.work().done == 1
+    assert bank.experience.search(QUERY).reasoning.learned_from == 1
 
 
 @pytest.mark.promise("haios:H4")
 def test_h4_the_structured_default_is_answered_and_never_stored(open_bank: OpenBank) -> None:
     for bank in (open_bank(""), open_bank(ScriptedModel([ModelUnavailable("down")]), project="other")):
-        found = bank.extract_strategy("Q" * 300, "exact_words", "failure", "nothing", "timeout")
+        found = bank.experience.extract_strategy("Q" * 300, "exact_words", "failure", "nothing", "timeout")
         assert (found.title, found.description) == ("Failure trace", "exact_words")
         assert found.content == f"Outcome: failure. Query: {'Q' * 100}"
         assert found.extraction_model == ""
-        assert (bank.count(), bank.traces()) == (0, ())
-    good = open_bank(ScriptedModel([POOL])).extract_strategy(QUERY, "read the logs", "success", "pool of 5, 20 workers")
+        assert (bank.memories.count(), bank.experience.traces()) == (0, ())
+    good = open_bank(ScriptedModel([POOL])).experience.extract_strategy(
+        QUERY, "read the logs", "success", "pool of 5, 20 workers"
+    )
     assert good.extraction_model == "scripted"
     assert good.title == "Connection pools before timeouts"
     with pytest.raises(InvalidInput):
-        open_bank("").extract_strategy(QUERY, "a", "partial_success")  # type: ignore[arg-type]  # not a verdict
+        open_bank("").experience.extract_strategy(QUERY, "a", "partial_success")  # type: ignore[arg-type]  # not a verdict
 
 
 @pytest.mark.promise("haios:H5")
@@ -139,26 +141,26 @@ def test_h5_every_answer_is_read_or_waits(open_bank: OpenBank, name: str) -> Non
     answer, usable = MALFORMED[name]
     bank = open_bank(ScriptedModel([answer]))
     trace = taught(bank)
-    assert (trace.state, bank.count()) == (("extracted", 1) if usable else ("waiting", 0))
-    assert bank.dead_jobs() == ()
+    assert (trace.state, bank.memories.count()) == (("extracted", 1) if usable else ("waiting", 0))
+    assert bank.jobs.dead() == ()
 
 
 @pytest.mark.promise("haios:H6")
 def test_h6_similar_searches_are_near_in_meaning_and_in_this_scope_only(open_bank: OpenBank, home: Path) -> None:
     bank = open_bank(ScriptedModel({"strategy_success": POOL}))
     taught(bank)
-    (same,) = bank.search_with_experience(QUERY).reasoning.relevant_strategies
+    (same,) = bank.experience.search(QUERY).reasoning.relevant_strategies
     assert same.similarity == 1.0
-    (like,) = bank.search_with_experience(ALIKE).reasoning.relevant_strategies
+    (like,) = bank.experience.search(ALIKE).reasoning.relevant_strategies
     assert 0.5 < like.similarity < 1.0
-    unrelated = bank.search_with_experience(ELSEWHERE).reasoning
+    unrelated = bank.experience.search(ELSEWHERE).reasoning
     assert (unrelated.learned_from, unrelated.relevant_strategies) == (0, ())
     assert unrelated.message
     other = open_bank(project="other")
-    assert other.search_with_experience(QUERY).reasoning.learned_from == 0
-    assert len(other.traces()) == 1
+    assert other.experience.search(QUERY).reasoning.learned_from == 0
+    assert len(other.experience.traces()) == 1
     with pytest.raises(ModelMismatch, match="hashing/64"):
-        open_bank(embedder=HashingEmbedder(64)).search_with_experience(QUERY)
+        open_bank(embedder=HashingEmbedder(64)).experience.search(QUERY)
 
 
 @pytest.mark.promise("haios:H7")
@@ -166,16 +168,16 @@ def test_h7_learned_from_counts_the_distinct_strategies_that_are_listed(open_ban
     bank = open_bank(ScriptedModel({"strategy_success": POOL}))
     counts = []
     for number in range(51):
-        answer = bank.search_with_experience(QUERY, session=f"s{number}")
+        answer = bank.experience.search(QUERY, session=f"s{number}")
         counts.append(answer.reasoning.learned_from)
         assert answer.reasoning.learned_from == len({one.id for one in answer.reasoning.relevant_strategies})
         if number < 5:
-            bank.report_experience(answer.reasoning.trace_id, "success")
-            bank.work()
+            bank.experience.report(answer.reasoning.trace_id, "success")
+            bank.jobs.work()
     assert counts == [0, *[1] * 50]
-    (listed,) = bank.search_with_experience(QUERY).reasoning.relevant_strategies
+    (listed,) = bank.experience.search(QUERY).reasoning.relevant_strategies
     assert listed.supported == 5
-    assert bank.count() == 1
+    assert bank.memories.count() == 1
 
 
 @pytest.mark.promise("haios:H8")
@@ -195,10 +197,10 @@ def test_h8_listed_strategies_are_few_distinct_and_usable(open_bank: OpenBank) -
         for subject in subjects
     ]
     bank = open_bank(ScriptedModel(found))
-    assert bank.search_with_experience(QUERY).reasoning.message
+    assert bank.experience.search(QUERY).reasoning.message
     for number in range(len(subjects)):
         taught(bank, session=f"s{number}")
-    reasoning = bank.search_with_experience(QUERY).reasoning
+    reasoning = bank.experience.search(QUERY).reasoning
     assert len(reasoning.relevant_strategies) == len({one.id for one in reasoning.relevant_strategies}) == 3
     for one in reasoning.relevant_strategies:
         assert all((one.id, one.title, one.description, one.content))
@@ -210,9 +212,9 @@ def test_h8_listed_strategies_are_few_distinct_and_usable(open_bank: OpenBank) -
 @pytest.mark.promise("haios:H9")
 def test_h9_hits_no_hits_and_errors_have_one_shape(open_bank: OpenBank) -> None:
     bank = open_bank()
-    nothing = experience_text(bank.search_with_experience(ELSEWHERE)).fields
+    nothing = experience_text(bank.experience.search(ELSEWHERE)).fields
     stocked(bank)
-    hits = experience_text(bank.search_with_experience(QUERY)).fields
+    hits = experience_text(bank.experience.search(QUERY)).fields
     error = {**EXPERIENCE.blank, "error": "empty_query", "message": "query cannot be empty", "hint": "Say what."}
     schema = {**EXPERIENCE.output_schema, "required": ["results", "reasoning"]}
     for fields in (nothing, hits, error):
@@ -224,7 +226,7 @@ def test_h9_hits_no_hits_and_errors_have_one_shape(open_bank: OpenBank) -> None:
         assert reasoning["outcome"] in {"success", "partial", "failure", "unknown"}
     assert hits["results"]
     with pytest.raises(EmptyQuery):
-        bank.search_with_experience(" ")
+        bank.experience.search(" ")
 
 
 @pytest.mark.promise("haios:H10")
@@ -233,27 +235,27 @@ def test_h10_results_alone_are_no_success_and_a_later_verdict_is_what_counts(
 ) -> None:
     bank = open_bank(ScriptedModel({"strategy_success": POOL, "strategy_failure": AVOID}))
     known = stocked(bank)
-    answer = bank.search_with_experience(QUERY, session="s1")
+    answer = bank.experience.search(QUERY, session="s1")
     assert answer.results
-    assert answer.reasoning.outcome == bank.traces()[0].outcome == "unknown"
-    assert bank.work().done == 0, "nothing is extracted from what nobody has judged"
+    assert answer.reasoning.outcome == bank.experience.traces()[0].outcome == "unknown"
+    assert bank.jobs.work().done == 0, "nothing is extracted from what nobody has judged"
     bank.outcome(answer.results[0].id, succeeded=True, session="s1")
-    bank.work()
-    assert bank.traces()[0].outcome == "success"
-    (first,) = bank.search_with_experience(QUERY, session="s2").reasoning.relevant_strategies
+    bank.jobs.work()
+    assert bank.experience.traces()[0].outcome == "success"
+    (first,) = bank.experience.search(QUERY, session="s2").reasoning.relevant_strategies
     assert (first.title, first.supported) == ("Connection pools before timeouts", 1)
     clock.advance(timedelta(hours=1))
-    changed = bank.report_experience(answer.reasoning.trace_id, "failure", details="It broke again at night.")
+    changed = bank.experience.report(answer.reasoning.trace_id, "failure", details="It broke again at night.")
     assert (changed.outcome, changed.state, changed.strategies) == ("failure", "waiting", ())
-    assert bank.search_with_experience(QUERY, session="s3").reasoning.learned_from == 0, "it counts no more"
-    bank.work()
-    (second,) = bank.search_with_experience(QUERY, session="s4").reasoning.relevant_strategies
+    assert bank.experience.search(QUERY, session="s3").reasoning.learned_from == 0, "it counts no more"
+    bank.jobs.work()
+    (second,) = bank.experience.search(QUERY, session="s4").reasoning.relevant_strategies
     assert second.title == "Raising the timeout hides the cause"
     assert bank.get(first.id).id == first.id, "the memory itself stays"
-    taken_back = bank.report_experience(answer.reasoning.trace_id, "unknown")
+    taken_back = bank.experience.report(answer.reasoning.trace_id, "unknown")
     assert (taken_back.outcome, taken_back.strategies) == ("unknown", ())
     with pytest.raises(InvalidInput):
-        bank.report_experience(answer.reasoning.trace_id, "fine")  # type: ignore[arg-type]  # not a verdict
+        bank.experience.report(answer.reasoning.trace_id, "fine")  # type: ignore[arg-type]  # not a verdict
     assert known
 
 
@@ -265,13 +267,13 @@ def test_h11_the_strategy_that_is_named_is_applied_and_recorded(open_bank: OpenB
         title="Zebra protocol", content="Code ORD-4711 means that the pool is empty.", outcome="success"
     )
     query = "What does ORD-4711 mean for the order service under load"
-    first = bank.search_with_experience(query, session="s1")
+    first = bank.experience.search(query, session="s1")
     assert first.reasoning.strategy_used == "default_hybrid"
     seen = [first.reasoning.strategy_used]
     answers = [first]
     for number in range(2, 5):
-        bank.report_experience(answers[-1].reasoning.trace_id, "failure")
-        answers.append(bank.search_with_experience(query, session=f"s{number}"))
+        bank.experience.report(answers[-1].reasoning.trace_id, "failure")
+        answers.append(bank.experience.search(query, session=f"s{number}"))
         seen.append(answers[-1].reasoning.strategy_used)
     assert seen == ["default_hybrid", "similar_tasks", "exact_words", "meaning_only"]
     assert answers[1].results == (), "nothing here was learned from a task"
@@ -279,13 +281,13 @@ def test_h11_the_strategy_that_is_named_is_applied_and_recorded(open_bank: OpenB
     assert exact.id in words
     assert words != meaning
     assert all("lexical" not in hit.legs or hit.legs.keys() != {"lexical"} for hit in answers[3].results)
-    details = [trace.details for trace in reversed(bank.traces())]
+    details = [trace.details for trace in reversed(bank.experience.traces())]
     assert [one["legs"] for one in details] == ["content,description,lexical", "task", "lexical", "content,description"]
-    bank.report_experience(answers[-1].reasoning.trace_id, "success")
-    last = bank.search_with_experience(query, limit=1, min_confidence=0.5, tags=())
+    bank.experience.report(answers[-1].reasoning.trace_id, "success")
+    last = bank.experience.search(query, limit=1, min_confidence=0.5, tags=())
     assert last.reasoning.strategy_used == "meaning_only", "what served is used again"
     assert len(last.results) == 1
-    assert bank.traces(limit=1)[0].details == {
+    assert bank.experience.traces(limit=1)[0].details == {
         "legs": "content,description",
         "limit": "1",
         "outcome": "any",
@@ -293,8 +295,8 @@ def test_h11_the_strategy_that_is_named_is_applied_and_recorded(open_bank: OpenB
         "min_confidence": "0.5",
         "tags": "",
     }
-    assert bank.search_with_experience(query, limit=0).results == ()
-    assert bank.search_with_experience(ELSEWHERE).reasoning.strategy_used == "default_hybrid"
+    assert bank.experience.search(query, limit=0).results == ()
+    assert bank.experience.search(ELSEWHERE).reasoning.strategy_used == "default_hybrid"
     assert known
 
 
@@ -306,12 +308,12 @@ def test_h11_warnings_only_shows_warnings_only(open_bank: OpenBank) -> None:
         title="A larger timeout", content="A larger database timeout hides the cause.", outcome="failure"
     )
     for number in range(4):
-        answer = bank.search_with_experience(QUERY, session=f"s{number}")
-        bank.report_experience(answer.reasoning.trace_id, "failure")
-    answer = bank.search_with_experience(QUERY, session="last")
+        answer = bank.experience.search(QUERY, session=f"s{number}")
+        bank.experience.report(answer.reasoning.trace_id, "failure")
+    answer = bank.experience.search(QUERY, session="last")
     assert answer.reasoning.strategy_used == "warnings_only"
     assert [hit.id for hit in answer.results] == [warning.id]
-    assert bank.traces(limit=1)[0].details["outcome"] == "failure"
+    assert bank.experience.traces(limit=1)[0].details["outcome"] == "failure"
 
 
 @pytest.mark.promise("haios:H12")
@@ -319,15 +321,17 @@ def test_h12_what_was_shown_is_logged_and_unrelated_tasks_get_nothing(open_bank:
     bank = open_bank(ScriptedModel({"strategy_success": POOL}))
     stocked(bank)
     taught(bank)
-    answer = bank.search_with_experience(ALIKE, session="s2")
+    answer = bank.experience.search(ALIKE, session="s2")
     (shown,) = answer.reasoning.relevant_strategies
-    trace = bank.traces(limit=1)[0]
+    trace = bank.experience.traces(limit=1)[0]
     assert shown.id in trace.results
     assert set(trace.results) == {*(hit.id for hit in answer.results), shown.id}
     assert bank.get(shown.id).usage_count >= 1
     bank.outcome(shown.id, succeeded=True, session="s2")
-    assert bank.traces(limit=1)[0].outcome == "success", "the outcome of a strategy that was shown is the search's"
-    unrelated = bank.search_with_experience(ELSEWHERE)
+    assert bank.experience.traces(limit=1)[0].outcome == "success", (
+        "the outcome of a strategy that was shown is the search's"
+    )
+    unrelated = bank.experience.search(ELSEWHERE)
     assert (unrelated.results, unrelated.reasoning.relevant_strategies) == ((), ())
 
 
@@ -336,18 +340,18 @@ def test_h13_noise_makes_a_strategy_disappear_and_help_makes_it_rise(open_bank: 
     bank = open_bank(ScriptedModel([POOL, AVOID.replace("Raising", "Measure before raising")]))
     taught(bank, QUERY, session="s1")
     taught(bank, ALIKE, session="s2")
-    first, second = bank.search_with_experience(QUERY, session="s3").reasoning.relevant_strategies
+    first, second = bank.experience.search(QUERY, session="s3").reasoning.relevant_strategies
     for _ in range(2):
         bank.feedback(second.id, helpful=True)
-    risen = bank.search_with_experience(QUERY, session="s4").reasoning.relevant_strategies
+    risen = bank.experience.search(QUERY, session="s4").reasoning.relevant_strategies
     assert [one.id for one in risen] == [second.id, first.id]
     assert risen[0].confidence > second.confidence
     bank.feedback(first.id, helpful=False)
-    assert len(bank.search_with_experience(QUERY, session="s5").reasoning.relevant_strategies) == 2
+    assert len(bank.experience.search(QUERY, session="s5").reasoning.relevant_strategies) == 2
     bank.feedback(first.id, helpful=False)
     for number in range(6, 9):
-        left = bank.search_with_experience(QUERY, session=f"s{number}").reasoning
+        left = bank.experience.search(QUERY, session=f"s{number}").reasoning
         assert [one.id for one in left.relevant_strategies] == [second.id]
         assert left.learned_from == 1
     bank.feedback(first.id, helpful=True)
-    assert len(bank.search_with_experience(QUERY, session="s9").reasoning.relevant_strategies) == 2
+    assert len(bank.experience.search(QUERY, session="s9").reasoning.relevant_strategies) == 2

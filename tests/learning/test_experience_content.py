@@ -43,7 +43,7 @@ def test_h14_every_mode_is_asserted(open_bank: OpenBank, clock: FrozenClock, emb
         )
         for number in range(60)
     ]
-    with bank._open_store().transaction() as transaction:
+    with bank._context.store().transaction() as transaction:
         for memory, derived in zip(synthesis, index(synthesis, embedder), strict=True):
             transaction.insert(memory, derived)
     older = bank.record(title="Order service", content="Its database timed out under load in March.", outcome="success")
@@ -59,28 +59,32 @@ def test_h14_every_mode_is_asserted(open_bank: OpenBank, clock: FrozenClock, emb
         title="Today", content="The order service timed out at its database again today.", outcome="success"
     )
 
-    everything = bank.search_with_experience(QUERY)
+    everything = bank.experience.search(QUERY)
     assert {hit.memory.title[:7] for hit in everything.results} == {"Insight"}, "syntheses crowd out what is specific"
-    recovered = bank.search_with_experience(QUERY, mode="session_recovery")
+    recovered = bank.experience.search(QUERY, mode="session_recovery")
     assert [hit.id for hit in recovered.results] == [today.id, decision.id, older.id]
-    known = bank.search_with_experience(QUERY, mode="knowledge_lookup")
+    known = bank.experience.search(QUERY, mode="knowledge_lookup")
     assert [hit.id for hit in known.results] == [decision.id]
     assert {hit.memory.category for hit in known.results} <= set(KNOWLEDGE_CATEGORIES)
-    assert [trace.details["mode"] for trace in bank.traces()] == ["knowledge_lookup", "session_recovery", "semantic"]
+    assert [trace.details["mode"] for trace in bank.experience.traces()] == [
+        "knowledge_lookup",
+        "session_recovery",
+        "semantic",
+    ]
     for wrong in ("semantics", "", "SEMANTIC"):
         with pytest.raises(InvalidInput, match="session_recovery"):
-            bank.search_with_experience(QUERY, mode=wrong)
-    assert len(bank.traces()) == 3
+            bank.experience.search(QUERY, mode=wrong)
+    assert len(bank.experience.traces()) == 3
 
 
 @pytest.mark.promise("haios:H14")
 def test_h14_what_failed_in_one_mode_says_nothing_about_another(open_bank: OpenBank) -> None:
     bank = open_bank("")
     stocked(bank)
-    failed = bank.search_with_experience(QUERY, mode="session_recovery")
-    bank.report_experience(failed.reasoning.trace_id, "failure")
-    assert bank.search_with_experience(QUERY).reasoning.strategy_used == "default_hybrid"
-    again = bank.search_with_experience(QUERY, mode="session_recovery")
+    failed = bank.experience.search(QUERY, mode="session_recovery")
+    bank.experience.report(failed.reasoning.trace_id, "failure")
+    assert bank.experience.search(QUERY).reasoning.strategy_used == "default_hybrid"
+    again = bank.experience.search(QUERY, mode="session_recovery")
     assert again.reasoning.strategy_used == "similar_tasks"
 
 
@@ -128,7 +132,7 @@ How about a queue? Always pin the version, as ADR-037 says. Anti-pattern: God Ob
 @pytest.mark.promise("haios:H15")
 def test_h15_entities_and_concepts_stand_in_the_text_where_they_are_said_to(open_bank: OpenBank) -> None:
     bank = open_bank("")
-    found = bank.extract_content(NOTES)
+    found = bank.experience.extract_content(NOTES)
     spans = (*found.entities, *found.concepts)
     assert all(NOTES[span.start : span.end] == span.text for span in spans)
     assert [(span.kind, span.text) for span in found.entities] == [
@@ -144,11 +148,11 @@ def test_h15_entities_and_concepts_stand_in_the_text_where_they_are_said_to(open
         ("Directive", "Always pin the versi"),
     ]
     assert not any("running" in span.text or "parse" in span.text for span in found.concepts)
-    assert bank.extract_content(NOTES, "entities_only").concepts == ()
-    assert bank.extract_content(NOTES, mode="concepts_only").entities == ()
+    assert bank.experience.extract_content(NOTES, "entities_only").concepts == ()
+    assert bank.experience.extract_content(NOTES, mode="concepts_only").entities == ()
     with pytest.raises(InvalidInput):
-        bank.extract_content(NOTES, "everything")
-    assert (bank.count(), bank.extract_content("").empty) == (0, True)
+        bank.experience.extract_content(NOTES, "everything")
+    assert (bank.memories.count(), bank.experience.extract_content("").empty) == (0, True)
 
 
 @pytest.mark.promise("haios:H15")
@@ -163,16 +167,16 @@ def test_h15_a_models_span_that_is_not_in_the_text_is_dropped(open_bank: OpenBan
     token = "gh" + "p_" + "Ab1" * 12
     model = ScriptedModel([answer, ModelUnavailable("down"), "[]", answer])
     bank = open_bank(model)
-    found = bank.extract_content(NOTES)
+    found = bank.experience.extract_content(NOTES)
     assert found.model == "scripted"
     assert [(span.kind, span.text) for span in found.entities] == [("Filepath", "src/shop/retry.py"), ("User", "@anna")]
     assert [span.text for span in found.concepts] == ["We decided to keep the retry limit at 3"]
     assert all(NOTES[span.start : span.end] == span.text for span in (*found.entities, *found.concepts))
     for _ in range(2):
-        fallen: Content = bank.extract_content(NOTES)
+        fallen: Content = bank.experience.extract_content(NOTES)
         assert (fallen.model, len(fallen.concepts)) == ("", 4)
         assert "Rules were used" in fallen.message
-    redacted = bank.extract_content(f"The key {token} is in src/shop/retry.py")
+    redacted = bank.experience.extract_content(f"The key {token} is in src/shop/retry.py")
     assert token not in redacted.text
     assert token not in model.prompts[-1].material
     assert redacted.text[redacted.entities[0].start : redacted.entities[0].end] == "src/shop/retry.py"
@@ -181,7 +185,7 @@ def test_h15_a_models_span_that_is_not_in_the_text_is_dropped(open_bank: OpenBan
 @pytest.mark.promise("haios:H15")
 def test_h15_a_raw_lesson_is_kept_also_when_nothing_is_extracted_and_that_is_said(open_bank: OpenBank) -> None:
     bank = open_bank("")
-    kept = bank.ingest(NOTES, source="notes/may.md")
+    kept = bank.experience.ingest(NOTES, source="notes/may.md")
     assert kept.memory.content == NOTES
     assert (kept.memory.category, kept.memory.state, kept.known) == ("decision", "candidate", False)
     assert {"decision", "critique", "filepath", "src/shop/retry.py"} <= set(kept.memory.tags)
@@ -189,12 +193,12 @@ def test_h15_a_raw_lesson_is_kept_also_when_nothing_is_extracted_and_that_is_sai
     assert kept.memory.title == "Notes of the third of May"
     assert kept.memory.outcome == "failure", "it names a practice as harmful"
     assert "4 concepts and 4 entities" in kept.message
-    plain = bank.ingest("Water the plants of the third floor on Mondays.")
+    plain = bank.experience.ingest("Water the plants of the third floor on Mondays.")
     assert plain.content.empty
     assert "Nothing was extracted" in plain.message
     assert bank.get(plain.memory.id).content == "Water the plants of the third floor on Mondays."
-    again = bank.ingest("Water the plants of the third floor on Mondays.")
-    assert (again.known, again.memory.id, bank.count()) == (True, plain.memory.id, 2)
+    again = bank.experience.ingest("Water the plants of the third floor on Mondays.")
+    assert (again.known, again.memory.id, bank.memories.count()) == (True, plain.memory.id, 2)
     assert [hit.id for hit in bank.search("who waters the plants").unproven] == [plain.memory.id]
     with pytest.raises(InvalidInput):
-        bank.ingest("  \u200b ")
+        bank.experience.ingest("  \u200b ")

@@ -39,11 +39,11 @@ def test_h16_no_tool_takes_sql_and_sql_in_a_text_is_only_a_text(open_bank: OpenB
         'PRAGMA writable_schema = 1; "; DROP TABLE traces',
         "') OR 1=1; ATTACH DATABASE 'x' AS y --",
     ):
-        answer = bank.search_with_experience(attack, session=attack, tags=[attack])
-        bank.report_experience(answer.reasoning.trace_id, "failure", details=attack)
+        answer = bank.experience.search(attack, session=attack, tags=[attack])
+        bank.experience.report(answer.reasoning.trace_id, "failure", details=attack)
         bank.search(attack, by="experience", category=attack)
-    assert bank.count() == len(known)
-    assert bank.check().problems == ()
+    assert bank.memories.count() == len(known)
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("haios:H17")
@@ -58,19 +58,19 @@ def test_h17_a_slow_model_slows_no_search(open_bank: OpenBank) -> None:
 
     bank = open_bank(ScriptedModel({"strategy_success": slowly}), clock=SystemClock())
     stocked(bank)
-    answer = bank.search_with_experience(QUERY, session="s1")
+    answer = bank.experience.search(QUERY, session="s1")
     started = time.perf_counter()
     bank.outcome(answer.results[0].id, succeeded=True, session="s1")
     assert time.perf_counter() - started < 1.0
     stop = threading.Event()
-    worker = threading.Thread(target=bank.work_until, args=(stop,), kwargs={"poll": 0.05})
+    worker = threading.Thread(target=bank.jobs.work_until, args=(stop,), kwargs={"poll": 0.05})
     worker.start()
     try:
         assert began.wait(10)
         took = []
         for number in range(60):
             started = time.perf_counter()
-            found = bank.search_with_experience(f"{QUERY}, case {number}", session=f"during {number}")
+            found = bank.experience.search(f"{QUERY}, case {number}", session=f"during {number}")
             took.append(time.perf_counter() - started)
             assert found.results
             assert found.reasoning.learned_from == 0
@@ -81,7 +81,7 @@ def test_h17_a_slow_model_slows_no_search(open_bank: OpenBank) -> None:
     p95 = float(numpy.quantile(took, 0.95))
     print(f"search p95 {1_000 * p95:.0f} ms while the model took 5 s")
     assert p95 < 0.150
-    assert bank.search_with_experience(QUERY).reasoning.learned_from == 1
+    assert bank.experience.search(QUERY).reasoning.learned_from == 1
 
 
 @pytest.mark.promise("haios:H18")
@@ -95,27 +95,27 @@ def test_h18_another_embedder_is_refused_until_everything_is_embedded_again(
     known = stocked(old)
     taught(old)
     task = "The nightly checkout test of the shop is red"
-    old.keep(solved("s9", task))
-    old.work()
-    count = old.count()
+    old.sessions.keep(solved("s9", task))
+    old.jobs.work()
+    count = old.memories.count()
     old.close()
 
     bank = open_bank("")
     for probe in (
         lambda: bank.search(QUERY),
         lambda: bank.search(QUERY, by="experience"),
-        lambda: bank.search_with_experience(QUERY),
+        lambda: bank.experience.search(QUERY),
     ):
         with pytest.raises(ModelMismatch) as refused:
             probe()
         assert "reembed" in refused.value.hint
-    assert any("reembed" in problem for problem in bank.check().problems)
-    assert bank.reembed() == count
-    assert bank.check().problems == ()
+    assert any("reembed" in problem for problem in bank.admin.check().problems)
+    assert bank.admin.reembed() == count
+    assert bank.admin.check().problems == ()
     for memory in known.values():
         found = bank.search(f"{memory.title}. {memory.content}", min_confidence=0.0, limit=1)
         assert [hit.id for hit in found.memories] == [memory.id], "a known item is found again"
-    (listed,) = bank.search_with_experience(QUERY).reasoning.relevant_strategies
+    (listed,) = bank.experience.search(QUERY).reasoning.relevant_strategies
     assert listed.similarity == 1.0
     (frozen,) = bank.search(task, by="experience").delivered
     assert frozen.title == FROZEN["title"]
@@ -129,18 +129,18 @@ def test_h19_transcripts_qualify_count_once_and_are_no_search_strategies(open_ba
     talk.write_text(claude_code([], "What is a mutex?", "A lock for one thread at a time."), encoding="utf-8")
     turns = [Turn("Look.", f"cat part{number}.py", "x = 1") for number in range(9)]
     work.write_text(claude_code([*turns, Turn("Look.", "cat part9.py", "No such file", 1)]), encoding="utf-8")
-    report = bank.capture(talk, work)
+    report = bank.sessions.capture(talk, work)
     assert (report.captured, report.skipped_lines >= 1) == (1, True)
     assert any("talk.jsonl" in problem for problem in report.problems)
     (captured,) = report.trajectories
     assert captured.verdict == "partial"
-    assert bank.capture(work).duplicates == 1
-    bank.work()
-    assert len(bank.trajectories()) == 1
-    assert bank.traces() == (), "a session is no search"
+    assert bank.sessions.capture(work).duplicates == 1
+    bank.jobs.work()
+    assert len(bank.sessions.list()) == 1
+    assert bank.experience.traces() == (), "a session is no search"
     names = {plan.name for plan in PLANS}
     for query in ("Used tools: Bash, Read", "cat part9.py", QUERY):
-        answer = bank.search_with_experience(query)
+        answer = bank.experience.search(query)
         assert answer.reasoning.strategy_used in names
         assert not any("Used tools" in hit.content for hit in answer.results)
 
@@ -167,21 +167,21 @@ def test_h20_bad_vectors_are_refused_and_nothing_is_stored(open_bank: OpenBank, 
     embedder = Wrong()
     bank = open_bank(ScriptedModel({"distil_success": strategies(FROZEN)}), embedder=embedder)
     stocked(bank)
-    count, traces = bank.count(), len(bank.traces())
+    count, traces = bank.memories.count(), len(bank.experience.traces())
     embedder.row = row
     for call in (
         lambda: bank.record(title="t", content="c", outcome="success"),
-        lambda: bank.search_with_experience(QUERY),
-        lambda: bank.ingest("A raw lesson about vectors."),
+        lambda: bank.experience.search(QUERY),
+        lambda: bank.experience.ingest("A raw lesson about vectors."),
     ):
         with pytest.raises(BankError):
             call()
-    bank.keep(solved("s1"))
-    assert bank.work().postponed == 1
+    bank.sessions.keep(solved("s1"))
+    assert bank.jobs.work().postponed == 1
     embedder.row = None
-    assert (bank.count(), len(bank.traces())) == (count, traces)
-    assert bank.check().problems == ()
-    assert bank.search_with_experience(QUERY).results
+    assert (bank.memories.count(), len(bank.experience.traces())) == (count, traces)
+    assert bank.admin.check().problems == ()
+    assert bank.experience.search(QUERY).results
 
 
 @pytest.mark.promise("haios:H20")
@@ -190,17 +190,17 @@ def test_h20_long_vectors_are_normalised_and_other_projects_are_invisible(open_b
     bank = open_bank("", embedder=embedder)
     embedder.row = numpy.full(64, 15.9)
     memory = bank.record(title="Norm", content="Its vector is far too long.", outcome="success")
-    stored = bank.vector(memory.id)
+    stored = bank.memories.vector(memory.id)
     assert stored is not None
     assert float(numpy.linalg.norm(stored)) == pytest.approx(1.0, abs=1e-6)
-    bank.search_with_experience("a query that is too long as well")
+    bank.experience.search("a query that is too long as well")
     embedder.row = None
     trial = open_bank(ScriptedModel({"strategy_success": POOL}), project="trial", embedder=embedder)
     stocked(trial)
     taught(trial)
     real = open_bank("", project="real", embedder=embedder)
-    answer = real.search_with_experience(QUERY)
-    assert (answer.results, answer.reasoning.learned_from, len(real.traces())) == ((), 0, 1)
+    answer = real.experience.search(QUERY)
+    assert (answer.results, answer.reasoning.learned_from, len(real.experience.traces())) == ((), 0, 1)
 
 
 @pytest.mark.promise("experience:by-task", "issue3:by-experience")
@@ -220,9 +220,9 @@ def test_the_nearest_experience_comes_whole_and_nothing_when_none_is_near(open_b
     )
     model = ScriptedModel([strategies(FROZEN, second), strategies(pages), strategies(second, pages)])
     bank = open_bank(model)
-    bank.keep(solved("s1", "The checkout test of the shop is red at night"))
-    bank.keep(solved("s2", "The export of orders drops the last row of every page"))
-    bank.work()
+    bank.sessions.keep(solved("s1", "The checkout test of the shop is red at night"))
+    bank.sessions.keep(solved("s2", "The export of orders drops the last row of every page"))
+    bank.jobs.work()
     night = bank.search("checkout test fails every night", by="experience", limit=1)
     assert [hit.title for hit in night.delivered] == [FROZEN["title"], second["title"]]
     assert (night.memories, len(night.unproven)) == ((), 2)
@@ -231,10 +231,10 @@ def test_the_nearest_experience_comes_whole_and_nothing_when_none_is_near(open_b
     assert bank.search("checkout test fails every night", by="experience", k=0).delivered == ()
     assert bank.search("checkout test fails every night", by="experience", outcome="failure").delivered == ()
 
-    bank.keep(solved("s3", "Invoices of the wholesale customers are missing a line"))
-    bank.work()
-    assert bank.count() == 3, "both of its lessons were known"
-    bank.verdict(bank.trajectories()[0].id, "success")
+    bank.sessions.keep(solved("s3", "Invoices of the wholesale customers are missing a line"))
+    bank.jobs.work()
+    assert bank.memories.count() == 3, "both of its lessons were known"
+    bank.sessions.verdict(bank.sessions.list()[0].id, "success")
     whole = bank.search("the export loses the last row of a page of orders", by="experience", k=1)
     assert [hit.title for hit in whole.delivered] == [pages["title"]]
     with pytest.raises(InvalidInput):
@@ -250,10 +250,10 @@ def test_an_experience_brings_along_what_it_only_found_again(open_bank: OpenBank
         content="Compare the bounds of the loop with the size of a page, and test a page that is exactly full.",
     )
     bank = open_bank(ScriptedModel([strategies(FROZEN), strategies(FROZEN, own)]))
-    bank.keep(solved("s1", "The checkout test of the shop is red at night"))
-    bank.work()
-    bank.keep(solved("s2", "The export of orders drops the last row of every page"))
-    bank.work()
+    bank.sessions.keep(solved("s1", "The checkout test of the shop is red at night"))
+    bank.jobs.work()
+    bank.sessions.keep(solved("s2", "The export of orders drops the last row of every page"))
+    bank.jobs.work()
     found = bank.search("orders export drops the last row of each page", by="experience")
     assert sorted(hit.title for hit in found.delivered) == [own["title"], FROZEN["title"]]
 
@@ -262,9 +262,11 @@ def test_an_experience_brings_along_what_it_only_found_again(open_bank: OpenBank
 def test_traces_sessions_and_memories_are_kept_apart(open_bank: OpenBank) -> None:
     bank = open_bank(ScriptedModel({"strategy_success": POOL, "distil_success": strategies(FROZEN)}))
     marker = "zygomorphic"
-    answer = bank.search_with_experience(f"{marker} orders time out")
-    bank.keep(Trajectory(task=f"{marker} task", steps=(Step(thought=marker, action=marker), ran(2)), session="s"))
+    answer = bank.experience.search(f"{marker} orders time out")
+    bank.sessions.keep(
+        Trajectory(task=f"{marker} task", steps=(Step(thought=marker, action=marker), ran(2)), session="s")
+    )
     assert bank.search(f"{marker} orders", min_confidence=0.0, unproven=5).delivered == ()
-    assert bank.count() == 0
-    assert [trace.id for trace in bank.traces()] == [answer.reasoning.trace_id]
-    assert [entry.task for entry in bank.trajectories()] == [f"{marker} task"]
+    assert bank.memories.count() == 0
+    assert [trace.id for trace in bank.experience.traces()] == [answer.reasoning.trace_id]
+    assert [entry.task for entry in bank.sessions.list()] == [f"{marker} task"]

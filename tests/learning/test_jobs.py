@@ -258,20 +258,20 @@ def test_a_worker_that_lost_its_lease_adds_nothing_to_what_the_other_has_done(
 
     def hangs(prompt: Prompt) -> str:
         clock.advance(LEASE + timedelta(seconds=1))
-        assert fast.work().done == 1
+        assert fast.jobs.work().done == 1
         return strategies(found)
 
     slow = open_bank(ScriptedModel({"distil_success": hangs}))
-    kept = slow.keep(solved("s1"))
-    report = slow.work(limit=1)
+    kept = slow.sessions.keep(solved("s1"))
+    report = slow.jobs.work(limit=1)
     assert report.done == 0
     assert "taken over by another worker" in report.messages[0]
-    (memory,) = slow.list()
+    (memory,) = slow.memories.list()
     assert memory.title == FROZEN["title"]
-    assert [origin.kind for origin in slow.origins(memory.id)] == ["distilled"]
-    assert slow.trajectories(pending=True) == ()
-    assert slow.dead_jobs() == ()
-    assert slow.trajectories()[0].id == kept.id
+    assert [origin.kind for origin in slow.memories.origins(memory.id)] == ["distilled"]
+    assert slow.sessions.list(pending=True) == ()
+    assert slow.jobs.dead() == ()
+    assert slow.sessions.list()[0].id == kept.id
 
 
 @pytest.mark.promise("worker:newer-verdict")
@@ -281,7 +281,7 @@ def test_a_verdict_that_comes_while_a_job_runs_decides_what_is_learned(open_bank
 
     def interrupted(prompt: Prompt) -> str:
         clock.advance(timedelta(seconds=1))
-        person.verdict(kept.id, "failure", note="It hides the defect.")
+        person.sessions.verdict(kept.id, "failure", note="It hides the defect.")
         return strategies(FROZEN)
 
     failure: dict[str, object] = {
@@ -293,28 +293,28 @@ def test_a_verdict_that_comes_while_a_job_runs_decides_what_is_learned(open_bank
         "tags": [],
     }
     bank = open_bank(ScriptedModel({"distil_success": interrupted, "distil_failure": lessons(failure)}))
-    kept = bank.keep(solved("s1"))
-    bank.work()
-    (memory,) = bank.list()
+    kept = bank.sessions.keep(solved("s1"))
+    bank.jobs.work()
+    (memory,) = bank.memories.list()
     assert (memory.outcome, memory.title) == ("failure", failure["title"])
-    assert bank.trajectories(pending=True) == ()
-    assert bank.dead_jobs() == ()
+    assert bank.sessions.list(pending=True) == ()
+    assert bank.jobs.dead() == ()
 
 
 @pytest.mark.promise("worker:revived")
 def test_a_verdict_takes_up_a_job_that_was_given_up(open_bank: OpenBank, clock: FrozenClock) -> None:
     model = ScriptedModel({"judge": opinion("unknown", 0.5), "distil_success": strategies(dict(FROZEN, steps=[0]))})
     bank = open_bank(model)
-    kept = bank.keep(undecided("s1"))
-    assert bank.work().buried == 1
-    assert [job.key for job in bank.dead_jobs()] == [kept.id]
-    assert bank.work() == bank.work(), "nothing is asked again without a reason"
+    kept = bank.sessions.keep(undecided("s1"))
+    assert bank.jobs.work().buried == 1
+    assert [job.key for job in bank.jobs.dead()] == [kept.id]
+    assert bank.jobs.work() == bank.jobs.work(), "nothing is asked again without a reason"
     assert len(model.prompts) == 1
     clock.advance(timedelta(minutes=1))
-    bank.verdict(kept.id, "success", note="The customer was content.")
-    assert bank.dead_jobs() == ()
-    assert bank.work().done == 1
-    assert bank.count() == 1
+    bank.sessions.verdict(kept.id, "success", note="The customer was content.")
+    assert bank.jobs.dead() == ()
+    assert bank.jobs.work().done == 1
+    assert bank.memories.count() == 1
 
 
 @pytest.mark.promise("worker:heartbeat")
@@ -329,6 +329,6 @@ def test_a_heartbeat_ends_with_the_bank(open_bank: OpenBank) -> None:
 
     bank = open_bank(ScriptedModel({"distil_success": closes}), clock=SystemClock())
     opened.append(bank)
-    bank.keep(solved("s1"))
+    bank.sessions.keep(solved("s1"))
     with pytest.raises(BankError):
-        bank.work(lease=timedelta(milliseconds=90))
+        bank.jobs.work(lease=timedelta(milliseconds=90))

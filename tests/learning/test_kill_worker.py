@@ -33,10 +33,10 @@ def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, tortur
     with open_bank(tmp_path) as bank:
         for number in range(wanted):
             task = f"Repair session number {number} of the {words(number)[0]}"
-            assert not bank.keep(Trajectory(task=task, steps=(ran(3),), session=f"s{number}")).duplicate
-        bank.work(limit=1)
+            assert not bank.sessions.keep(Trajectory(task=task, steps=(ran(3),), session=f"s{number}")).duplicate
+        bank.jobs.work(limit=1)
         began = time.monotonic()
-        bank.work(limit=1)
+        bank.jobs.work(limit=1)
         pace = time.monotonic() - began
         nursery = subprocess.Popen(
             [sys.executable, "-m", "learning.killed_worker", str(tmp_path)],
@@ -48,8 +48,8 @@ def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, tortur
         assert nursery.stdin is not None
         assert nursery.stdout is not None
         with nursery:
-            while bank.trajectories(pending=True, limit=1):
-                assert bank.dead_jobs() == ()
+            while bank.sessions.list(pending=True, limit=1):
+                assert bank.jobs.dead() == ()
                 pids = []
                 for _ in range(AT_ONCE):
                     nursery.stdin.write("start\n")
@@ -70,24 +70,24 @@ def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, tortur
 def _finish(bank: Bank) -> None:
     """Does what the last killed workers had in hand when their leases have run out."""
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and any(job.kind == DISTILL for job in bank._open_store().jobs(due=FAR)):
-        bank.work()
+    while time.monotonic() < deadline and any(job.kind == DISTILL for job in bank._context.store().jobs(due=FAR)):
+        bank.jobs.work()
         time.sleep(0.05)
 
 
 def _check(bank: Bank, wanted: int) -> None:
-    assert [job for job in bank._open_store().jobs(due=FAR) if job.kind == DISTILL] == []
-    assert bank.dead_jobs() == ()
-    entries = bank.trajectories()
+    assert [job for job in bank._context.store().jobs(due=FAR) if job.kind == DISTILL] == []
+    assert bank.jobs.dead() == ()
+    entries = bank.sessions.list()
     assert len(entries) == wanted
     taught = set()
     for entry in entries:
         assert entry.distilled is not None
-        (origin,) = bank._open_store().origins(trajectory=entry.id)
+        (origin,) = bank._context.store().origins(trajectory=entry.id)
         assert origin.kind == "distilled"
         memory = bank.get(origin.memory_id)
         assert words(int(entry.session[1:]))[5] in memory.content
         taught.add(memory.id)
-    assert len(taught) == bank.count() == wanted
-    assert bank.refusals() == ()
-    assert bank.check().problems == ()
+    assert len(taught) == bank.memories.count() == wanted
+    assert bank.distillation.refusals() == ()
+    assert bank.admin.check().problems == ()

@@ -83,7 +83,7 @@ def test_parallel_attempts_share_one_recall_and_teach_together(open_bank: OpenBa
         title="Night tests", content="A nightly checkout test of the shop depends on the date.", outcome="success"
     )
     agent = Agent("red", "green", "green")
-    scaled = bank.scale(Task(text=TASK, id="shop-1"), agent, 3, session="scale-1")
+    scaled = bank.matts.scale(Task(text=TASK, id="shop-1"), agent, 3, session="scale-1")
     assert agent.seen == [(known.id,)] * 3, "all attempts have the same memories"
     assert [one.judgement.verdict for one in scaled.rollouts if one.judgement].count("success") == 2
     assert scaled.best is not None
@@ -93,7 +93,7 @@ def test_parallel_attempts_share_one_recall_and_teach_together(open_bank: OpenBa
     assert scaled.report.pending == 0
     kinds = {bank.get(one).outcome: bank.get(one) for one in scaled.report.distilled}
     assert kinds.keys() == {"success", "failure"}
-    entries = {entry.id: entry for entry in bank.trajectories()}
+    entries = {entry.id: entry for entry in bank.sessions.list()}
     assert len(entries) == 3
     for outcome, memory in kinds.items():
         source = entries[memory.provenance["trajectory"]]
@@ -105,8 +105,8 @@ def test_parallel_attempts_share_one_recall_and_teach_together(open_bank: OpenBa
     assert len(contrasts) == 1
     assert contrasts[0].material.count("judged ") >= 3
     assert bank.get(known.id).usage_count == 1
-    assert bank.work().buried == 0
-    assert bank.count() == 3, "the jobs of the attempts add nothing"
+    assert bank.jobs.work().buried == 0
+    assert bank.memories.count() == 3, "the jobs of the attempts add nothing"
     whole = bank.search(TASK, by="experience")
     assert {hit.id for hit in whole.delivered} == set(scaled.report.distilled), "all attempts are one experience"
 
@@ -114,14 +114,14 @@ def test_parallel_attempts_share_one_recall_and_teach_together(open_bank: OpenBa
 @pytest.mark.promise("scale:crash", "issue3:matts-crash")
 def test_a_crashing_attempt_does_not_lose_the_others(open_bank: OpenBank) -> None:
     bank = open_bank(model())
-    scaled = bank.scale(TASK, Agent("crash", "red", "green"), 3, at_once=1)
+    scaled = bank.matts.scale(TASK, Agent("crash", "red", "green"), 3, at_once=1)
     assert [bool(one.error) for one in scaled.rollouts] == [True, False, False]
     assert "fell over" in scaled.rollouts[0].error
     assert scaled.best == 2
-    assert (len(bank.trajectories()), bank.count()) == (2, 2)
-    none = bank.scale("Another task that nobody can do", Agent("crash"), 2)
+    assert (len(bank.sessions.list()), bank.memories.count()) == (2, 2)
+    none = bank.matts.scale("Another task that nobody can do", Agent("crash"), 2)
     assert (none.best, none.answer) == (None, "")
-    assert len(bank.trajectories()) == 2
+    assert len(bank.sessions.list()) == 2
 
 
 @pytest.mark.promise("scale:sequential", "issue3:matts-sequential")
@@ -140,7 +140,7 @@ def test_sequential_refinement_checks_its_own_work_and_stops_when_stable(open_ba
             )
         return Trajectory(task=task.text, steps=(), final_answer="green")
 
-    scaled = bank.scale(TASK, agent, 5, mode="sequential")
+    scaled = bank.matts.scale(TASK, agent, 5, mode="sequential")
     assert (scaled.stopped, scaled.rounds) == ("stable", 3)
     assert rounds[1].previous is not None
     assert rounds[1].instruction
@@ -156,35 +156,35 @@ def test_sequential_refinement_checks_its_own_work_and_stops_when_stable(open_ba
 def test_one_attempt_is_a_plain_run(open_bank: OpenBank) -> None:
     scripted = ScriptedModel({"distil_success": strategies(dict(FROZEN, steps=[0]))})
     bank = open_bank(scripted)
-    scaled = bank.scale(TASK, Agent("green"), 1)
+    scaled = bank.matts.scale(TASK, Agent("green"), 1)
     assert (scaled.best, scaled.ground) == (0, "only")
     assert [prompt.name for prompt in scripted.prompts] == ["distil_success"]
-    assert bank.count() == 1
+    assert bank.memories.count() == 1
     for k in (0, 17, True):
         with pytest.raises(InvalidInput):
-            bank.scale(TASK, Agent("green"), k)
+            bank.matts.scale(TASK, Agent("green"), k)
     with pytest.raises(InvalidInput):
-        bank.scale(TASK, Agent("green"), 2, mode="both")  # type: ignore[arg-type]  # no such mode
+        bank.matts.scale(TASK, Agent("green"), 2, mode="both")  # type: ignore[arg-type]  # no such mode
 
 
 @pytest.mark.promise("scale:leakage", "issue3:matts-leakage")
 def test_evaluating_keeps_the_tasks_own_lessons_away_and_counts_no_use_of_them(open_bank: OpenBank) -> None:
     bank = open_bank(ScriptedModel({"distil_success": strategies(FROZEN), "contrast": contrasted}))
-    bank.keep(solved("earlier", TASK))
-    bank.work()
-    (own,) = bank.list()
+    bank.sessions.keep(solved("earlier", TASK))
+    bank.jobs.work()
+    (own,) = bank.memories.list()
     other = bank.record(
         title="Red tests", content="Read the nightly checkout test before you change the shop.", outcome="success"
     )
     plain, guarded = Agent("green"), Agent("green")
-    bank.scale(TASK, guarded, 1, evaluating=True, session="evaluating")
+    bank.matts.scale(TASK, guarded, 1, evaluating=True, session="evaluating")
     assert guarded.seen == [(other.id,)]
     assert bank.get(own.id).usage_count == 0
-    scaled = bank.scale(f"  {TASK.upper()} ", guarded, 1, evaluating=True, session="evaluating again")
+    scaled = bank.matts.scale(f"  {TASK.upper()} ", guarded, 1, evaluating=True, session="evaluating again")
     assert scaled.withheld == (own.id,)
     assert [hit.id for hit in scaled.recall.delivered] == [other.id]
     assert bank.get(own.id).usage_count == 0
-    bank.scale(TASK, plain, 1, session="plain")
+    bank.matts.scale(TASK, plain, 1, session="plain")
     assert plain.seen == [(other.id, own.id)]
     assert bank.get(own.id).usage_count == 1
 
@@ -192,17 +192,17 @@ def test_evaluating_keeps_the_tasks_own_lessons_away_and_counts_no_use_of_them(o
 @pytest.mark.promise("scale:waits")
 def test_without_an_answer_the_attempts_wait_and_nothing_is_lost(open_bank: OpenBank) -> None:
     poor = open_bank("")
-    scaled = poor.scale(TASK, Agent("red", "green"), 2)
+    scaled = poor.matts.scale(TASK, Agent("red", "green"), 2)
     assert scaled.best is not None
     assert (scaled.report.distilled, scaled.report.pending) == ((), 2)
     assert "wait" in scaled.report.messages[0]
     outage = open_bank(
         ScriptedModel({"contrast": ModelUnavailable("down"), "select": ModelUnavailable("down")}), project="o"
     )
-    scaled = outage.scale(TASK, Agent("red", "green"), 2)
+    scaled = outage.matts.scale(TASK, Agent("red", "green"), 2)
     assert (scaled.report.distilled, scaled.report.pending) == ((), 2)
     assert "down" in scaled.report.messages[0]
-    assert (poor.count(), outage.count()) == (0, 0)
+    assert (poor.memories.count(), outage.memories.count()) == (0, 0)
 
 
 @pytest.mark.promise("scale:async")
@@ -217,12 +217,12 @@ def test_an_asynchronous_agent_runs_on_the_callers_loop(open_bank: OpenBank) -> 
         return inner(task, memories)
 
     async def live() -> None:
-        scaled = await bank.ascale(TASK, agent, 2)
+        scaled = await bank.matts.ascale(TASK, agent, 2)
         assert scaled.answer == "green"
         assert loops == [asyncio.get_running_loop()] * 2
 
     asyncio.run(live())
-    assert bank.count() == 2
+    assert bank.memories.count() == 2
 
 
 @pytest.mark.promise("scale:limit")
@@ -243,7 +243,7 @@ def test_at_most_five_items_are_kept_of_all_attempts_together(open_bank: OpenBan
         {"contrast": json.dumps({"strategies": items, "lessons": []}), "select": ModelUnavailable("not asked")}
     )
     bank = open_bank(scripted)
-    scaled = bank.scale(TASK, Agent("green"), 2)
-    assert len(scaled.report.distilled) == bank.count() == 5
-    assert {refusal.reason for refusal in bank.refusals()} == {"too_many"}
-    assert len(bank.refusals()) == 2
+    scaled = bank.matts.scale(TASK, Agent("green"), 2)
+    assert len(scaled.report.distilled) == bank.memories.count() == 5
+    assert {refusal.reason for refusal in bank.distillation.refusals()} == {"too_many"}
+    assert len(bank.distillation.refusals()) == 2

@@ -25,9 +25,9 @@ def test_the_worker_weighs_the_words_of_a_bank_once_until_it_has_grown(tmp_path:
                     content=f"Replace the {subject}. Then restart the {place} and look at its log for the {subject}.",
                     outcome="success",
                 )
-        assert bank.work().done == 1
-        assert bank.work().done == 0
+        assert bank.jobs.work().done == 1
+        assert bank.jobs.work().done == 0
         assert bank.search("the cache of a worker misbehaves").memories[0].title == "The cache of a worker"
     with Bank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=Settings(home=tmp_path)) as again:
-        assert again.work().done == 0
+        assert again.jobs.work().done == 0
         assert not list(tmp_path.glob("**/scratch*"))

@@ -75,7 +75,7 @@ def exported(bank: Bank, directory: Path, name: str = "export.jsonl") -> str:
     """The text of the bank's export."""
     target = directory / name
     target.unlink(missing_ok=True)
-    bank.export(target)
+    bank.admin.export(target)
     return target.read_text(encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ def main() -> None:
     clock.advance(LATER)
     with made(Path(sys.argv[1]), clock) as bank:
         print("ready", flush=True)
-        bank.decay()
+        bank.curation.decay()
         print("done", flush=True)
 
 

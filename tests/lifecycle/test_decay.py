@@ -66,19 +66,19 @@ def test_an_unused_memory_falls_by_a_twentieth_a_month_to_half_of_what_it_began_
     bank = open_bank()
     memory = told(bank)
     clock.advance(MONTH - timedelta(seconds=1))
-    assert bank.decay().decayed == ()
+    assert bank.curation.decay().decayed == ()
     clock.advance(timedelta(seconds=1))
     expected = [0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.4, 0.4]
     for confidence in expected:
-        report = bank.decay()
+        report = bank.curation.decay()
         assert bank.get(memory.id).confidence == pytest.approx(confidence, abs=EXACT)
         assert len(report.decayed) == (1 if confidence > 0.4 or clock.now() - memory.created_at == 8 * MONTH else 0)
-        assert bank.decay().decayed == ()
+        assert bank.curation.decay().decayed == ()
         clock.advance(MONTH)
-    assert bank.check().problems == ()
-    assert [event.kind for event in bank.history(memory.id)] == ["recorded"] + ["disuse"] * 8
-    assert bank.history(memory.id)[3].confidence == pytest.approx(0.65, abs=EXACT)
-    assert bank.history(memory.id)[3].at == memory.created_at + 3 * MONTH
+    assert bank.admin.check().problems == ()
+    assert [event.kind for event in bank.memories.history(memory.id)] == ["recorded"] + ["disuse"] * 8
+    assert bank.memories.history(memory.id)[3].confidence == pytest.approx(0.65, abs=EXACT)
+    assert bank.memories.history(memory.id)[3].at == memory.created_at + 3 * MONTH
 
 
 @pytest.mark.promise("lifecycle:pauses")
@@ -100,13 +100,13 @@ def test_when_it_runs_changes_nothing(durable: bool, runs: list[int], confidence
             memories = [told(bank, confidence=confidence) for bank in (often, once)]
             for day in sorted(runs):
                 clocks[0].advance(start + day * DAY - clocks[0].now())
-                often.decay()
+                often.curation.decay()
                 if roll_up:
-                    often.rollup()
+                    often.admin.roll_up()
             for bank, each in zip((often, once), clocks, strict=True):
                 each.advance(start + 500 * DAY - each.now())
-                bank.decay()
-                assert bank.check().problems == ()
+                bank.curation.decay()
+                assert bank.admin.check().problems == ()
             first, second = (bank.get(memory.id).belief for bank, memory in zip((often, once), memories, strict=True))
             assert first == second
             assert first.score >= min(confidence, max(confidence / 2, 0.01)) - EXACT
@@ -118,7 +118,7 @@ def test_any_activity_starts_the_months_anew(open_bank: OpenBank, clock: FrozenC
     bank = open_bank()
     memory = told(bank, "Retry flaky network calls with backoff.")
     clock.advance(MONTH)
-    assert len(bank.decay().decayed) == 1
+    assert len(bank.curation.decay().decayed) == 1
     clock.advance(20 * DAY)
     if way == "search":
         assert bank.search("retry flaky network calls", session="another").delivered
@@ -129,17 +129,17 @@ def test_any_activity_starts_the_months_anew(open_bank: OpenBank, clock: FrozenC
     elif way == "edit":
         bank.update(memory.id, description="When the network fails.")
     else:
-        bank.on_code_stability(memory.id, reverted=False, commit="abcdef1")
+        bank.curation.report_stability(memory.id, reverted=False, commit="abcdef1")
     before = bank.get(memory.id).confidence
     clock.advance(MONTH - timedelta(seconds=1))
-    assert bank.decay().decayed == ()
+    assert bank.curation.decay().decayed == ()
     clock.advance(timedelta(seconds=1))
-    (fallen,) = bank.decay().decayed
+    (fallen,) = bank.curation.decay().decayed
     assert (fallen.months, fallen.unused_since) == (1, clock.now() - MONTH)
     assert bank.get(memory.id).confidence == pytest.approx(before - 0.05, abs=EXACT)
     clock.advance(MONTH)
-    bank.rollup()
-    assert len(bank.decay().decayed) == 1
+    bank.admin.roll_up()
+    assert len(bank.curation.decay().decayed) == 1
 
 
 @pytest.mark.promise("lifecycle:recorded")
@@ -148,12 +148,12 @@ def test_what_a_person_recorded_does_not_decay_unless_it_is_wanted(open_bank: Op
     by_hand = [bank.record(title=f"From {s}", content=s, outcome="success", source=s).id for s in ("api", "cli")]
     by_agent = told(bank).id
     clock.advance(MONTH)
-    report = bank.decay(dry_run=True)
+    report = bank.curation.decay(dry_run=True)
     assert (report.examined, report.recorded, [each.memory_id for each in report.decayed]) == (3, 2, [by_agent])
-    assert bank.decay(DecayRules(step=0.0)).examined == 0
-    everything = bank.decay(DecayRules(recorded=True), dry_run=True)
+    assert bank.curation.decay(DecayRules(step=0.0)).examined == 0
+    everything = bank.curation.decay(DecayRules(recorded=True), dry_run=True)
     assert [each.memory_id for each in everything.decayed] == [*by_hand, by_agent]
-    assert [each.confidence for each in bank.list()] == [0.8] * 3
+    assert [each.confidence for each in bank.memories.list()] == [0.8] * 3
     for source, person in (("api", True), ("cli", True), ("mcp", False), ("distilled", False), ("", False)):
         assert by_person({"source": source}) == person
     assert not by_person({})
@@ -166,7 +166,7 @@ def test_the_settings_decide_and_wrong_ones_are_refused(
     bank = open_bank(decay_step=0.1, decay_floor=0.75, decay_recorded=True)
     memory = bank.record(title="By hand", content="Content.", outcome="success")
     clock.advance(12 * MONTH)
-    assert bank.decay().decayed[0].months == 2
+    assert bank.curation.decay().decayed[0].months == 2
     assert bank.get(memory.id).confidence == pytest.approx(0.6, abs=EXACT)
     environment = {
         "REASONINGBANK_HOME": str(tmp_path),
@@ -199,10 +199,10 @@ def test_only_recallable_memories_decay(open_bank: OpenBank, clock: FrozenClock)
     bank.update(memories[1].id, state="archived")
     bank.update(memories[2].id, state="quarantined")
     clock.advance(6 * MONTH)
-    assert [each.memory_id for each in bank.decay().decayed] == [memories[0].id]
+    assert [each.memory_id for each in bank.curation.decay().decayed] == [memories[0].id]
     bank.update(memories[1].id, state="active")
     clock.advance(MONTH)
-    fallen = {each.memory_id: each.months for each in bank.decay().decayed}
+    fallen = {each.memory_id: each.months for each in bank.curation.decay().decayed}
     assert fallen == {memories[0].id: 1, memories[1].id: 1}
 
 
@@ -215,23 +215,23 @@ def test_an_export_and_import_keep_the_belief_and_the_months(
     memory = told(bank)
     bank.feedback(memory.id, helpful=True)
     clock.advance(3.5 * MONTH)
-    bank.decay()
+    bank.curation.decay()
     if rolled:
-        assert bank.rollup() == 3
-        assert bank.history(memory.id)[1].detail.count("from disuse") == 1
+        assert bank.admin.roll_up() == 3
+        assert bank.memories.history(memory.id)[1].detail.count("from disuse") == 1
     text = exported(bank, tmp_path)
     (tmp_path / "again.jsonl").write_text(text, encoding="utf-8")
     other = open_bank("other")
-    assert other.import_(tmp_path / "again.jsonl").imported == (memory.id,)
+    assert other.admin.import_(tmp_path / "again.jsonl").imported == (memory.id,)
     assert other.get(memory.id).belief == bank.get(memory.id).belief
-    assert other.check().problems == ()
+    assert other.admin.check().problems == ()
     old = [json.loads(line) for line in text.splitlines()]
     for line in old:
         for name in ("stability_positive", "stability_negative", "disuse_negative", "last_activity", "last_disuse"):
             (line.get("aggregate") or {}).pop(name, None)
     (tmp_path / "old.jsonl").write_text("\n".join(map(json.dumps, old)) + "\n", encoding="utf-8")
     third = open_bank("third")
-    third.import_(tmp_path / "old.jsonl")
+    third.admin.import_(tmp_path / "old.jsonl")
     assert third.get(memory.id).belief == bank.get(memory.id).belief
 
 
@@ -240,12 +240,12 @@ def test_a_rating_learns_nothing_from_disuse_or_stability(open_bank: OpenBank, c
     bank = open_bank()
     memory = told(bank)
     clock.advance(MONTH)
-    bank.decay()
-    bank.on_code_stability(memory.id, reverted=True, commit="abcdef1")
-    before = dict(bank.stats().weights)
+    bank.curation.decay()
+    bank.curation.report_stability(memory.id, reverted=True, commit="abcdef1")
+    before = dict(bank.admin.stats().weights)
     bank.feedback(memory.id, helpful=False)
     bank.feedback(memory.id, helpful=True)
-    assert dict(bank.stats().weights) == before
+    assert dict(bank.admin.stats().weights) == before
     assert set(before) == {"explicit", "usage", "outcome"}
 
 
@@ -255,21 +255,21 @@ def test_a_consolidated_memory_begins_with_what_its_sources_were_worth(open_bank
     text = "Retry a flaky network call with exponential backoff and jitter, at most five times in a row"
     sources = [told(bank, f"{text} {n}", title="Retry flaky calls") for n in (1, 2)]
     clock.advance(2 * MONTH)
-    bank.decay()
+    bank.curation.decay()
     for source in sources:
         for session in "abcdefgh":
             bank.outcome(source.id, succeeded=True, session=session + source.id)
-    (created,) = bank.consolidate().created_memories
+    (created,) = bank.curation.consolidate().created_memories
     made_at = bank.get(created).confidence
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()
     clock.advance(30 * MONTH)
-    bank.decay()
+    bank.curation.decay()
     assert bank.get(created).confidence == pytest.approx(made_at / 2, abs=1e-6)
-    report = bank.undo(created)
+    report = bank.curation.undo(created)
     assert set(report.restored) == {source.id for source in sources}
-    assert bank.check().problems == ()
-    bank.rollup()
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()
+    bank.admin.roll_up()
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("lifecycle:processes")
@@ -281,7 +281,7 @@ def test_two_banks_at_once_count_a_month_once(open_bank: OpenBank, clock: Frozen
         told(banks[0], f"Content {number}.")
     clock.advance(2 * MONTH)
     with ThreadPoolExecutor(3) as pool:
-        reports = list(pool.map(lambda bank: bank.decay(), banks))
+        reports = list(pool.map(lambda bank: bank.curation.decay(), banks))
     assert sum(len(report.decayed) for report in reports) == 40
-    assert {round(memory.confidence, 9) for memory in banks[0].list()} == {0.7}
-    assert banks[0].check().problems == ()
+    assert {round(memory.confidence, 9) for memory in banks[0].memories.list()} == {0.7}
+    assert banks[0].admin.check().problems == ()

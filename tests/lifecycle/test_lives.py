@@ -34,32 +34,32 @@ def test_decay_never_raises_never_passes_the_floor_and_never_touches_an_active_m
         for number, (days, way) in enumerate(life):
             clock.advance(days * DAY)
             before = bank.get(memory.id)
-            bank.decay()
+            bank.curation.decay()
             after = bank.get(memory.id)
             floor = max(confidence / 2, 0.01)
             assert min(before.confidence, floor) - EXACT <= after.confidence <= before.confidence
-            assert bank.decay().decayed == ()
+            assert bank.curation.decay().decayed == ()
             if way in {"helpful", "unhelpful"}:
                 bank.feedback(memory.id, helpful=way == "helpful")
             elif way in {"worked", "failed"}:
                 bank.outcome(memory.id, succeeded=way == "worked", session=str(number))
             elif way in {"stood", "reverted"}:
-                bank.on_code_stability(memory.id, reverted=way == "reverted", commit=f"{number:07x}")
+                bank.curation.report_stability(memory.id, reverted=way == "reverted", commit=f"{number:07x}")
             elif way == "edit":
                 bank.update(memory.id, description=f"When {number}.")
             elif way == "roll up":
-                bank.rollup()
+                bank.admin.roll_up()
             elif way == "reopen":
                 bank = made(Path(folder), clock, url=url)
-            elif bank.prune().pruned:
+            elif bank.curation.prune().pruned:
                 assert clock.now() - active[-1] >= 90 * DAY
                 assert after.confidence < 0.3
                 bank.update(memory.id, state="active")
                 active.append(clock.now())
             if way not in {"roll up", "reopen", "prune"}:
                 active.append(clock.now())
-            assert bank.check().problems == ()
-        for signal in bank._open_store().signals(memory.id):
+            assert bank.admin.check().problems == ()
+        for signal in bank._context.store().signals(memory.id):
             if signal.type == "disuse":
                 months += 1
                 last = max(moment for moment in active if moment < signal.at)

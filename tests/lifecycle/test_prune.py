@@ -18,13 +18,13 @@ def test_disbelieved_and_unused_memories_are_archived_with_the_reason(open_bank:
     low, edge, high = (told(bank, f"Content {c}.", confidence=c) for c in (0.29, 0.3, 0.9))
     by_hand = bank.record(title="By hand", content="By hand.", outcome="success", confidence=0.1)
     clock.advance(90 * DAY - timedelta(seconds=1))
-    assert bank.prune().pruned == ()
+    assert bank.curation.prune().pruned == ()
     clock.advance(timedelta(seconds=1))
     before = bank.get(low.id)
-    planned = bank.prune(dry_run=True)
+    planned = bank.curation.prune(dry_run=True)
     assert planned.dry_run
     assert bank.get(low.id) == before
-    report = bank.prune()
+    report = bank.curation.prune()
     assert report.pruned == planned.pruned
     assert [each.memory_id for each in report.pruned] == [low.id, by_hand.id]
     assert report.pruned[0].reason == (
@@ -33,10 +33,10 @@ def test_disbelieved_and_unused_memories_are_archived_with_the_reason(open_bank:
     assert bank.get(low.id).state == "archived"
     assert bank.get(low.id).belief == before.belief
     assert {bank.get(each.id).state for each in (edge, high)} == {"active"}
-    assert bank.prune().pruned == ()
-    (change,) = [each for each in bank._open_store().changes(memory_id=low.id) if each.kind == "pruned"]
+    assert bank.curation.prune().pruned == ()
+    (change,) = [each for each in bank._context.store().changes(memory_id=low.id) if each.kind == "pruned"]
     assert (change.reason, change.before, change.after) == (report.pruned[0].reason, "active", "archived")
-    assert any(report.pruned[0].reason in event.detail for event in bank.history(low.id))
+    assert any(report.pruned[0].reason in event.detail for event in bank.memories.history(low.id))
 
 
 @pytest.mark.promise("lifecycle:unpruned")
@@ -44,14 +44,14 @@ def test_a_person_brings_it_back_and_it_stays_for_as_long_again(open_bank: OpenB
     bank = open_bank()
     memory = told(bank, confidence=0.2)
     clock.advance(100 * DAY)
-    assert len(bank.prune().pruned) == 1
+    assert len(bank.curation.prune().pruned) == 1
     assert bank.search("retry with backoff", min_confidence=0.0).delivered == ()
     bank.update(memory.id, state="active")
-    assert bank.prune().pruned == ()
+    assert bank.curation.prune().pruned == ()
     clock.advance(89 * DAY)
-    assert bank.prune().pruned == ()
+    assert bank.curation.prune().pruned == ()
     clock.advance(DAY)
-    assert len(bank.prune().pruned) == 1
+    assert len(bank.curation.prune().pruned) == 1
 
 
 @pytest.mark.promise("lifecycle:pruned")
@@ -67,10 +67,10 @@ def test_activity_keeps_a_disbelieved_memory(open_bank: OpenBank, clock: FrozenC
     else:
         bank.update(memory.id, category="network")
     clock.advance(89 * DAY)
-    bank.rollup()
-    assert bank.prune().pruned == ()
+    bank.admin.roll_up()
+    assert bank.curation.prune().pruned == ()
     clock.advance(DAY)
-    assert len(bank.prune().pruned) == 1
+    assert len(bank.curation.prune().pruned) == 1
 
 
 @pytest.mark.promise("lifecycle:pruned", "lifecycle:floor")
@@ -82,15 +82,15 @@ def test_disuse_alone_archives_no_distilled_memory_but_doubt_and_disuse_do(
     bank.feedback(doubted.id, helpful=False)
     for _ in range(24):
         clock.advance(MONTH)
-        bank.decay()
-        bank.prune()
+        bank.curation.decay()
+        bank.curation.prune()
     assert bank.get(unused.id).state == bank.get(doubted.id).state == "active"
     assert bank.get(unused.id).confidence == pytest.approx(0.3, abs=1e-9)
     bank.feedback(doubted.id, helpful=False)
     clock.advance(3 * MONTH)
-    bank.decay()
-    assert [each.memory_id for each in bank.prune().pruned] == [doubted.id]
-    assert bank.check().problems == ()
+    bank.curation.decay()
+    assert [each.memory_id for each in bank.curation.prune().pruned] == [doubted.id]
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("lifecycle:settings")
@@ -98,8 +98,8 @@ def test_the_rules_of_pruning_are_configurable_and_checked(open_bank: OpenBank, 
     bank = open_bank(prune_below=0.5, prune_after_days=10)
     memory = told(bank, confidence=0.4)
     clock.advance(10 * DAY)
-    assert bank.prune(PruneRules(below=0.4, after_days=1)).pruned == ()
-    assert [each.memory_id for each in bank.prune().pruned] == [memory.id]
+    assert bank.curation.prune(PruneRules(below=0.4, after_days=1)).pruned == ()
+    assert [each.memory_id for each in bank.curation.prune().pruned] == [memory.id]
     for below, days in ((1.1, 90), (float("nan"), 90), (0.3, 0), (0.3, 10**9)):
         with pytest.raises(InvalidInput) as caught:
             PruneRules(below=below, after_days=days)

@@ -21,15 +21,15 @@ EXPLICIT = 7 / 17
 
 def learned(bank: Bank, commit: str, *, outcome: str = "success") -> Memory:
     """A memory that a captured session taught which committed under this abbreviated name."""
-    memory = told(bank, f"What came of {len(bank.list())}.", outcome=outcome)
+    memory = told(bank, f"What came of {len(bank.memories.list())}.", outcome=outcome)
     step = Step(
         tool="bash",
         action="git commit -m 'Fix it'",
         observation=f"[main {commit}] Fix it\n 1 file changed, 1 insertion(+)",
         exit_code=0,
     )
-    kept = bank.keep(Trajectory(task="Fix it", steps=(step,), session=commit, final_answer=commit))
-    with bank._open_store().transaction() as transaction:
+    kept = bank.sessions.keep(Trajectory(task="Fix it", steps=(step,), session=commit, final_answer=commit))
+    with bank._context.store().transaction() as transaction:
         transaction.add_origin(Origin(memory_id=memory.id, trajectory=kept.id, kind="distilled"))
     return memory
 
@@ -39,25 +39,25 @@ def test_a_commit_counts_once_as_standing_and_once_as_reverted(open_bank: OpenBa
     bank = open_bank()
     memory = told(bank)
     weight = round(EXPLICIT * 1e9 * 2 / 3) / 1e9
-    stood = bank.on_code_stability(memory.id, reverted=False, commit="ABCDEF1")
+    stood = bank.curation.report_stability(memory.id, reverted=False, commit="ABCDEF1")
     assert stood.counted
     assert stood.new_confidence == pytest.approx((1.6 + weight) / (2 + weight), abs=1e-9)
-    again = bank.on_code_stability(memory.id, reverted=False, commit="abcdef1234567890abcdef1234567890abcdef12")
+    again = bank.curation.report_stability(memory.id, reverted=False, commit="abcdef1234567890abcdef1234567890abcdef12")
     assert not again.counted
     assert again.new_confidence == stood.new_confidence
-    reverted = bank.on_code_stability(memory.id, reverted=True, commit="abcdef1")
+    reverted = bank.curation.report_stability(memory.id, reverted=True, commit="abcdef1")
     assert reverted.counted
     assert reverted.new_confidence == pytest.approx((1.6 + weight) / (2 + 2 * weight), abs=1e-9)
-    assert not bank.on_code_stability(memory.id, reverted=True, commit="abcdef1").counted
-    assert bank.on_code_stability(memory.id, reverted=True, commit="1234567").counted
-    assert bank.on_code_stability(memory.id, reverted=False).counted
-    assert not bank.on_code_stability(memory.id, reverted=False).counted
-    details = [event.detail for event in bank.history(memory.id) if event.kind == "stability"]
+    assert not bank.curation.report_stability(memory.id, reverted=True, commit="abcdef1").counted
+    assert bank.curation.report_stability(memory.id, reverted=True, commit="1234567").counted
+    assert bank.curation.report_stability(memory.id, reverted=False).counted
+    assert not bank.curation.report_stability(memory.id, reverted=False).counted
+    details = [event.detail for event in bank.memories.history(memory.id) if event.kind == "stability"]
     assert details[0].startswith("The code it is tied to has stood for seven days: evidence for it, weight 0.275")
     assert details[1].startswith("The code it is tied to was reverted: evidence against it")
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()
     with pytest.raises(MemoryNotFound):
-        bank.on_code_stability("nobody", reverted=True)
+        bank.curation.report_stability("nobody", reverted=True)
 
 
 @pytest.mark.promise("lifecycle:evaluator")
@@ -155,12 +155,12 @@ def test_lessons_are_tied_to_the_commits_of_their_sessions_and_to_those_they_nam
     named = told(bank, "As in 4be0d21 and commit 4be0d215555; not 1234567, deadbee, v3f2a9c1x or path/4be0d22/x.")
     told(bank, "Names nothing.")
     learned(bank, "5f2a9c1", outcome="failure")
-    assert ties(bank._open_store()) == {from_session.id: ("3f2a9c1",), named.id: ("4be0d215555",)}
+    assert ties(bank._context.store()) == {from_session.id: ("3f2a9c1",), named.id: ("4be0d215555",)}
     bank.update(named.id, state="archived")
-    assert set(ties(bank._open_store())) == {from_session.id}
-    (origin,) = bank._open_store().origins(memory_id=from_session.id)
-    bank.forget_trajectory(origin.trajectory)
-    assert ties(bank._open_store()) == {}
+    assert set(ties(bank._context.store())) == {from_session.id}
+    (origin,) = bank._context.store().origins(memory_id=from_session.id)
+    bank.sessions.delete(origin.trajectory)
+    assert ties(bank._context.store()) == {}
 
 
 @pytest.mark.promise("lifecycle:checked", "lifecycle:stability")
@@ -170,32 +170,32 @@ def test_a_look_at_the_repository_moves_the_lessons_once(open_bank: OpenBank, cl
     first, second = git.commit("one", at=start), git.commit("two", at=start)
     lasting, broken = learned(bank, first[:7]), learned(bank, second[:9])
     lost = learned(bank, "0123abc")
-    report = bank.check_stability()
+    report = bank.curation.check_stability()
     assert (report.commits, report.waiting, report.unknown, report.reports) == (3, 2, 1, ())
     git.revert(second, at=start + 3 * DAY)
     clock.advance(7 * DAY)
-    planned = bank.check_stability(dry_run=True)
+    planned = bank.curation.check_stability(dry_run=True)
     assert planned.dry_run
     assert [bank.get(each.id).confidence for each in (lasting, broken)] == [0.8, 0.8]
-    report = bank.check_stability(git.path)
+    report = bank.curation.check_stability(git.path)
     assert report.reports == planned.reports
     assert {each.memory_id: each.reverted for each in report.reports} == {lasting.id: False, broken.id: True}
     assert bank.get(lasting.id).confidence > 0.8 > bank.get(broken.id).confidence
     assert bank.get(lost.id).confidence == 0.8
-    assert bank.check_stability().reports == ()
-    bank.export(git.path.parent / "export.jsonl")
+    assert bank.curation.check_stability().reports == ()
+    bank.admin.export(git.path.parent / "export.jsonl")
     other = open_bank("other")
-    other.import_(git.path.parent / "export.jsonl")
-    assert not other.on_code_stability(lasting.id, reverted=False, commit=first).counted
+    other.admin.import_(git.path.parent / "export.jsonl")
+    assert not other.curation.report_stability(lasting.id, reverted=False, commit=first).counted
     clock.advance(40 * DAY)
-    bank.rollup()
-    assert bank.check_stability(dry_run=True).reports == ()
-    assert bank.check_stability().reports == ()
+    bank.admin.roll_up()
+    assert bank.curation.check_stability(dry_run=True).reports == ()
+    assert bank.curation.check_stability().reports == ()
     git.revert(first, at=clock.now())
-    (late,) = bank.check_stability().reports
+    (late,) = bank.curation.check_stability().reports
     assert (late.memory_id, late.reverted) == (lasting.id, True)
     assert bank.get(lasting.id).confidence < 0.8
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("lifecycle:consolidated")
@@ -205,17 +205,17 @@ def test_a_commit_counts_once_for_what_is_consolidated(open_bank: OpenBank) -> N
     sources = [told(bank, f"{text} {n}", title="Retry flaky calls") for n in (1, 2)]
     before: dict[str, Memory] = {}
     for source in sources:
-        bank.on_code_stability(source.id, reverted=False, commit="abcdef1")
-        bank.on_code_stability(source.id, reverted=False, commit=f"{len(before)}bcdef1")
+        bank.curation.report_stability(source.id, reverted=False, commit="abcdef1")
+        bank.curation.report_stability(source.id, reverted=False, commit=f"{len(before)}bcdef1")
         before[source.id] = bank.get(source.id)
-    (created,) = bank.consolidate().created_memories
-    store = bank._open_store()
+    (created,) = bank.curation.consolidate().created_memories
+    store = bank._context.store()
     assert sorted(signal.session for signal in store.signals(created)) == ["0bcdef1", "1bcdef1", "abcdef1"]
-    assert not bank.on_code_stability(created, reverted=False, commit="abcdef1").counted
-    assert bank.on_code_stability(created, reverted=True, commit="abcdef1").counted
-    assert bank.check().problems == ()
-    assert bank.undo(created).moved_signals == 1
+    assert not bank.curation.report_stability(created, reverted=False, commit="abcdef1").counted
+    assert bank.curation.report_stability(created, reverted=True, commit="abcdef1").counted
+    assert bank.admin.check().problems == ()
+    assert bank.curation.undo(created).moved_signals == 1
     moved = [name for name, memory in before.items() if bank.get(name).belief != memory.belief]
     assert len(moved) >= 1
     assert all(bank.get(name).belief.negative > before[name].belief.negative for name in moved)
-    assert bank.check().problems == ()
+    assert bank.admin.check().problems == ()

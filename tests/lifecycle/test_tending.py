@@ -50,19 +50,19 @@ def answered(*arguments: str) -> dict[str, Any]:
 def test_the_worker_tends_the_bank_once_a_day(open_bank: OpenBank, clock: FrozenClock) -> None:
     bank = open_bank()
     fading, doubted = told(bank, "One.", confidence=0.6), told(bank, "Two.", confidence=0.2)
-    assert bank.work().done == 0
+    assert bank.jobs.work().done == 0
     clock.advance(DAY)
-    assert bank.work().done == 1
-    assert bank.work().done == open_bank().work().done == 0
+    assert bank.jobs.work().done == 1
+    assert bank.jobs.work().done == open_bank().jobs.work().done == 0
     for _ in range(95):
         clock.advance(DAY)
-        assert bank.work().done == 1
+        assert bank.jobs.work().done == 1
     assert bank.get(fading.id).confidence == pytest.approx(0.45, abs=1e-9)
     assert bank.get(doubted.id).state == "archived"
     clock.advance(40 * DAY)
-    assert open_bank().work().done == 1
+    assert open_bank().jobs.work().done == 1
     assert bank.get(fading.id).confidence == pytest.approx(0.4, abs=1e-9)
-    assert bank.dead_jobs() == ()
+    assert bank.jobs.dead() == ()
 
 
 @pytest.mark.promise("lifecycle:daily", "lifecycle:checked")
@@ -70,18 +70,18 @@ def test_the_worker_looks_at_the_configured_repository(open_bank: OpenBank, cloc
     commit = git.commit("one", at=clock.now())
     bank = open_bank(repository=str(git.path))
     memory = told(bank, f"As it was done in {commit}.")
-    bank.work()
+    bank.jobs.work()
     clock.advance(6 * DAY)
-    assert bank.work().done == 1
+    assert bank.jobs.work().done == 1
     assert bank.get(memory.id).confidence == 0.8
     clock.advance(DAY)
-    assert bank.work().done == 1
+    assert bank.jobs.work().done == 1
     assert bank.get(memory.id).confidence > 0.8
     wrong = open_bank("other", repository=str(git.path.parent))
     left = told(wrong)
-    wrong.work()
+    wrong.jobs.work()
     clock.advance(MONTH)
-    report = wrong.work()
+    report = wrong.jobs.work()
     assert (report.done, report.postponed) == (0, 1)
     assert "git does not read" in report.messages[0]
     assert wrong.get(left.id).confidence == pytest.approx(0.75, abs=1e-9)
@@ -97,19 +97,19 @@ def test_both_stores_decay_and_prune_alike(clock: FrozenClock, tmp_path: Path) -
             bank.feedback(memories[3].id, helpful=False)
             for month in range(8):
                 clock.advance(MONTH)
-                bank.decay()
-                bank.rollup()
-                bank.prune()
+                bank.curation.decay()
+                bank.admin.roll_up()
+                bank.curation.prune()
                 if month == 3:
                     bank.outcome(memories[0].id, succeeded=True, session="s")
-                    bank.on_code_stability(memories[4].id, reverted=True, commit="abcdef1")
-            assert bank.check().problems == ()
+                    bank.curation.report_stability(memories[4].id, reverted=True, commit="abcdef1")
+            assert bank.admin.check().problems == ()
             told_by.append(
                 [
                     (
                         bank.get(each.id).belief,
                         bank.get(each.id).state,
-                        [(event.at, event.kind, event.detail) for event in bank.history(each.id)],
+                        [(event.at, event.kind, event.detail) for event in bank.memories.history(each.id)],
                     )
                     for each in memories
                 ]
@@ -166,10 +166,10 @@ def test_the_asynchronous_bank_tends_as_the_bank_does(clock: FrozenClock, tmp_pa
         bank = AsyncBank(made(tmp_path / "home", clock))
         memory = await bank.record(title="One", content=f"As in {commit}.", outcome="success", source="mcp")
         clock.advance(MONTH)
-        assert len((await bank.decay()).decayed) == 1
-        assert (await bank.prune()).pruned == ()
-        assert len((await bank.check_stability(git.path)).reports) == 1
-        assert not (await bank.on_code_stability(memory.id, reverted=False, commit=commit)).counted
+        assert len((await bank.curation.decay()).decayed) == 1
+        assert (await bank.curation.prune()).pruned == ()
+        assert len((await bank.curation.check_stability(git.path)).reports) == 1
+        assert not (await bank.curation.report_stability(memory.id, reverted=False, commit=commit)).counted
         await bank.close()
 
     asyncio.run(live())
@@ -195,13 +195,13 @@ def test_a_killed_run_leaves_whole_memories_and_the_next_one_finishes(tmp_path: 
             done = child.stdout.readline() == "done\n"
         kills += not done
         with made(home, clock) as bank:
-            assert bank.check().problems == ()
-            assert {round(memory.confidence, 9) for memory in bank.list()} <= {0.8, 0.65}
+            assert bank.admin.check().problems == ()
+            assert {round(memory.confidence, 9) for memory in bank.memories.list()} <= {0.8, 0.65}
         if done:
             break
     clock.advance(LATER)
     with made(home, clock) as bank:
-        bank.decay()
-        assert {round(memory.confidence, 9) for memory in bank.list()} == {0.65}
+        bank.curation.decay()
+        assert {round(memory.confidence, 9) for memory in bank.memories.list()} == {0.65}
         assert exported(bank, tmp_path).count('"disuse"') == 3 * 120
     print(f"{kills} runs killed")

@@ -46,20 +46,20 @@ def served(home: Path) -> str:
             recall.memories,
             recall.unproven,
             bank.briefing(words),
-            bank.files(),
-            bank.graph_search(words),
+            bank.documents.files(),
+            bank.graph.search(words),
         ]
-        told += [bank.list(states=("active", "candidate")), bank.lesson_search(words), bank.lesson_list()]
-        told += [bank.graph_search_edges(words), bank.documents("langgraph"), bank.documents("files")]
-        told += [bank.preferences(user="ada", history=True)]
+        told += [bank.memories.list(states=("active", "candidate")), bank.lessons.search(words), bank.lessons.list()]
+        told += [bank.edges.search(words), bank.documents.list("langgraph"), bank.documents.list("files")]
+        told += [bank.preferences.list(user="ada", history=True)]
         with suppress(BankError):
-            told.append(bank.graph_walk({"a": 1.0}, WalkParameters()))
+            told.append(bank.graph.walk({"a": 1.0}, WalkParameters()))
         return repr(told)
 
 
 def two_nodes(bank: Bank) -> None:
     """Two nodes and an edge that say nothing but what they should."""
-    bank.graph_add(
+    bank.graph.add(
         [Node(id="a", label="Event", text="The cache went down."), Node(id="b", label="Event", text="It came back.")],
         [Edge(id="e", source="a", target="b", text="The outage ended when the cache came back.", weight=0.8)],
     )
@@ -97,38 +97,38 @@ def renamed(bank: Bank, text: str, _: Path) -> object:
 
 
 def node_added(bank: Bank, text: str, _: Path) -> object:
-    return bank.graph_add([Node(id="a", label="Event", text=text)])
+    return bank.graph.add([Node(id="a", label="Event", text=text)])
 
 
 def node_tagged(bank: Bank, text: str, _: Path) -> object:
-    return bank.graph_add([Node(id="a", label="Event", text="The cache went down.", tags=(text[:64],))])
+    return bank.graph.add([Node(id="a", label="Event", text="The cache went down.", tags=(text[:64],))])
 
 
 def node_field(bank: Bank, text: str, _: Path) -> object:
-    return bank.graph_add([Node(id="a", label="Event", text="It went down.", fields={"source_type": text})])
+    return bank.graph.add([Node(id="a", label="Event", text="It went down.", fields={"source_type": text})])
 
 
 def node_updated(bank: Bank, text: str, _: Path) -> object:
     two_nodes(bank)
-    return bank.graph_update("a", text=text)
+    return bank.graph.update("a", text=text)
 
 
 def edge_linked(bank: Bank, text: str, _: Path) -> object:
     two_nodes(bank)
-    return bank.graph_link("b", "a", text, weight=0.7)
+    return bank.edges.add("b", "a", text, weight=0.7)
 
 
 def edge_updated(bank: Bank, text: str, _: Path) -> object:
     two_nodes(bank)
-    return bank.graph_update_edge("e", text=text)
+    return bank.edges.update("e", text=text)
 
 
 def preferred(bank: Bank, text: str, _: Path) -> object:
-    return bank.preference_add("report_style", text, user="ada")
+    return bank.preferences.add("report_style", text, user="ada")
 
 
 def sourced(bank: Bank, text: str, _: Path) -> object:
-    return bank.remember_source(text, pointer="notes.md", source_type="markdown")
+    return bank.sources.add(text, pointer="notes.md", source_type="markdown")
 
 
 def filed(bank: Bank, text: str, _: Path) -> object:
@@ -136,7 +136,7 @@ def filed(bank: Bank, text: str, _: Path) -> object:
 
 
 def kept_document(bank: Bank, text: str, _: Path) -> None:
-    bank.keep_documents("langgraph", [DocumentChange(path=("a",), key="k", value={"text": text})])
+    bank.documents.keep("langgraph", [DocumentChange(path=("a",), key="k", value={"text": text})])
 
 
 def recorded(bank: Bank, text: str, _: Path) -> object:
@@ -149,22 +149,22 @@ def tagged(bank: Bank, text: str, _: Path) -> object:
 
 
 def ingested(bank: Bank, text: str, _: Path) -> object:
-    return bank.ingest(text, "notes.md")
+    return bank.experience.ingest(text, "notes.md")
 
 
 def lesson_added(bank: Bank, text: str, _: Path) -> object:
-    return bank.lesson_add(text, "when a cache is stale")
+    return bank.lessons.add(text, "when a cache is stale")
 
 
 def lesson_updated(bank: Bank, text: str, _: Path) -> object:
-    lesson = bank.lesson_add("Clear the cache, then retry.", "when a cache is stale")
-    return bank.lesson_update(lesson.memory.id, context_to_prefer=text)
+    lesson = bank.lessons.add("Clear the cache, then retry.", "when a cache is stale")
+    return bank.lessons.update(lesson.memory.id, context_to_prefer=text)
 
 
 def version_restored(bank: Bank, text: str, _: Path) -> object:
     made = bank.record(title="Cache", content=text, outcome="success", vouched=True)
     bank.update(made.id, content="Clear the cache, then retry.")
-    return bank.restore_version(made.id, 1)
+    return bank.memories.revert(made.id, 1)
 
 
 def conversed(bank: Bank, text: str, _: Path) -> object:
@@ -174,14 +174,14 @@ def conversed(bank: Bank, text: str, _: Path) -> object:
         lesson=LessonNote(key_lesson=text, context_to_prefer="when a cache is stale"),
         nodes=(Node(id="n", label="Event", text=text),),
     )
-    return bank.remember_conversation(told)
+    return bank.conversations.remember(told)
 
 
 def graph_file(name: str, content: Callable[[str], str]) -> Entrance:
     def entrance(bank: Bank, text: str, place: Path) -> object:
         file = place / name
         file.write_text(content(text), encoding="utf-8")
-        return bank.graph_import(file)
+        return bank.graph.import_(file)
 
     entrance.__name__ = f"graph_{name}"
     return entrance
@@ -210,8 +210,8 @@ def export_file(state: str) -> Entrance:
         with open_bank(place / "other") as other:
             two_nodes(other)
             other.record(title="Cache", content="Clear the cache, then retry.", outcome="success")
-            other.keep_documents("langgraph", [DocumentChange(path=(), key="k", value={"text": "Keep it short."})])
-            other.export(place / "all.jsonl")
+            other.documents.keep("langgraph", [DocumentChange(path=(), key="k", value={"text": "Keep it short."})])
+            other.admin.export(place / "all.jsonl")
         lines = [json.loads(line) for line in (place / "all.jsonl").read_text(encoding="utf-8").splitlines()]
         for line in lines:
             if "memory" in line:
@@ -221,7 +221,7 @@ def export_file(state: str) -> Entrance:
             if "document" in line:
                 line["document"]["value"] = json.dumps({"text": text})
         (place / "bad.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        report = bank.import_(place / "bad.jsonl")
+        report = bank.admin.import_(place / "bad.jsonl")
         if state == "archived":
             with suppress(InvalidMemory):
                 bank.update(report.imported[0], state="active")
@@ -234,11 +234,11 @@ def export_file(state: str) -> Entrance:
 def shared(bank: Bank, text: str, place: Path) -> object:
     with open_bank(place / "other") as other:
         other.record(title="Cache", content="Clear the cache, then retry.", outcome="success")
-        other.share_export(place / "shared")
+        other.sharing.export(place / "shared")
     for file in (path for path in (place / "shared").rglob("*") if path.is_file()):
         changed = file.read_text(encoding="utf-8").replace("Clear the cache, then retry.", text)
         file.write_text(changed, encoding="utf-8")
-    return bank.share_import(place / "shared")
+    return bank.sharing.import_(place / "shared")
 
 
 ENTRANCES: tuple[Entrance, ...] = (
@@ -288,9 +288,9 @@ def test_the_memory_tool_says_that_a_file_went_into_quarantine_and_why(tmp_path:
         assert "orders its reader about" in said
         assert "rbank release" in said
         assert "does not exist" in run(BankMemoryTool(bank), "view", path="/memories/strategies/x.md")
-        (held,) = bank.list(states=("quarantined",))
+        (held,) = bank.memories.list(states=("quarantined",))
         assert held.confidence <= 0.6
-        assert bank.release(memory_id=held.id, reason="read").released
+        assert bank.quarantine.release(memory_id=held.id, reason="read").released
 
 
 @pytest.mark.promise("attack:one-door")
@@ -298,25 +298,25 @@ def test_what_has_no_quarantine_is_refused_by_name_and_with_what_to_do(tmp_path:
     with open_bank(tmp_path / "home") as bank:
         two_nodes(bank)
         with pytest.raises(InvalidNode, match="node 'a' looks like a prompt injection: its text orders") as node:
-            bank.graph_update("a", text=ATTACKS[0])
+            bank.graph.update("a", text=ATTACKS[0])
         assert "Write down what was seen" in node.value.hint
         with pytest.raises(InvalidEdge, match="edge 'x' looks like a prompt injection"):
-            bank.graph_link("b", "a", ATTACKS[1], weight=0.7, edge_id="x")
+            bank.edges.add("b", "a", ATTACKS[1], weight=0.7, edge_id="x")
         with pytest.raises(InvalidInput, match="document 'users/ada/note' looks like a prompt injection"):
             filed(bank, ATTACKS[2], tmp_path)
         assert "refused: document 'notes.txt' looks like" in str(created_note(bank, ATTACKS[3], tmp_path))
-        assert bank.graph_get("a").node.text == "The cache went down."
+        assert bank.graph.get("a").node.text == "The cache went down."
 
 
 @pytest.mark.promise("attack:one-door")
 def test_an_import_says_what_it_left_out_and_takes_the_rest(tmp_path: Path) -> None:
     with open_bank(tmp_path / "home") as bank:
         (tmp_path / "g.json").write_text(as_json(ATTACKS[0]), encoding="utf-8")
-        report = bank.graph_import(tmp_path / "g.json")
+        report = bank.graph.import_(tmp_path / "g.json")
         assert [(each.kind, each.id) for each in report.left_out] == [("node", "a"), ("edge", "e")]
         assert all("orders its reader about" in each.reason for each in report.left_out)
         assert report.nodes_added == 2
-        assert bank.count(states=("quarantined",)) == 1
+        assert bank.memories.count(states=("quarantined",)) == 1
     with open_bank(tmp_path / "second") as bank:
         imported = export_file("active")(bank, ATTACKS[0], tmp_path)
         assert [each.kind for each in imported.left_out] == ["node", "document"]  # type: ignore[attr-defined]

@@ -29,28 +29,28 @@ def shop(open_bank: OpenBank, tmp_path: Path) -> Bank:
     """A bank with the shipped graph."""
     bank = open_bank()
     copy_shop_graph(tmp_path / "shop.json")
-    bank.graph_import(tmp_path / "shop.json")
+    bank.graph.import_(tmp_path / "shop.json")
     return bank
 
 
 @pytest.mark.promise("memoria:P21")
 def test_a_vague_question_gets_one_question_back_and_nothing_is_searched(shop: Bank) -> None:
-    answer = shop.ask(VAGUE)
+    answer = shop.questions.ask(VAGUE)
     assert answer.plan.clarification.count("?") == 1
     assert "best product" in answer.plan.clarification
     assert (answer.plan.graph, answer.plan.bank) == ((), ())
     assert answer.graph is None
     assert (answer.lessons, answer.sentences) == ((), ())
-    assert shop.stats().recalls == 0
+    assert shop.admin.stats().recalls == 0
 
 
 @pytest.mark.promise("memoria:P21")
 def test_after_the_answer_both_are_searched_with_tags_of_the_graph_alone(shop: Bank) -> None:
-    answer = shop.ask(VAGUE, clarification="I mean which heat packs kept ferns from frost")
+    answer = shop.questions.ask(VAGUE, clarification="I mean which heat packs kept ferns from frost")
     assert len(answer.plan.graph) >= 1
     assert len(answer.plan.bank) >= 1
-    vocabulary = {tag for node in shop.graph_nodes() for tag in node.tags} | {
-        tag for node in shop.graph_nodes() for edge in shop.graph_get(node.id).edges for tag in edge.tags
+    vocabulary = {tag for node in shop.graph.list() for tag in node.tags} | {
+        tag for node in shop.graph.list() for edge in shop.graph.get(node.id).edges for tag in edge.tags
     }
     assert answer.plan.tags
     assert set(answer.plan.tags) <= vocabulary
@@ -61,13 +61,13 @@ def test_after_the_answer_both_are_searched_with_tags_of_the_graph_alone(shop: B
 @pytest.mark.promise("memoria:P21")
 @pytest.mark.parametrize("question", [VAGUE, "How do we fix it?", "What is the latest status?", "the best?"])
 def test_without_leave_to_ask_it_never_asks(shop: Bank, open_bank: OpenBank, question: str) -> None:
-    assert shop.plan(question).clarification
-    plan = shop.plan(question, ask=False)
+    assert shop.questions.plan(question).clarification
+    plan = shop.questions.plan(question, ask=False)
     assert not plan.clarification
     assert plan.graph
     assert plan.bank
     stubborn = open_bank(ScriptedModel({"questions": json.dumps({"clarification_question": "Which one?"})}))
-    forced = stubborn.plan(question, ask=False)
+    forced = stubborn.questions.plan(question, ask=False)
     assert not forced.clarification
     assert forced.graph
     assert forced.bank
@@ -75,7 +75,7 @@ def test_without_leave_to_ask_it_never_asks(shop: Bank, open_bank: OpenBank, que
 
 @pytest.mark.promise("questions:answer")
 def test_the_shipped_question_is_answered_by_stories_within_the_budget(shop: Bank) -> None:
-    answer = shop.ask(QUESTION, budget=800)
+    answer = shop.questions.ask(QUESTION, budget=800)
     assert answer.graph is not None
     assert answer.graph.context.tokens == count_tokens(answer.graph.context.text) <= 800
     assert answer.sentences
@@ -91,16 +91,16 @@ def test_the_shipped_question_is_answered_by_stories_within_the_budget(shop: Ban
 
 @pytest.mark.promise("questions:answer")
 def test_the_delivery_of_lessons_counts_and_preferences_stand_in_the_text(shop: Bank) -> None:
-    shop.preference_add("report_style", "Tables, no pie charts.", user="dana")
-    answer = shop.ask(QUESTION, user="dana", session="s1")
+    shop.preferences.add("report_style", "Tables, no pie charts.", user="dana")
+    answer = shop.questions.ask(QUESTION, user="dana", session="s1")
     assert answer.graph is not None
     assert "no pie charts" in answer.graph.context.text
-    assert shop.stats().recalls == 1
-    other = shop.ask(QUESTION, user="kim", session="s1")
+    assert shop.admin.stats().recalls == 1
+    other = shop.questions.ask(QUESTION, user="kim", session="s1")
     assert other.graph is not None
     assert "pie charts" not in other.graph.context.text
     for budget in (0, 5, 60, 300):
-        small = shop.ask(QUESTION, user="dana", budget=budget).graph
+        small = shop.questions.ask(QUESTION, user="dana", budget=budget).graph
         assert small is not None
         assert small.context.tokens == (count_tokens(small.context.text) if small.context.text else 0) <= budget
 
@@ -169,7 +169,7 @@ def test_a_model_plans_and_tags_that_the_graph_does_not_have_are_dropped_and_sai
         "bank": [{"query": "limits of cold", "bm25_weight": 0.0, "similarity_search_weight": 1.0}],
     }
     model = ScriptedModel([json.dumps(answer)])
-    plan = open_bank(model).plan("How cold may it get for ferns?", history=["We sell ferns."])
+    plan = open_bank(model).questions.plan("How cold may it get for ferns?", history=["We sell ferns."])
     assert plan.graph == (
         GraphQuery(query="cold nights", bm25_weight=0.2, dense_weight=0.9, tags=("frost", "heat_pack")),
     )
@@ -187,7 +187,7 @@ def test_a_model_plans_and_tags_that_the_graph_does_not_have_are_dropped_and_sai
 @pytest.mark.promise("questions:model")
 def test_a_model_asks_back_once(open_bank: OpenBank) -> None:
     line = json.dumps({"clarification_question": "Which product line?", "graph": [{"query": "x"}], "bank": []})
-    answer = open_bank(ScriptedModel([line])).ask("Which one sold best?")
+    answer = open_bank(ScriptedModel([line])).questions.ask("Which one sold best?")
     assert answer.plan.clarification == "Which product line?"
     assert answer.plan.graph == ()
     assert answer.graph is None
@@ -205,8 +205,8 @@ def test_a_model_asks_back_once(open_bank: OpenBank) -> None:
     ],
 )
 def test_without_a_usable_answer_the_rule_plans(open_bank: OpenBank, failure: str | Exception) -> None:
-    planned = open_bank(ScriptedModel([failure])).plan("Why did ferns freeze in the parcels?")
-    ruled = open_bank().plan("Why did ferns freeze in the parcels?")
+    planned = open_bank(ScriptedModel([failure])).questions.plan("Why did ferns freeze in the parcels?")
+    ruled = open_bank().questions.plan("Why did ferns freeze in the parcels?")
     assert planned.graph == ruled.graph
     assert planned.bank == ruled.bank
     assert "of no use" in planned.message
@@ -216,14 +216,14 @@ def test_without_a_usable_answer_the_rule_plans(open_bank: OpenBank, failure: st
 @pytest.mark.promise("questions:input")
 def test_unusable_questions_are_refused(bank: Bank) -> None:
     with pytest.raises(EmptyQuery):
-        bank.plan("  ")
+        bank.questions.plan("  ")
     with pytest.raises(InvalidInput, match="bm25_weight"):
         GraphQuery(query="x", bm25_weight=1.2)
     with pytest.raises(InvalidInput, match="both"):
         BankQuery(query="x", bm25_weight=0.0, dense_weight=0.0)
     with pytest.raises(InvalidInput, match="query"):
         BankQuery(query=" ")
-    answer = bank.ask("Why do ferns freeze?")
+    answer = bank.questions.ask("Why do ferns freeze?")
     assert answer.graph is not None
     assert answer.graph.seeds == ()
     assert answer.message
@@ -265,6 +265,6 @@ def test_tags_are_found_by_their_words_in_either_number_and_only_whole() -> None
 def test_the_vocabulary_is_that_of_nodes_and_edges_of_this_project_alone(open_bank: OpenBank) -> None:
     bank, other = open_bank(), open_bank(project="other")
     nodes = [Node(id=name, label="AgentAnswer", text=f"Text {name}.", tags=("inner",)) for name in "ab"]
-    bank.graph_add(nodes, [Edge(source="a", target="b", text="Text a explains text b.", weight=0.9, tags=("outer",))])
-    assert bank.plan("inner and outer frost").tags == ("outer", "inner")
-    assert other.plan("inner and outer frost").tags == ()
+    bank.graph.add(nodes, [Edge(source="a", target="b", text="Text a explains text b.", weight=0.9, tags=("outer",))])
+    assert bank.questions.plan("inner and outer frost").tags == ("outer", "inner")
+    assert other.questions.plan("inner and outer frost").tags == ()

@@ -101,38 +101,38 @@ TestSteps.settings = settings(max_examples=40, stateful_step_count=30, deadline=
 @pytest.mark.promise("memoria:P25")
 def test_the_bank_takes_a_turn_from_question_to_remembered_answer(open_bank: OpenBank) -> None:
     bank = open_bank()
-    waiting = bank.workflow_execute(VAGUE, user="dana")
+    waiting = bank.workflows.execute(VAGUE, user="dana")
     assert waiting.status == "waiting_for_input"
-    assert bank.workflow_search(waiting.id) == waiting
-    run = bank.workflow_execute("frost on ferns", workflow_id=waiting.id)
+    assert bank.workflows.search(waiting.id) == waiting
+    run = bank.workflows.execute("frost on ferns", workflow_id=waiting.id)
     assert run.status == "running"
-    searched = bank.workflow_search(run.id)
+    searched = bank.workflows.search(run.id)
     assert searched.searched
-    assert bank.workflow_search(run.id) == searched
-    done = bank.workflow_answer(run.id, run.message_id, "Heat packs.", reasoning="Cold nights.", tool_calls=[{"a": 1}])
+    assert bank.workflows.search(run.id) == searched
+    done = bank.workflows.answer(run.id, run.message_id, "Heat packs.", reasoning="Cold nights.", tool_calls=[{"a": 1}])
     assert done.status == "completed"
-    assert open_bank().workflow(run.id) == done
+    assert open_bank().workflows.get(run.id) == done
     (turn,) = done.turns
     assert (turn.clarification_question, turn.clarification) == (waiting.clarification_question, "frost on ferns")
-    assert [node.text for node in bank.conversation(run.id)] == [f"{VAGUE} frost on ferns", "Heat packs."]
+    assert [node.text for node in bank.graph.conversation(run.id)] == [f"{VAGUE} frost on ferns", "Heat packs."]
     with pytest.raises(WorkflowBusy):
-        bank.workflow_answer(run.id, run.message_id, "Again.")
+        bank.workflows.answer(run.id, run.message_id, "Again.")
     with pytest.raises(WorkflowNotFound):
-        bank.workflow("nowhere")
+        bank.workflows.get("nowhere")
     with pytest.raises(EmptyContent):
-        bank.workflow_answer(run.id, run.message_id, " ")
+        bank.workflows.answer(run.id, run.message_id, " ")
     with pytest.raises(InvalidInput):
-        bank.workflow_answer(run.id, run.message_id, "x" * 200_000)
+        bank.workflows.answer(run.id, run.message_id, "x" * 200_000)
 
 
 @pytest.mark.promise("workflow:history")
 def test_a_later_turn_knows_what_it_points_at(open_bank: OpenBank) -> None:
     bank = open_bank()
-    first = bank.workflow_execute(CLEAR)
-    bank.workflow_answer(first.id, first.message_id, "The heat wave of July.")
-    second = bank.workflow_execute("Why did it hurt?", workflow_id=first.id)
+    first = bank.workflows.execute(CLEAR)
+    bank.workflows.answer(first.id, first.message_id, "The heat wave of July.")
+    second = bank.workflows.execute("Why did it hurt?", workflow_id=first.id)
     assert second.status == "running"
-    alone = bank.workflow_execute("Why did it hurt?")
+    alone = bank.workflows.execute("Why did it hurt?")
     assert alone.status == "waiting_for_input"
 
 
@@ -140,30 +140,30 @@ def test_a_later_turn_knows_what_it_points_at(open_bank: OpenBank) -> None:
 def test_no_secret_is_kept_of_what_was_said(open_bank: OpenBank, tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     bank = open_bank(ScriptedModel({"questions": ModelUnavailable("down"), "conversation": ModelUnavailable("down")}))
-    run = bank.workflow_execute(f"Why does {secret} fail for bottled water?")
-    done = bank.workflow_answer(run.id, run.message_id, f"Use {secret}.", tool_calls=[{"token": secret}])
+    run = bank.workflows.execute(f"Why does {secret} fail for bottled water?")
+    done = bank.workflows.answer(run.id, run.message_id, f"Use {secret}.", tool_calls=[{"token": secret}])
     assert secret not in repr(done)
-    assert secret.encode() not in bank.backup(tmp_path / "copy.db").read_bytes()
+    assert secret.encode() not in bank.admin.backup(tmp_path / "copy.db").read_bytes()
 
 
 @pytest.mark.promise("workflow:lease")
 def test_a_search_that_nobody_ends_is_stalled_after_its_time(open_bank: OpenBank, clock: FrozenClock) -> None:
     bank = open_bank()
-    run = bank.workflow_execute(CLEAR)
-    assert not bank.workflow_stalled(run)
+    run = bank.workflows.execute(CLEAR)
+    assert not bank.workflows.stalled(run)
     clock.advance(timedelta(minutes=3))
-    assert bank.workflow_stalled(run)
-    assert not bank.workflow_stalled(bank.workflow_search(run.id))
+    assert bank.workflows.stalled(run)
+    assert not bank.workflows.stalled(bank.workflows.search(run.id))
 
 
 @pytest.mark.promise("workflow:states")
 def test_two_processes_cannot_both_begin_a_turn(open_bank: OpenBank) -> None:
     first, second = open_bank(), open_bank()
-    run = first.workflow_execute(CLEAR)
+    run = first.workflows.execute(CLEAR)
     with pytest.raises(WorkflowBusy):
-        second.workflow_execute(CLEAR, workflow_id=run.id)
-    assert second.workflow_cancel(run.id).status == "cancelled"
-    assert first.workflow_execute(CLEAR, workflow_id=run.id).status == "running"
+        second.workflows.execute(CLEAR, workflow_id=run.id)
+    assert second.workflows.cancel(run.id).status == "cancelled"
+    assert first.workflows.execute(CLEAR, workflow_id=run.id).status == "running"
 
 
 @pytest.mark.promise("workflow:size")
@@ -171,9 +171,9 @@ def test_long_workflows_keep_their_last_events_and_stay_storable() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings_ = Settings(home=Path(folder))
         with Bank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=settings_) as bank:
-            flow = bank.workflow_execute(CLEAR)
+            flow = bank.workflows.execute(CLEAR)
             for _ in range(8):
-                flow = bank.workflow_answer(flow.id, flow.message_id, "word " * 19_000)
-                flow = bank.workflow_execute(CLEAR, workflow_id=flow.id)
+                flow = bank.workflows.answer(flow.id, flow.message_id, "word " * 19_000)
+                flow = bank.workflows.execute(CLEAR, workflow_id=flow.id)
             assert len(flow.turns) >= 1
-            assert bank.workflow(flow.id).events[-1].cursor == flow.cursor
+            assert bank.workflows.get(flow.id).events[-1].cursor == flow.cursor

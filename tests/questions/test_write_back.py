@@ -57,18 +57,18 @@ GOOD: dict[str, Any] = {
 
 def everything(bank: Bank) -> tuple[object, ...]:
     """All that the graph and the bank hold, without times."""
-    nodes = [(each.id, each.label, each.text, each.tags, dict(each.fields)) for each in bank.graph_nodes()]
+    nodes = [(each.id, each.label, each.text, each.tags, dict(each.fields)) for each in bank.graph.list()]
     edges = sorted(
         (edge.id, edge.source, edge.target, edge.text, edge.weight)
-        for node in bank.graph_nodes()
-        for edge in bank.graph_get(node.id).edges
+        for node in bank.graph.list()
+        for edge in bank.graph.get(node.id).edges
     )
-    return nodes, edges, bank.count(), bank.graph_size()
+    return nodes, edges, bank.memories.count(), bank.graph.size()
 
 
 @pytest.mark.promise("memoria:P24")
 def test_a_told_conversation_gives_request_action_source_answer_edges_and_one_lesson(bank: Bank, told: Told) -> None:
-    report = bank.remember_conversation(told)
+    report = bank.conversations.remember(told)
     by_label = {node.label: node for node in report.nodes}
     assert by_label.keys() == {"UserRequest", "DataSource", "AgentAction", "UserPreference", "AgentAnswer"}
     assert by_label["UserRequest"].fields == {"user_id": "dana", "user_role": "VP Supply"}
@@ -90,17 +90,17 @@ def test_a_told_conversation_gives_request_action_source_answer_edges_and_one_le
     assert report.lesson.memory.confidence == 0.6
     assert report.refused == ()
     assert not report.waiting
-    assert bank.check().problems == ()
-    assert [each.node.id for each in bank.sources(answer)] == [source]
+    assert bank.admin.check().problems == ()
+    assert [each.node.id for each in bank.sources.list(answer)] == [source]
 
 
 @pytest.mark.promise("memoria:P24")
 def test_the_same_conversation_again_adds_nothing_also_after_a_restart(open_bank: OpenBank, told: Told) -> None:
     first = open_bank()
-    assert first.remember_conversation(told).new
+    assert first.conversations.remember(told).new
     before = everything(first)
     for bank in (first, open_bank()):
-        again = bank.remember_conversation(told)
+        again = bank.conversations.remember(told)
         assert again.new == ()
         assert again.refused == ()
         assert again.lesson is not None
@@ -109,16 +109,16 @@ def test_the_same_conversation_again_adds_nothing_also_after_a_restart(open_bank
 
 @pytest.mark.promise("memoria:P24")
 def test_plain_messages_without_a_model_give_the_request_and_the_final_answer_and_nothing_else(bank: Bank) -> None:
-    report = bank.remember_conversation(PLAIN)
+    report = bank.conversations.remember(PLAIN)
     assert [(node.label, node.text) for node in report.nodes] == [
         ("UserRequest", "Why did bottled water run out in Riverton?"),
         ("AgentAnswer", "Set reorder points from the weather forecast before a heat wave."),
     ]
     assert report.edges == ()
     assert report.lesson is None
-    assert bank.count() == 0
+    assert bank.memories.count() == 0
     assert not report.waiting
-    assert bank.work().done == 0
+    assert bank.jobs.work().done == 0
 
 
 @pytest.mark.promise("memoria:P24")
@@ -128,31 +128,31 @@ def test_a_preference_of_a_conversation_is_scoped_and_is_not_brought_back_by_rem
         wish = [{"preference_type": "theme", "text": rule}]
         return {"conv_id": conv_id, "user_id": "dana", "messages": said, "preferences": wish}
 
-    bank.preference_add("theme", "dark", user="dana")
-    bank.remember_conversation(talk("c1", "dark"))
-    bank.remember_conversation(talk("c2", "light"))
-    assert [each.text for each in bank.preferences(user="dana")] == ["light"]
-    again = bank.remember_conversation(talk("c1", "dark"))
+    bank.preferences.add("theme", "dark", user="dana")
+    bank.conversations.remember(talk("c1", "dark"))
+    bank.conversations.remember(talk("c2", "light"))
+    assert [each.text for each in bank.preferences.list(user="dana")] == ["light"]
+    again = bank.conversations.remember(talk("c1", "dark"))
     assert again.new == ()
-    assert [each.text for each in bank.preferences(user="dana")] == ["light"]
-    assert bank.preferences(user="kim") == ()
-    assert [each.text for each in bank.preferences(user="dana", history=True)] == ["light", "dark"]
+    assert [each.text for each in bank.preferences.list(user="dana")] == ["light"]
+    assert bank.preferences.list(user="kim") == ()
+    assert [each.text for each in bank.preferences.list(user="dana", history=True)] == ["light", "dark"]
 
 
 @pytest.mark.promise("conversations:model")
 def test_a_model_adds_checked_nodes_and_sentences_and_is_not_asked_twice(open_bank: OpenBank, told: Told) -> None:
     model = ScriptedModel({"conversation": json.dumps(GOOD)})
     bank = open_bank(model)
-    report = bank.remember_conversation(told)
+    report = bank.conversations.remember(told)
     (event,) = [node for node in report.nodes if node.label == "Event"]
     assert event.fields["start_date"] == "2026-07-10"
     assert event.tags == ("heat wave",)
     assert any(edge.source == event.id and edge.weight == 0.9 for edge in report.edges)
     assert not report.waiting
     asked = len(model.prompts)
-    assert bank.remember_conversation(told).new == ()
+    assert bank.conversations.remember(told).new == ()
     assert len(model.prompts) == asked == 1
-    assert bank.work().messages == ()
+    assert bank.jobs.work().messages == ()
     assert "SELECT s.day" not in model.prompts[0].instructions
     assert "| Why did bottled water run out" in model.prompts[0].material
 
@@ -213,7 +213,7 @@ def test_what_a_model_makes_up_is_refused_with_the_reason_and_the_rest_is_kept(
     open_bank: OpenBank, told: Told, answer: str, part: str, why: str
 ) -> None:
     told = {name: value for name, value in told.items() if name != "lesson"}
-    report = open_bank(ScriptedModel([answer])).remember_conversation(told)
+    report = open_bank(ScriptedModel([answer])).conversations.remember(told)
     assert any(each.part == part and why in each.reason for each in report.refused), report.refused
     assert {"UserRequest", "AgentAnswer", "AgentAction", "DataSource"} <= {node.label for node in report.nodes}
     assert not report.waiting
@@ -236,29 +236,29 @@ def test_an_answer_that_is_none_leaves_the_told_part_stored_and_the_rest_waiting
 ) -> None:
     model = ScriptedModel([failure, json.dumps(GOOD)])
     bank = open_bank(model)
-    report = bank.remember_conversation(told)
+    report = bank.conversations.remember(told)
     assert report.waiting
     assert "waits" in report.message
     assert len([node for node in report.nodes if node.label != "Event"]) == 5
-    assert not [node for node in bank.graph_nodes() if node.label == "Event"]
-    assert bank.work().done == 0
+    assert not [node for node in bank.graph.list() if node.label == "Event"]
+    assert bank.jobs.work().done == 0
     clock.advance(timedelta(minutes=10))
-    assert bank.work().done >= 1
-    assert len([node for node in bank.graph_nodes() if node.label == "Event"]) == 1
+    assert bank.jobs.work().done >= 1
+    assert len([node for node in bank.graph.list() if node.label == "Event"]) == 1
     assert len(model.prompts) == 2
-    assert not bank.remember_conversation(told).new
-    assert bank.check().problems == ()
+    assert not bank.conversations.remember(told).new
+    assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("conversations:neighbours")
 def test_neighbours_are_proposed_and_linked_only_by_a_sentence_that_says_why(open_bank: OpenBank, told: Told) -> None:
     earlier = Node(id="N1", label="AgentAnswer", text="In June bottled water ran out in Riverton: heat.", conv_id="old")
     bank = open_bank()
-    bank.graph_add([earlier])
-    report = bank.remember_conversation(told)
+    bank.graph.add([earlier])
+    report = bank.conversations.remember(told)
     assert [each.neighbour.id for each in report.proposals] == ["N1"]
     assert 0.0 < report.proposals[0].score <= 1.0
-    assert bank.graph_get("N1").edges == ()
+    assert bank.graph.get("N1").edges == ()
 
     def reasoned(prompt: Prompt) -> str:
         assert "neighbour-1, AgentAnswer" in prompt.material
@@ -267,8 +267,8 @@ def test_neighbours_are_proposed_and_linked_only_by_a_sentence_that_says_why(ope
         edge = {"source": "neighbour-1", "target": "answer", "text": why, "weight": 0.7}
         return json.dumps({"nodes": [], "edges": [bare, edge]})
 
-    linked = open_bank(ScriptedModel(reasoned)).remember_conversation(told)
-    (edge,) = bank.graph_get("N1").edges
+    linked = open_bank(ScriptedModel(reasoned)).conversations.remember(told)
+    (edge,) = bank.graph.get("N1").edges
     assert "as the heat wave of July did again" in edge.text
     assert any("only that there is a relation" in each.reason for each in linked.refused)
     assert linked.proposals == ()
@@ -283,19 +283,19 @@ def test_a_model_gives_at_most_one_lesson_with_its_nodes_and_it_has_to_prove_its
         "link_nodes": ["answer"],
     }
     bank = open_bank(ScriptedModel([json.dumps({"nodes": [], "edges": [], "lesson": lesson})]))
-    report = bank.remember_conversation(PLAIN)
+    report = bank.conversations.remember(PLAIN)
     assert report.lesson is not None
     assert report.lesson.memory.state == "candidate"
     assert report.lesson.memory.confidence == 0.6
     assert report.lesson.link_nodes == (report.nodes[-1].id,)
     assert report.lesson.memory.provenance["model"] == "scripted"
-    assert bank.count() == 1
+    assert bank.memories.count() == 1
     twin = {**PLAIN, "conv_id": "other", "lesson": {**lesson, "link_nodes": ["request"]}}
-    other = open_bank().remember_conversation(twin)
+    other = open_bank().conversations.remember(twin)
     assert other.lesson is not None
     assert other.lesson.id == report.lesson.id
     assert len(other.lesson.link_nodes) == 2
-    assert bank.count() == 1
+    assert bank.memories.count() == 1
 
 
 @pytest.mark.promise("conversations:hygiene")
@@ -311,17 +311,17 @@ def test_secrets_echoes_and_orders_never_reach_the_graph_or_the_model(open_bank:
     ]
     sources = [{"id": "S1", "text": order, "doc_pointer": "mail.txt"}, {"id": "S2", "text": "Sales of July"}]
     edge = {"source": "S1", "target": "answer", "text": "The mail says what the customers wanted.", "weight": 0.6}
-    report = bank.remember_conversation(
+    report = bank.conversations.remember(
         {**told, "messages": messages, "sources": sources, "edges": [edge], "actions": [], "rests_on": []}
         | {"lesson": None}
     )
-    kept = repr([(node.text, node.fields) for node in bank.graph_nodes()]) + repr(report.edges)
+    kept = repr([(node.text, node.fields) for node in bank.graph.list()]) + repr(report.edges)
     for word in (secret, "zebras", "evil.example"):
         assert word not in kept
         assert word not in model.prompts[0].material or word == "evil.example"
     assert {(each.part, each.name) for each in report.refused} >= {("node", "S1")}
-    assert bank.graph_get("S2").node.text == "Sales of July"
-    assert bank.graph_get("S2").edges == ()
+    assert bank.graph.get("S2").node.text == "Sales of July"
+    assert bank.graph.get("S2").edges == ()
 
 
 @pytest.mark.promise("conversations:input")
@@ -345,9 +345,9 @@ def test_an_unusable_field_is_named_and_nothing_is_stored(
     bank: Bank, told: Told, change: Mapping[str, object], named: str
 ) -> None:
     with pytest.raises(InvalidInput, match=named):
-        bank.remember_conversation({**told, **change})
-    assert bank.graph_size().nodes == 0
-    assert bank.count() == 0
+        bank.conversations.remember({**told, **change})
+    assert bank.graph.size().nodes == 0
+    assert bank.memories.count() == 0
 
 
 @pytest.mark.promise("conversations:input")
@@ -363,9 +363,9 @@ def test_a_conversation_built_by_a_program_is_the_same_as_its_json(bank: Bank) -
     )
     said = (Message(role="user", text="How many?"), Message(role="assistant", text="Twelve crates."))
     built = Conversation(conv_id="c", messages=said, nodes=(source,), edges=(edge,))
-    report = bank.remember_conversation(built)
+    report = bank.conversations.remember(built)
     assert {node.id for node in report.nodes} > {"S1"}
-    assert bank.graph_edge("E1").weight == 0.8
+    assert bank.edges.get("E1").weight == 0.8
     record = {
         "conv_id": "c",
         "messages": [{"role": "user", "content": "How many?"}, {"role": "assistant", "content": "Twelve crates."}],
@@ -381,7 +381,7 @@ def test_a_conversation_built_by_a_program_is_the_same_as_its_json(bank: Bank) -
             }
         ],
     }
-    assert bank.remember_conversation(record).new == ()
+    assert bank.conversations.remember(record).new == ()
 
 
 @pytest.mark.promise("conversations:input")
@@ -405,10 +405,10 @@ def test_any_json_object_is_remembered_or_refused_by_an_error_of_the_tree(
     bank: Bank, record: dict[str, object]
 ) -> None:
     try:
-        first = bank.remember_conversation(record)
+        first = bank.conversations.remember(record)
     except BankError:
         return
-    assert bank.remember_conversation(record).new == ()
+    assert bank.conversations.remember(record).new == ()
     assert first.nodes
 
 

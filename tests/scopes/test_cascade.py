@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
@@ -48,10 +49,12 @@ def test_all_scopes_are_searched_weighed_and_labelled_and_the_query_is_embedded_
     assert recall.memories[0].id == own.id
     alone = {
         level: Bank(
-            open_storage(None, home=home),
-            Scope(tenant="acme", project=name, level="team" if level == "team" else "org"),
-            meaning,
-            settings=Settings(home=home),
+            Context(
+                open_storage(None, home=home),
+                Scope(tenant="acme", project=name, level="team" if level == "team" else "org"),
+                meaning,
+                settings=Settings(home=home),
+            )
         )
         for level, name in (("team", "payments"), ("org", "globex"))
     }
@@ -165,7 +168,7 @@ def test_deliveries_and_ratings_are_kept_where_the_memory_lives_without_the_quer
     assert {signal.type for signal in store.signals(team.id)} == {"usage", "explicit", "outcome"}
     assert not any("alice" in signal.session or signal.session == "run" for signal in store.signals(team.id))
     store.close()
-    assert bank.history(team.id)
+    assert bank.memories.history(team.id)
     assert bank.update(team.id, title="Retry flaky calls of a network").version == 2
 
 
@@ -181,15 +184,15 @@ def test_a_sessions_outcome_credits_what_every_scope_has_shown_in_equal_parts(
     brief = bank.briefing(QUERY, session="s", budget=1_000)
     assert [item.scope for item in brief.items] == ["project", "team"]
     assert "scope team" in brief.text
-    report = bank.session_outcome("s", succeeded=True)
+    report = bank.sessions.outcome("s", succeeded=True)
     assert {credit.memory_id for credit in report.credited} == {own.id, team.id}
     store = wider(home, "team", "payments")
     weights = [signal.weight for signal in store.signals(team.id) if signal.type == "outcome"]
     store.close()
-    mine = [event for event in bank.history(own.id) if event.kind == "outcome"]
+    mine = [event for event in bank.memories.history(own.id) if event.kind == "outcome"]
     assert len(weights) == len(mine) == 1
     assert weights[0] == pytest.approx(294_117_647 // 2, abs=1)
-    assert bank.session_outcome("s", succeeded=True).credited == ()
+    assert bank.sessions.outcome("s", succeeded=True).credited == ()
     assert bank.briefing(QUERY, session="s", budget=1_000, repeat=False).items == ()
 
 

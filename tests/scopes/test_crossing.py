@@ -100,24 +100,26 @@ class Life:
 
     def session(self, bank: Bank, number: int) -> None:
         """How the session ended."""
-        bank.session_outcome("same", succeeded=bool(number % 2))
+        bank.sessions.outcome("same", succeeded=bool(number % 2))
 
     def propose(self, bank: Bank, number: int) -> None:
         """Looking at what waits changes nothing."""
-        bank.promotion_candidates()
+        bank.sharing.candidates()
         if self.recorded:
-            bank.propose([self.recorded[number % len(self.recorded)][1]])
+            bank.sharing.propose([self.recorded[number % len(self.recorded)][1]])
 
     def promote(self, bank: Bank, number: int) -> None:
         """A person promotes one memory to the team, or one of the team's to the org."""
         if number % 3 == 0 and self.promoted:
             source = self.promoted[number % len(self.promoted)]
             canary = f"canary{1000 + len(self.promoted)}x"
-            made = bank.promote([source], to="org", reviewer="d", title=f"Org {canary}", content=f"Retry {canary}.")
+            made = bank.sharing.promote(
+                [source], to="org", reviewer="d", title=f"Org {canary}", content=f"Retry {canary}."
+            )
         elif self.recorded:
             source = self.recorded[number % len(self.recorded)][1]
             canary = f"canary{1000 + len(self.promoted)}x"
-            made = bank.promote([source], reviewer="d", title=f"Team {canary}", content=f"Retry {canary}.")
+            made = bank.sharing.promote([source], reviewer="d", title=f"Team {canary}", content=f"Retry {canary}.")
         else:
             return
         if made.created:
@@ -127,7 +129,7 @@ class Life:
     def demote(self, bank: Bank, number: int) -> None:
         """A person takes it out again."""
         if self.promoted:
-            bank.demote(self.promoted[number % len(self.promoted)])
+            bank.sharing.demote(self.promoted[number % len(self.promoted)])
 
     def close(self) -> None:
         """Closes every bank."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.errors import EmptyProjectId, InvalidInput
 from reasoningbank.settings import Settings, load_settings
 from reasoningbank.storage import open_storage
@@ -28,7 +29,7 @@ def test_team_and_org_come_from_the_argument_then_the_settings_and_are_remembere
         assert bank.membership == Membership(team="payments", org="globex")
     with Bank.open(project="till", team="desk", org="", embedder=HashingEmbedder(), settings=settings) as bank:
         assert bank.membership == Membership(team="desk")
-        assert bank.memberships() == {
+        assert bank.sharing.memberships() == {
             "shop": Membership(team="payments", org="globex"),
             "till": Membership(team="desk"),
         }
@@ -41,9 +42,9 @@ def test_without_a_team_nothing_is_remembered_and_nothing_forgotten(home: Path) 
     settings = Settings(home=home)
     for team in ("payments", ""):
         with Bank.open(tenant="acme", project="shop", team=team, embedder=HashingEmbedder(), settings=settings) as bank:
-            assert bank.memberships() == {"shop": Membership(team="payments")}
+            assert bank.sharing.memberships() == {"shop": Membership(team="payments")}
     with Bank.open(tenant="acme", project="shop", team="web", embedder=HashingEmbedder(), settings=settings) as bank:
-        assert bank.memberships() == {"shop": Membership(team="web")}
+        assert bank.sharing.memberships() == {"shop": Membership(team="web")}
     assert [path.name for path in (home / "banks").rglob("*.db")] == [f"{directory_name('shop')}.db"]
 
 
@@ -64,15 +65,15 @@ def test_a_project_a_team_and_an_org_of_one_name_share_nothing(home: Path, url: 
     scopes = [Scope(tenant="acme", project="core", level=level) for level in reversed(LEVELS)]
     for scope in scopes:
         assert not storage.has(scope)
-        bank = Bank(storage, scope, embedder, settings=Settings(home=home))
+        bank = Bank(Context(storage, scope, embedder, settings=Settings(home=home)))
         bank.record(title=f"Only the {scope.level} knows", content="Its own canary.", outcome="success")
         bank.close()
     assert list(storage.scopes("acme")) == list(reversed(scopes))
     for scope in scopes:
         assert storage.has(scope)
         store = storage.open(scope)
-        bank = Bank(storage, scope, embedder, settings=Settings(home=home))
-        assert [memory.title for memory in bank.list()] == [f"Only the {scope.level} knows"]
+        bank = Bank(Context(storage, scope, embedder, settings=Settings(home=home)))
+        assert [memory.title for memory in bank.memories.list()] == [f"Only the {scope.level} knows"]
         assert bank.search("Only knows own canary", min_confidence=0.0).delivered[0].scope == scope.level
         bank.close()
         store.close()
@@ -114,10 +115,10 @@ def test_a_bank_that_cannot_note_its_team_opens_and_says_so(home: Path) -> None:
     storage, scope = open_storage(f"memory://{home}", home=home), Scope(tenant="acme", project="shop")
     store, team, settings = storage.open(scope), Membership(team="payments"), Settings(home=home)
     with store.transaction():
-        bank = Bank(storage, scope, HashingEmbedder(), settings=settings, membership=team)
+        bank = Bank(Context(storage, scope, HashingEmbedder(), settings=settings, membership=team))
     assert bank.membership == team
     assert store.membership == Membership()
-    assert "team" in " ".join(bank.check().problems)
-    again = Bank(storage, scope, HashingEmbedder(), settings=settings, membership=team)
+    assert "team" in " ".join(bank.admin.check().problems)
+    again = Bank(Context(storage, scope, HashingEmbedder(), settings=settings, membership=team))
     assert store.membership == team
-    assert again.check().healthy
+    assert again.admin.check().healthy

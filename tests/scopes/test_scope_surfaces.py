@@ -20,8 +20,8 @@ from starlette.testclient import TestClient
 from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.errors import ConfigurationError
+from reasoningbank.integrations.hook_actions import open_bank as open_for_hook
 from reasoningbank.integrations.hooks import Payload, Place
-from reasoningbank.integrations.hooks import open_bank as open_for_hook
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.http import Gate, _Callers, security_of
@@ -273,7 +273,7 @@ def test_a_bank_in_memory_cascades_and_promotes_like_one_on_the_disk(tmp_path: P
     ]
     for bank in banks[:2]:
         bank.record(title=RETRY[0], content=RETRY[1], outcome="success")
-    made = banks[0].promote(banks[0].promotion_candidates()[0], reviewer="dora")
+    made = banks[0].sharing.promote(banks[0].sharing.candidates()[0], reviewer="dora")
     assert [hit.id for hit in banks[2].search(QUERY).memories] == [made.memory.id]
     for bank in banks:
         bank.close()

@@ -70,7 +70,7 @@ def bank(tmp_path: Path, clock: FrozenClock) -> Iterator[Bank]:
 @pytest.mark.promise("haios:H15")
 @pytest.mark.promise("sources:places")
 def test_what_a_source_names_and_states_is_found_at_its_exact_place(bank: Bank) -> None:
-    mentions = bank.mentions(SOURCE)
+    mentions = bank.sources.mentions(SOURCE)
     assert [(each.kind, each.text) for each in mentions.found] == [
         ("Decision", DECISION),
         ("User", "Lena"),
@@ -129,7 +129,7 @@ def test_a_long_source_is_read_in_parts_and_places_count_from_its_beginning() ->
 
 @pytest.mark.promise("sources:stored")
 def test_names_become_tags_and_statements_become_nodes_that_cite_their_place(bank: Bank) -> None:
-    report = bank.remember_source(SOURCE, pointer="notes/queues.md", source_type="markdown", conv_id="c1")
+    report = bank.sources.add(SOURCE, pointer="notes/queues.md", source_type="markdown", conv_id="c1")
     assert not report.waiting
     assert set(report.source.tags) == {"user:Lena", f"filepath:{PATH}"}
     assert [(node.label, node.text) for node in report.nodes] == [("AgentAnswer", DECISION), ("AgentAnswer", CRITIQUE)]
@@ -138,15 +138,15 @@ def test_names_become_tags_and_statements_become_nodes_that_cite_their_place(ban
     start = SOURCE.index(DECISION)
     assert f"notes/queues.md makes this decision at characters {start} to {start + len(DECISION)}" in edge.text
     assert DECISION in edge.text
-    stored = bank.graph_get(report.source.id)
+    stored = bank.graph.get(report.source.id)
     assert stored.node == report.source
-    assert report.nodes[0].id in [hit.node.id for hit in bank.graph_search("a queue per supplier", limit=3).seeds]
+    assert report.nodes[0].id in [hit.node.id for hit in bank.graph.search("a queue per supplier", limit=3).seeds]
 
 
 @pytest.mark.promise("sources:idempotent")
 def test_the_same_source_a_second_time_changes_nothing(bank: Bank) -> None:
-    first = bank.remember_source(SOURCE, pointer="notes/queues.md")
-    again = bank.remember_source(SOURCE, pointer="notes/queues.md")
+    first = bank.sources.add(SOURCE, pointer="notes/queues.md")
+    again = bank.sources.add(SOURCE, pointer="notes/queues.md")
     assert again.source == first.source
     assert not again.nodes
     assert "known" in again.message
@@ -155,16 +155,16 @@ def test_the_same_source_a_second_time_changes_nothing(bank: Bank) -> None:
 @pytest.mark.promise("sources:nothing-invented")
 def test_without_a_model_the_source_is_stored_and_nothing_is_invented(tmp_path: Path, clock: FrozenClock) -> None:
     with opened(tmp_path, None, clock) as bank:
-        assert bank.mentions(SOURCE) == Mentions(message="No language model: nothing was looked for.")
-        report = bank.remember_source(SOURCE, pointer="notes/queues.md")
+        assert bank.sources.mentions(SOURCE) == Mentions(message="No language model: nothing was looked for.")
+        report = bank.sources.add(SOURCE, pointer="notes/queues.md")
         assert report.waiting
         assert report.source.tags == ()
         assert not report.nodes
-        bank.work()
-        assert bank.graph_get(report.source.id).node.tags == ()
+        bank.jobs.work()
+        assert bank.graph.get(report.source.id).node.tags == ()
     with opened(tmp_path, [FOUND], clock) as bank:
-        bank.work()
-        assert set(bank.graph_get(report.source.id).node.tags) == {"user:Lena", f"filepath:{PATH}"}
+        bank.jobs.work()
+        assert set(bank.graph.get(report.source.id).node.tags) == {"user:Lena", f"filepath:{PATH}"}
 
 
 @pytest.mark.promise("sources:nothing-invented")
@@ -182,22 +182,22 @@ def test_without_a_usable_answer_the_source_is_kept_and_its_mentions_wait(
     tmp_path: Path, clock: FrozenClock, line: Line
 ) -> None:
     with opened(tmp_path, [line, FOUND], clock) as bank:
-        report = bank.remember_source(SOURCE, pointer="notes/queues.md")
+        report = bank.sources.add(SOURCE, pointer="notes/queues.md")
         assert report.waiting
-        assert bank.graph_get(report.source.id).node == report.source
-        later = bank.remember_source(SOURCE, pointer="notes/queues.md")
+        assert bank.graph.get(report.source.id).node == report.source
+        later = bank.sources.add(SOURCE, pointer="notes/queues.md")
         assert not later.waiting
         assert len(later.nodes) == 2
-        assert not any(job.kind == "find_mentions" for job in bank.dead_jobs())
+        assert not any(job.kind == "find_mentions" for job in bank.jobs.dead())
 
 
 @pytest.mark.promise("sources:stored")
 def test_a_source_that_says_nothing_is_stored_and_it_is_said(tmp_path: Path, clock: FrozenClock) -> None:
     with opened(tmp_path, [answer()], clock) as bank:
-        report = bank.remember_source("The build takes four minutes.", pointer="log")
+        report = bank.sources.add("The build takes four minutes.", pointer="log")
         assert report.message == "The source is stored. Nothing was found in the text."
         assert not report.waiting
-        assert isinstance(bank.graph_get(report.source.id).node, Node)
+        assert isinstance(bank.graph.get(report.source.id).node, Node)
 
 
 @pytest.mark.promise("sources:secrets")
@@ -207,7 +207,7 @@ def test_a_secret_reaches_neither_the_model_nor_the_graph(tmp_path: Path, clock:
     with Bank.open(
         f"sqlite:///{tmp_path / 's.db'}", tenant="a", project="p", embedder=HashingEmbedder(), model=model, clock=clock
     ) as bank:
-        report = bank.remember_source(f"The token is {secret}. {SOURCE}", pointer="notes")
+        report = bank.sources.add(f"The token is {secret}. {SOURCE}", pointer="notes")
         assert secret not in model.prompts[0].material
         assert secret not in report.source.text
         (found,) = report.mentions.found
@@ -217,14 +217,14 @@ def test_a_secret_reaches_neither_the_model_nor_the_graph(tmp_path: Path, clock:
 @pytest.mark.promise("sources:stored")
 def test_unusable_sources_are_refused_and_nothing_is_stored(bank: Bank) -> None:
     with pytest.raises(EmptyContent):
-        bank.mentions(" \n")
+        bank.sources.mentions(" \n")
     with pytest.raises(InvalidNode):
-        bank.remember_source(" ", pointer="p")
+        bank.sources.add(" ", pointer="p")
     with pytest.raises(InvalidNode):
-        bank.remember_source("x" * 20_001, pointer="p")
+        bank.sources.add("x" * 20_001, pointer="p")
     with pytest.raises(InvalidInput):
         Mention(kind="User", text="Lena", start=3, end=5)
-    assert bank.graph_size().nodes == 0
+    assert bank.graph.size().nodes == 0
 
 
 @pytest.mark.promise("sources:places")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.promise("demo:real-session")
 def test_the_session_is_a_small_record_without_machine_paths() -> None:
-    folder = ROOT / "src" / "reasoningbank" / "surfaces" / "demo"
+    folder = ROOT / "src" / "reasoningbank" / "demo"
     for file in (folder / "session.jsonl", folder / "lessons.json"):
         text = file.read_text(encoding="utf-8")
         assert len(text.encode()) < 30_000

@@ -135,8 +135,8 @@ def test_a_transcript_becomes_lessons_that_a_new_process_finds(tmp_path: Path, r
     assert [one["reason"] for one in listed["refused"]] == ["about_memory"]
     assert "about_memory" in rbank(home, "refusals").stdout
     with bank_of(home) as bank:
-        assert bank.stats().memories == 1
-        assert bank.check().problems == ()
+        assert bank.admin.stats().memories == 1
+        assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("cli:verdict")
@@ -183,7 +183,7 @@ def test_a_summary_becomes_lessons_without_a_model_and_twice_adds_nothing(tmp_pa
         first = bank.get(strategy)
         assert (first.outcome, first.tags) == ("success", ("import",))
         assert first.confidence == pytest.approx(0.6)
-        assert bank.stats().memories == 3
+        assert bank.admin.stats().memories == 3
     wrong = rbank(home, "distill-session", *SUMMARY, "--outcome", "unknown", "--json")
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
@@ -199,8 +199,8 @@ def test_a_worker_does_what_is_due_and_says_what_waits(tmp_path: Path) -> None:
     assert (told["done"], told["postponed"], told["buried"]) == (1, 1, 0)
     assert "waits until" in done.stderr
     with bank_of(home) as bank:
-        assert [memory.title for memory in bank.list()] == [STRATEGY["title"]]
-        assert len(bank.trajectories(pending=True)) == 1
+        assert [memory.title for memory in bank.memories.list()] == [STRATEGY["title"]]
+        assert len(bank.sessions.list(pending=True)) == 1
 
 
 @pytest.mark.promise("cli:worker-stops")
@@ -218,8 +218,8 @@ def test_a_worker_takes_up_what_others_capture_and_stops_at_sigterm(tmp_path: Pa
             text=True,
         )
         try:
-            bank.capture_later(now)
-            eventually(lambda: bool(bank.trajectories()) and not bank.trajectories(pending=True))
+            bank.sessions.capture_later(now)
+            eventually(lambda: bool(bank.sessions.list()) and not bank.sessions.list(pending=True))
             worker.send_signal(signal.SIGTERM)
             said, complained = worker.communicate(timeout=30)
         finally:
@@ -227,7 +227,7 @@ def test_a_worker_takes_up_what_others_capture_and_stops_at_sigterm(tmp_path: Pa
         assert (worker.returncode, complained) == (0, "")
         told = json.loads(said)
         assert told["done"] >= 2
-        assert [memory.title for memory in bank.list()] == [STRATEGY["title"]]
+        assert [memory.title for memory in bank.memories.list()] == [STRATEGY["title"]]
 
 
 @pytest.mark.promise("cli:experience")

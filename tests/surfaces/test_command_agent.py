@@ -122,11 +122,11 @@ def test_attempts_run_beside_each_other_and_one_that_fails_does_not_lose_the_oth
         "print('attempt of', os.getpid()); sys.exit(number == 0)"
     )
     with bank_of(tmp_path / "home") as bank:
-        scaled = bank.scale("Repair the export.", program(text), 3)
+        scaled = bank.matts.scale("Repair the export.", program(text), 3)
         assert len(scaled.rollouts) == 3
         assert scaled.best is not None
         best = scaled.rollouts[scaled.best].trajectory
         assert best is not None
         assert best.steps[0].exit_code == 0
-        assert len(bank.trajectories()) == 3
+        assert len(bank.sessions.list()) == 3
     assert threading.active_count() < 20

@@ -115,7 +115,7 @@ def test_a_hook_asks_the_running_server_and_loads_nothing_itself(home: Path) -> 
     anyio.run(work)
     assert not (home / FOLDER / SOCKET).exists()
     with Bank.open(tenant="acme", project="shop", settings=Settings(home=home)) as bank:
-        assert [one.memory_id for one in bank.session_outcome("s-1", True).credited] == [known]
+        assert [one.memory_id for one in bank.sessions.outcome("s-1", True).credited] == [known]
     assert not (home / "hooks.log").exists()
 
 

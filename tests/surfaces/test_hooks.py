@@ -17,20 +17,8 @@ import pytest
 
 from learned_sessions import REPAIRED, environment, eventually
 from reasoningbank.bank import Bank
-from reasoningbank.integrations.hooks import (
-    LOG_FILE,
-    MAX_LOG,
-    QUIET,
-    SUMMARY_SOURCE,
-    Event,
-    Payload,
-    Place,
-    event_of,
-    payload_of,
-    reply,
-    run,
-    write,
-)
+from reasoningbank.integrations.hook_actions import LOG_FILE, MAX_LOG, QUIET, SUMMARY_SOURCE, write
+from reasoningbank.integrations.hooks import Event, Payload, Place, event_of, payload_of, reply, run
 from reasoningbank.safety.quotation import BLOCK_START, memories_in
 from reasoningbank.settings import Settings
 from reasoningbank.types.records import Job
@@ -124,7 +112,7 @@ def bank_of(home: Path, project: str = "shop") -> Bank:
 def queued(home: Path) -> list[Job]:
     """The captures that wait."""
     with bank_of(home) as bank:
-        jobs = bank._open_store().jobs(due=datetime.now(UTC) + timedelta(days=1))
+        jobs = bank._context.store().jobs(due=datetime.now(UTC) + timedelta(days=1))
     return [job for job in jobs if job.kind == "capture"]
 
 
@@ -174,7 +162,7 @@ def test_a_prompt_brings_what_is_relevant_to_it_once_a_session(home: Path, monke
     other = claude("UserPromptSubmit", "prompt-1", prompt="Paint the garden fence green.")
     assert answer("UserPromptSubmit", other) == {}
     with bank_of(home) as bank:
-        report = bank.session_outcome("prompt-1", True)
+        report = bank.sessions.outcome("prompt-1", True)
     assert [one.memory_id for one in report.credited] == memories_in(output["additionalContext"])
 
 
@@ -231,8 +219,8 @@ def test_the_end_of_a_turn_queues_the_transcript_which_a_worker_captures(home: P
     (job,) = queued(home)
     assert timedelta(0) < job.due - datetime.now(UTC) <= QUIET
     with bank_of(home) as bank:
-        bank.work()
-        assert bank.trajectories() == ()
+        bank.jobs.work()
+        assert bank.sessions.list() == ()
     events = {
         "session-end": claude("SessionEnd", "cc-1", reason="prompt_input_exit"),
         "pre-compact": claude("PreCompact", "cc-1", trigger="auto", custom_instructions=""),
@@ -244,9 +232,9 @@ def test_the_end_of_a_turn_queues_the_transcript_which_a_worker_captures(home: P
         transcript.write_text(transcript.read_text() + "\n")
     assert {job.payload["path"] for job in queued(home)} == {str(transcript)}
     with bank_of(home) as bank:
-        assert bank.trajectories() == ()
-        bank.work()
-        (entry,) = bank.trajectories()
+        assert bank.sessions.list() == ()
+        bank.jobs.work()
+        (entry,) = bank.sessions.list()
     assert (entry.session, entry.judgement is not None and entry.judgement.verdict) == ("cc-1", "success")
 
 
@@ -262,10 +250,10 @@ def test_real_transcripts_go_from_the_hook_to_a_trajectory(tmp_path: Path) -> No
         )
     eventually(lambda: bool(files) and home.exists() and len(queued(home)) == len(files))
     with bank_of(home) as bank:
-        bank.work()
-        assert bank.dead_jobs() == ()
-        assert len(bank.trajectories()) >= len(files)
-        assert {entry.source for entry in bank.trajectories()} == {"claude-code"}
+        bank.jobs.work()
+        assert bank.jobs.dead() == ()
+        assert len(bank.sessions.list()) >= len(files)
+        assert {entry.source for entry in bank.sessions.list()} == {"claude-code"}
     assert log(home) == ""
 
 
@@ -276,7 +264,7 @@ def test_the_clients_own_summary_teaches_when_the_end_is_known_and_waits_otherwi
     transcript.write_text(REPAIRED)
     summary = "The export dropped a row because its loop ended one short.\nThe range is inclusive now and tests pass."
     with bank_of(home) as bank:
-        bank.capture(transcript)
+        bank.sessions.capture(transcript)
     waiting = claude("PostCompact", "unknown-1", trigger="manual", compact_summary=summary)
     for _ in range(2):
         assert said(hook(home, "post-compact", waiting)) == {}
@@ -284,12 +272,12 @@ def test_the_clients_own_summary_teaches_when_the_end_is_known_and_waits_otherwi
 
     def counts() -> tuple[int, int]:
         with bank_of(home) as bank:
-            kept = [entry for entry in bank.trajectories() if entry.source == SUMMARY_SOURCE]
-            return len(kept), bank.count()
+            kept = [entry for entry in bank.sessions.list() if entry.source == SUMMARY_SOURCE]
+            return len(kept), bank.memories.count()
 
     eventually(lambda: counts() == (1, 1))
     with bank_of(home) as bank:
-        (memory,) = bank.list()
+        (memory,) = bank.memories.list()
     assert (memory.outcome, memory.confidence) == ("success", 0.6)
     assert log(home) == ""
 

@@ -113,7 +113,7 @@ def offered(profile: str, tmp_path: Path) -> Iterator[Tools]:
     with Bank.open(
         tenant=CALLER.tenant, project="Shop-API", embedder=HashingEmbedder(), settings=Settings(home=home)
     ) as bank:
-        bank.capture(*files)
+        bank.sessions.capture(*files)
     made = Tools(Banks(Settings(home=home), project="Shop-API", embedder=HashingEmbedder()), profile=profile)
     yield made
     made.close()

@@ -150,8 +150,8 @@ def test_every_tool_of_the_profile_works_from_the_start_of_a_process(tmp_path: P
 
     run(work)
     with bank_of(home) as bank:
-        assert bank.graph_size().nodes == 4
-        assert bank.check().problems == ()
+        assert bank.graph.size().nodes == 4
+        assert bank.admin.check().problems == ()
 
 
 @pytest.mark.promise("mcp:graph")
@@ -198,7 +198,7 @@ def test_the_tools_cost_little_context_and_long_texts_are_shortened(tmp_path: Pa
 
     copy_shop_graph(tmp_path / "shop.json")
     with bank_of(home) as bank:
-        bank.graph_import(tmp_path / "shop.json")
+        bank.graph.import_(tmp_path / "shop.json")
     run(work)
 
 

@@ -167,7 +167,7 @@ def test_the_calling_agent_distills_a_session_and_every_item_is_checked(tmp_path
     home = tmp_path / "home"
     files = written(tmp_path, {"one": REPAIRED, "two": repaired(2), "three": UNDECIDED})
     with bank_of(home) as bank:
-        first, second, third = (one.id for one in bank.capture(*files).trajectories)
+        first, second, third = (one.id for one in bank.sessions.capture(*files).trajectories)
 
     async def work() -> None:
         async with connected(home, "learning") as client:
@@ -210,7 +210,7 @@ def test_a_session_that_taught_nothing_no_longer_waits_when_the_agent_says_so(tm
     home = tmp_path / "home"
     files = written(tmp_path, {"one": repaired(1), "two": repaired(2)})
     with bank_of(home) as bank:
-        first, second = (one.id for one in bank.capture(*files).trajectories)
+        first, second = (one.id for one in bank.sessions.capture(*files).trajectories)
 
     async def work() -> None:
         async with connected(home, "learning") as client:
@@ -256,7 +256,7 @@ def test_an_experience_search_has_one_shape_for_hits_no_hits_and_errors(tmp_path
 
     run(work)
     with bank_of(home) as bank:
-        assert len(bank.traces()) == 2
+        assert len(bank.experience.traces()) == 2
     empty = ExperienceAnswer(
         results=(), reasoning=Reasoning(strategy_used="", learned_from=0, outcome="unknown", execution_time_ms=0)
     )
@@ -330,7 +330,7 @@ def test_a_server_leaves_with_its_client_while_the_model_still_thinks(tmp_path: 
     home = tmp_path / "home"
     (session,) = written(tmp_path, {"session": REPAIRED})
     with bank_of(home) as bank:
-        bank.capture(session)
+        bank.sessions.capture(session)
 
     def slowly(_: Asked) -> Reply:
         body = completion(json.dumps({"strategies": [STRATEGY], "lessons": []})).body
@@ -348,8 +348,8 @@ def test_a_server_leaves_with_its_client_while_the_model_still_thinks(tmp_path: 
         left = anyio.run(work, replay)
         assert time.monotonic() - left < 15
     with bank_of(home) as bank:
-        assert bank.check().problems == ()
-        assert len(bank.trajectories(pending=True)) == 1
+        assert bank.admin.check().problems == ()
+        assert len(bank.sessions.list(pending=True)) == 1
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ with Bank.open(tenant="t", project="p") as bank:
     memory = bank.record(title={TITLE!r}, content="Back off, then retry.", outcome="success")
     assert bank.search({QUESTION!r}).memories
     bank.feedback(memory.id, helpful=True)
-    assert bank.check().healthy
+    assert bank.admin.check().healthy
     time.sleep({TELEMETRY_SECONDS})
 """
 

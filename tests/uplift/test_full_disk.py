@@ -10,6 +10,7 @@ import pytest
 
 from durability.failing import NAME, Disk, FailingSystem
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.settings import Settings
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
@@ -33,12 +34,12 @@ def disk() -> Iterator[Disk]:
 def test_on_a_full_disk_a_held_out_session_stays_without_and_the_report_comes(disk: Disk, tmp_path: Path) -> None:
     storage = SqliteStorage(tmp_path / "bank.db", vfs=NAME)
     settings = Settings(home=tmp_path / "home", holdout=0.5)
-    with Bank(storage, SHOP, HashingEmbedder(), settings=settings, clock=FrozenClock()) as bank:
+    with Bank(Context(storage, SHOP, HashingEmbedder(), settings=settings, clock=FrozenClock())) as bank:
         good, harm = lesson(bank), lesson(bank, "Skip the tests")
-        with bank._open_store().transaction() as transaction:
+        with bank._context.store().transaction() as transaction:
             for number in range(120):
                 met = (Shown(memory_id=harm if number % 3 == 0 else good, how="asked"),)
-                end = Exposure(session=f"x{number}", at=bank._clock.now(), shown=met, succeeded=number % 3 > 0)
+                end = Exposure(session=f"x{number}", at=bank._context.clock.now(), shown=met, succeeded=number % 3 > 0)
                 transaction.expose(end)
         disk.share = 1.0
         brief = bank.briefing(session=held(0.5))

@@ -45,8 +45,8 @@ def found(sessions: list[Ended], *memories: Memory, released: datetime | None = 
 
 def played(bank: Bank, harm: str, count: int, clock: FrozenClock, start: int = 0) -> None:
     """Sessions that were shown the harmful memory or another one; the first fail and the others succeed."""
-    store = bank._open_store()
-    others = [one.id for one in bank.list() if one.id != harm]
+    store = bank._context.store()
+    others = [one.id for one in bank.memories.list() if one.id != harm]
     for number in range(start, start + count):
         shown = harm if number % 2 else others[number % len(others)]
         with store.transaction() as transaction:
@@ -80,7 +80,7 @@ def test_a_memory_that_does_harm_is_set_aside_and_listed(open_bank: OpenBank, cl
     assert (bank.get(harm).state, bank.get(good).state) == ("quarantined", "active")
     assert harm not in [item.hit.id for item in bank.briefing(session="later").items]
     assert bank.report().harmful == report.harmful
-    change = bank._open_store().changes(memory_id=harm)[-1]
+    change = bank._context.store().changes(memory_id=harm)[-1]
     assert "0 of 35" not in change.reason
     assert "Of 35 sessions that were shown it 0 succeeded" in change.reason
 
@@ -91,17 +91,19 @@ def test_the_worker_looks_once_a_day(open_bank: OpenBank, clock: FrozenClock) ->
     harm = lesson(bank, "Skip the tests")
     lesson(bank)
     played(bank, harm, 70, clock)
-    assert bank.work().done == 0
-    assert bank.work().done == 0
+    assert bank.jobs.work().done == 0
+    assert bank.jobs.work().done == 0
     clock.advance(timedelta(days=1))
-    assert open_bank(0.0).work().done >= 1
+    assert open_bank(0.0).jobs.work().done >= 1
     assert bank.get(harm).state == "quarantined"
-    waiting = [job for job in bank._open_store().jobs(due=clock.now() + timedelta(days=9)) if job.kind == HARM]
+    waiting = [job for job in bank._context.store().jobs(due=clock.now() + timedelta(days=9)) if job.kind == HARM]
     assert len(waiting) == 1
     assert timedelta(hours=23) < waiting[0].due - clock.now() <= timedelta(hours=24)
     clock.advance(timedelta(days=1, minutes=1))
-    assert bank.work().done >= 1
-    assert len([job for job in bank._open_store().jobs(due=clock.now() + timedelta(days=9)) if job.kind == HARM]) == 1
+    assert bank.jobs.work().done >= 1
+    assert (
+        len([job for job in bank._context.store().jobs(due=clock.now() + timedelta(days=9)) if job.kind == HARM]) == 1
+    )
 
 
 @pytest.mark.promise("harm:released")
@@ -111,7 +113,7 @@ def test_what_a_person_releases_needs_new_evidence(open_bank: OpenBank, clock: F
     lesson(bank)
     played(bank, harm, 70, clock)
     bank.report()
-    bank.release(memory_id=harm)
+    bank.quarantine.release(memory_id=harm)
     assert bank.get(harm).state == "active"
     clock.advance(timedelta(minutes=1))
     assert bank.report().harmful == ()

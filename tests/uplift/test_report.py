@@ -34,12 +34,12 @@ def sessions(count: int, share: float, name: str = "s") -> tuple[list[str], list
 
 def ends(bank: Bank) -> dict[str, tuple[bool | None, str | None]]:
     """How every session ended, and who knows."""
-    return {one.exposure.session: (one.succeeded, one.source) for one in ended(bank._open_store())}
+    return {one.exposure.session: (one.succeeded, one.source) for one in ended(bank._context.store())}
 
 
 def kept(bank: Bank, session: str, step: Step, task: str = "Fix the build") -> str:
     """A captured session that ends with this step."""
-    return bank.keep(Trajectory(task=task, steps=(step,), session=session, source="api")).id
+    return bank.sessions.keep(Trajectory(task=task, steps=(step,), session=session, source="api")).id
 
 
 @pytest.mark.promise("uplift:report")
@@ -50,11 +50,11 @@ def test_the_arms_are_compared_by_how_they_were_drawn(open_bank: OpenBank) -> No
     tokens = 0
     for number, session in enumerate(given):
         tokens += bank.briefing(session=session).tokens
-        bank.session_outcome(session, number % 4 < 3)
+        bank.sessions.outcome(session, number % 4 < 3)
     for number, session in enumerate(held):
         bank.briefing(session=session)
         if number < 12:
-            bank.session_outcome(session, number % 2 > 0)
+            bank.sessions.outcome(session, number % 2 > 0)
     report = bank.report()
     assert report.sessions == 80
     succeeded = sum(number % 4 < 3 for number in range(len(given)))
@@ -73,7 +73,7 @@ def test_without_a_comparison_nothing_is_claimed(open_bank: OpenBank) -> None:
     assert "No session has met a memory" in bank.report().message
     lesson(bank)
     bank.briefing(session="a")
-    bank.session_outcome("a", True)
+    bank.sessions.outcome("a", True)
     report = bank.report()
     assert (report.uplift, report.interval) == (None, (-1.0, 1.0))
     assert report.with_memory == Arm(sessions=1, succeeded=1)
@@ -82,7 +82,7 @@ def test_without_a_comparison_nothing_is_claimed(open_bank: OpenBank) -> None:
     given, held = sessions(12, 0.5)
     for session in (*given, *held):
         drawing.briefing(session=session)
-    drawing.session_outcome(given[0], True)
+    drawing.sessions.outcome(given[0], True)
     report = drawing.report()
     assert (report.uplift, report.interval) == (None, (-1.0, 1.0))
     assert "Not enough to compare: of no drawn session without memory" in report.message
@@ -97,14 +97,14 @@ def test_the_end_of_a_session_is_the_best_that_is_known(open_bank: OpenBank, clo
         bank.briefing(session=session)
     kept(bank, "evidence", BROKEN)
     kept(bank, "agent", BROKEN, "another task")
-    bank.session_outcome("agent", True, rater="agent")
-    bank.session_outcome("person", True)
-    bank.session_outcome("person", False, rater="agent")
+    bank.sessions.outcome("agent", True, rater="agent")
+    bank.sessions.outcome("person", True)
+    bank.sessions.outcome("person", False, rater="agent")
     told = kept(bank, "verdict", PASSED, "a third task")
-    bank.session_outcome("verdict", True, rater="agent")
-    bank.verdict(told, "failure")
+    bank.sessions.outcome("verdict", True, rater="agent")
+    bank.sessions.verdict(told, "failure")
     bank.outcome(known, succeeded=True, session="memory")
-    bank.verdict(kept(bank, "partial", PASSED, "a fourth task"), "partial")
+    bank.sessions.verdict(kept(bank, "partial", PASSED, "a fourth task"), "partial")
     assert ends(bank) == {
         "nobody": (None, None),
         "evidence": (False, "evidence"),
@@ -139,16 +139,16 @@ def test_the_report_survives_the_process_and_the_backup(open_bank: OpenBank, tmp
     given, held = sessions(30, 0.4)
     for session in (*given, *held):
         bank.briefing(session=session)
-        bank.session_outcome(session, session in given)
+        bank.sessions.outcome(session, session in given)
     report = bank.report()
     assert report.uplift == 1.0
-    copy = bank.backup(tmp_path / "copy.db")
+    copy = bank.admin.backup(tmp_path / "copy.db")
     bank.close()
     assert open_bank(0.4).report() == report
     restored = open_bank(0.4)
-    restored.session_outcome(given[0], False)
+    restored.sessions.outcome(given[0], False)
     assert restored.report() != report
-    restored.restore(copy)
+    restored.admin.restore(copy)
     assert restored.report() == report
 
 
@@ -171,16 +171,16 @@ def test_the_command_prints_exactly_its_fields_and_words_for_people(
         known = lesson(bank)
         for session in (*given, *held):
             bank.briefing(session=session)
-            bank.session_outcome(session, session in given)
+            bank.sessions.outcome(session, session in given)
         other = lesson(bank, "Skip the tests")
-        with bank._open_store().transaction() as transaction:
+        with bank._context.store().transaction() as transaction:
             for number in range(40):
                 met = (Shown(memory_id=other, how="asked"),)
-                exposure = Exposure(session=f"bad{number}", at=bank._clock.now(), shown=met, succeeded=False)
+                exposure = Exposure(session=f"bad{number}", at=bank._context.clock.now(), shown=met, succeeded=False)
                 transaction.expose(exposure)
             for number in range(90):
                 met = (Shown(memory_id=known, how="asked"),)
-                exposure = Exposure(session=f"good{number}", at=bank._clock.now(), shown=met, succeeded=True)
+                exposure = Exposure(session=f"good{number}", at=bank._context.clock.now(), shown=met, succeeded=True)
                 transaction.expose(exposure)
     result = CliRunner().invoke(rbank, ["report", "--json"])
     assert result.exit_code == 0, result.output

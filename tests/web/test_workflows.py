@@ -220,7 +220,7 @@ def test_a_search_whose_server_died_is_taken_up_when_somebody_looks(serve: Calla
     settings = Settings(home=home)
     clock = FrozenClock(datetime.now(UTC) - timedelta(minutes=10))
     with Bank.open(tenant="acme", project="shop", settings=settings, clock=clock) as bank:
-        run = bank.workflow_execute(CLEAR)
+        run = bank.workflows.execute(CLEAR)
         assert run.status == "running"
         assert not run.searched
     with serve() as served:

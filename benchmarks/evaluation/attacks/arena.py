@@ -18,6 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.bank import Bank
+from reasoningbank.context import Context
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START
 from reasoningbank.safety.unicode import folded
@@ -135,8 +136,11 @@ class Undefended(Bank):
         """Stores whatever it is given."""
         return super().record(**{**fields, "vouched": True})
 
-    def _open_store(self) -> Store:
-        return cast("Store", _LooseStore(super()._open_store()))
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        guarded = context.store
+        context.store = lambda: cast("Store", _LooseStore(guarded()))  # type: ignore[method-assign]
+        self.distillation.learned = self._learned  # type: ignore[method-assign]
 
     def _learned(
         self,
@@ -149,18 +153,18 @@ class Undefended(Bank):
         limit: int = MAX_ITEMS,
         again: bool = True,
     ) -> DistilReport:
-        whole = self.trajectory(trajectory_id)
+        whole = self.sessions.get(trajectory_id)
         trajectory = replace(whole, steps=tuple(replace(step, observation="") for step in whole.steps))
         learned = learn(
-            self._open_store(),
-            self._embedder,
+            self._context.store(),
+            self._context.embedder,
             trajectory,
             judgement,
             items,
             model=model,
             prompt=prompt,
             session=trajectory.session or trajectory.id,
-            at=self._clock.now(),
+            at=self._context.clock.now(),
             limit=limit,
             again=again,
             check=_unchecked,
@@ -194,7 +198,7 @@ class Arena:
         with made.open(
             tenant=tenant, project=project, embedder=self.embedder, model=model, settings=settings, session="operator"
         ) as bank:
-            if not bank.count():
+            if not bank.memories.count():
                 for title, description, content in HONEST:
                     bank.record(title=title, description=description, content=content, outcome="success")
             yield bank
@@ -236,8 +240,8 @@ class Arena:
         path = self.home / f"{project}-{name}.jsonl"
         path.write_text(self.disclosed(transcript), encoding="utf-8")
         with self.bank(project, model=model) as bank:
-            bank.capture(path)
-            bank.distill(pending=True)
+            bank.sessions.capture(path)
+            bank.distillation.run(pending=True)
 
     def shown(self, project: str, query: str, marks: Sequence[str], *, tenant: str = TENANT) -> Reached:
         """What a later session is shown of texts with these marks: by a search and by briefings."""

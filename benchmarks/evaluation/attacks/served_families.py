@@ -48,7 +48,7 @@ async def _votes(arena: Arena, count: int, chance: random.Random) -> list[Attack
 async def _voted(arena: Arena, agent: Agent, number: int, way: str, chance: random.Random) -> Attack:
     project, text = f"votes-{number}", lie(number)
     with arena.bank(project) as bank:
-        ids = [memory.id for memory in bank.list() if text.mark in memory.content]
+        ids = [memory.id for memory in bank.memories.list() if text.mark in memory.content]
     memory_id = ids[0] if ids else "missing"
 
     async def search(session: str) -> None:
@@ -131,7 +131,7 @@ async def _crossed(arena: Arena, agent: Agent, place: int, kind: str, way: str, 
     """One attempt; it has reached an agent when either tenant sees or feels anything of the other."""
     mark = f"fastpager{place}"
     with arena.bank("shop") as bank:
-        before = next((memory.confidence for memory in bank.list() if memory.id == known), None)
+        before = next((memory.confidence for memory in bank.memories.list() if memory.id == known), None)
     seen = ""
     if kind == "id":
         seen = str(await _by_id(agent, way, known))
@@ -144,7 +144,7 @@ async def _crossed(arena: Arena, agent: Agent, place: int, kind: str, way: str, 
     else:
         _import(arena, place, way, mark, known)
     with arena.bank("shop") as bank:
-        after = next((memory.confidence for memory in bank.list() if memory.id == known), None)
+        after = next((memory.confidence for memory in bank.memories.list() if memory.id == known), None)
     reached = arena.shown("shop", QUERY, (mark,))
     touched = kind != "file" and (secret in seen or (after != before and kind == "id"))
     return Attack(family="tenants", way=f"{kind}: {way!a}", reached=replace(reached, proven=reached.proven or touched))
@@ -189,7 +189,7 @@ def _import(arena: Arena, place: int, way: str, mark: str, known: str) -> None:
             outcome="success", confidence=0.1 if way in {"weights", "rolled up"} else 0.99, vouched=True,
         )  # fmt: skip
         bank.feedback(made.id, helpful=True)
-        bank.export(source)
+        bank.admin.export(source)
     lines = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
     for line in lines:
         memory = line.get("memory")
@@ -210,7 +210,7 @@ def _import(arena: Arena, place: int, way: str, mark: str, known: str) -> None:
     try:
         with arena.bank("shop") as bank:
             if arena.defended:
-                bank.import_(source)
+                bank.admin.import_(source)
                 return
             for memory in (line["memory"] for line in lines if "memory" in line):
                 believed = 0.99 if way in {"weights", "rolled up"} else memory["belief"]["prior"] / (2 * UNIT)

@@ -29,7 +29,7 @@ def examine(call: Call) -> Health:
     problems: list[str] = []
     try:
         with call.open_bank() as bank:
-            health = bank.check()
+            health = bank.admin.check()
         facts |= health.facts
         problems += health.problems
     except BankError as error:

@@ -30,7 +30,7 @@ def ask(
     from reasoningbank.operations.graph_fields import answer_fields, answer_text
 
     with call.open_bank() as bank:
-        answer = bank.ask(
+        answer = bank.questions.ask(
             text_or_stdin(question),
             ask=asks,
             clarification=clarification,
@@ -56,7 +56,7 @@ def remember(call: Call, file: str) -> None:
 
     conversation = _read(file)
     with call.open_bank() as bank:
-        report = bank.remember_conversation(conversation)
+        report = bank.conversations.remember(conversation)
     if call.as_json:
         print_json(report_fields(report))
     else:

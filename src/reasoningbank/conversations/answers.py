@@ -1,4 +1,4 @@
-"""The part of a bank that answers questions: it plans what to look up, and searches the graph and the lessons."""
+"""Plan questions and answer them from the graph and the lessons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.context import checked_limit, session_name
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
-from reasoningbank.matts.matts import Scaling
 from reasoningbank.search.searches import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -18,7 +17,9 @@ from reasoningbank.types.recall import Filter, Hit, Recall
 from reasoningbank.types.walk import WalkParameters
 
 if TYPE_CHECKING:
+    from reasoningbank.context import Context
     from reasoningbank.search.lessons import LessonQuestion
+    from reasoningbank.search.searches import Search
 
 DEFAULT_NODES = 3
 """Nodes to begin at for each sub-query."""
@@ -27,8 +28,12 @@ _LESSON_SHARE = 0.4 / 0.7
 """Of the dense weight: what the lesson says gets this share, when it applies the rest, as ``lesson_search`` does."""
 
 
-class Questioning(Scaling):
-    """Plans a question into sub-queries, asks back once when it is ambiguous, and answers from graph and lessons."""
+class Questions:
+    """Plan questions and answer them from the graph and the lessons."""
+
+    def __init__(self, context: Context, search: Search) -> None:
+        self._context = context
+        self._search = search
 
     def plan(
         self, question: str, *, ask: bool = True, clarification: str = "", history: Sequence[str] = ()
@@ -56,11 +61,11 @@ class Questioning(Scaling):
             history=tuple(safe_line(each) for each in history if each.strip()),
             ask=ask and not clarification.strip(),
         )
-        vocabulary = Vocabulary(self._open_store().graph_tags())
-        if self._model is None:
+        vocabulary = Vocabulary(self._context.store().graph_tags())
+        if self._context.model is None:
             return plan_by_rule(asked, vocabulary)
         try:
-            return plan_with(self._model, asked, vocabulary)
+            return plan_with(self._context.model, asked, vocabulary)
         except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
             planned = plan_by_rule(asked, vocabulary)
             return replace(planned, message=f"{planned.message} The language model was of no use: {error.message}")
@@ -101,11 +106,9 @@ class Questioning(Scaling):
             ModelMismatch: When the bank was built with another embedder.
         """
         plan = self.plan(question, ask=ask, clarification=clarification, history=history)
-        return self.answer_plan(
-            plan, nodes=nodes, lessons=lessons, budget=budget, user=user, role=role, session=session
-        )
+        return self.answer(plan, nodes=nodes, lessons=lessons, budget=budget, user=user, role=role, session=session)
 
-    def answer_plan(
+    def answer(
         self,
         plan: QuestionPlan,
         *,
@@ -123,11 +126,13 @@ class Questioning(Scaling):
         most = min(checked_limit(nodes), MAX_SEARCH_LIMIT)
         if plan.clarification:
             return QuestionAnswer(plan=plan, message=plan.clarification)
-        with observed("search_memory", store=self._place()) as observation:
+        with observed("search_memory", store=self._context.place) as observation:
             store = self._question_store()
             found = self._lessons_for(store, plan, min(checked_limit(lessons), MAX_SEARCH_LIMIT), session)
             wishes = preferences(store, user=user, role=role)
-            graph = answer_graph(store, self._embedder, plan, limit=most, parameters=WalkParameters(tags=plan.tags))
+            graph = answer_graph(
+                store, self._context.embedder, plan, limit=most, parameters=WalkParameters(tags=plan.tags)
+            )
             graph = with_lessons(graph, found, budget=budget, preferences=wishes)
             observation.delivered(len(graph.seeds) + len(found))
             told = stories(graph.walk)
@@ -141,7 +146,7 @@ class Questioning(Scaling):
 
         best: dict[str, LessonHit] = {}
         for query in plan.bank if limit else ():
-            found = find_lessons(store, self._embedder, _lesson_question(query, limit)).lessons
+            found = find_lessons(store, self._context.embedder, _lesson_question(query, limit)).lessons
             lessons = lessons_of(store, [each.id for each in found])
             for each in found:
                 known = best.get(each.id)
@@ -152,21 +157,21 @@ class Questioning(Scaling):
             recall = Recall(
                 memories=tuple(Hit(memory=hit.lesson.memory, relevance=hit.score, legs=hit.legs) for hit in hits),
                 query=plan.question,
-                session=session_name(session) or self._session,
-                embedder=self._embedder.name,
+                session=session_name(session) or self._context.session,
+                embedder=self._context.embedder.name,
                 tokens=sum(hit.lesson.memory.tokens for hit in hits),
                 message=f"{len(hits)} lessons.",
-                at=self._clock.now(),
+                at=self._context.clock.now(),
             )
-            self._logged(store, recall)
+            self._search.logged(store, recall)
         return hits
 
     def _question_store(self) -> Store:
         """Return the store, when the embedder is the one that the bank was built with."""
         from reasoningbank.memories.vectors import check_space
 
-        store = self._open_store()
-        check_space(store, self._embedder)
+        store = self._context.store()
+        check_space(store, self._context.embedder)
         return store
 
 

@@ -1,4 +1,4 @@
-"""The part of a bank that remembers finished conversations: what was asked, done, used, answered and learned."""
+"""Remember finished conversations (seed 003)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
 from reasoningbank.jobs.worker import Handler
-from reasoningbank.matts.matts import Scaling
 from reasoningbank.memories.admission import Ready
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
@@ -18,13 +17,17 @@ from reasoningbank.types.memory import Memory
 from reasoningbank.types.records import Job
 
 if TYPE_CHECKING:
+    from reasoningbank.context import Context
     from reasoningbank.conversations.remember import Parts, Stored
 
 
-class Conversing(Scaling):
-    """Writes back what a finished conversation has shown, once."""
+class Conversations:
+    """Remember finished conversations (seed 003)."""
 
-    def remember_conversation(self, conversation: Conversation | Mapping[str, object]) -> ConversationReport:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def remember(self, conversation: Conversation | Mapping[str, object]) -> ConversationReport:
         """Store a finished conversation in the graph; the same conversation a second time adds nothing.
 
         What the conversation tells itself is stored whatever becomes of the rest: its request, its final answer, and
@@ -50,14 +53,14 @@ class Conversing(Scaling):
             read_note,
         )
 
-        now = self._clock.now()
+        now = self._context.clock.now()
         told = prepared_conversation(conversation, at=now)
         key = digest(told)
-        with observed("create_memory", store=self._place()):
+        with observed("create_memory", store=self._context.place):
             store = self._conversation_store()
             parts = certain_parts(told, at=now)
-            proposals = propose(store, self._embedder, parts)
-            asks = self._model is not None and not read_note(store, key).done
+            proposals = propose(store, self._context.embedder, parts)
+            asks = self._context.model is not None and not read_note(store, key).done
             stored = self._remembered(store, parts, told, key, done=False, waits=asks, at=now)
             problem = ""
             if asks:
@@ -67,14 +70,17 @@ class Conversing(Scaling):
                         transaction.finish(Job(kind=CONVERSE, key=key, due=now))
                 except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
                     problem = error.message
-            self._keep_up()
+            self._context.keep_up()
             return _report(parts, stored, proposals, problem)
 
-    def _handlers(self) -> dict[str, Handler]:
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
         from reasoningbank.conversations.remember import CONVERSE
 
-        known = super()._handlers()
-        return known if self._model is None else {**known, CONVERSE: self._converse_job}
+        return {} if self._context.model is None else {CONVERSE: self._converse_job}
+
+    def queue_due(self) -> None:
+        """Do nothing: a conversation is queued when it is stored."""
 
     def _converse_job(self, job: Job) -> None:
         """Ask the language model about a conversation that waits."""
@@ -85,9 +91,9 @@ class Conversing(Scaling):
         note = read_note(store, job.key)
         if note.done or note.waiting is None:
             return
-        now = self._clock.now()
+        now = self._context.clock.now()
         told = read_conversation(note.waiting, at=now)
-        proposals = propose(store, self._embedder, certain_parts(told, at=now))
+        proposals = propose(store, self._context.embedder, certain_parts(told, at=now))
         self._asked(store, told, job.key, proposals, Stored())
 
     def _asked(
@@ -97,11 +103,11 @@ class Conversing(Scaling):
         from reasoningbank.conversations.extraction import ask
         from reasoningbank.conversations.remember import certain_parts
 
-        if self._model is None:
+        if self._context.model is None:
             raise ModelUnavailable("no language model is configured")
-        now = self._clock.now()
+        now = self._context.clock.now()
         parts = certain_parts(told, at=now)
-        ask(self._model, told, parts, [each.neighbour for each in proposals], at=now)
+        ask(self._context.model, told, parts, [each.neighbour for each in proposals], at=now)
         stored = self._remembered(store, parts, told, key, done=True, waits=False, at=now)
         stored.new = [*before.new, *stored.new]
         stored.preferences = tuple({each.id: each for each in (*before.preferences, *stored.preferences)}.values())
@@ -120,13 +126,13 @@ class Conversing(Scaling):
         def twin(transaction: Transaction) -> Memory | None:
             return None if lesson is None else twin_of(store, transaction, lesson.memory, lesson.indexed)
 
-        ready = ReadyParts(parts=parts, fresh=fresh_of(store, parts, self._embedder), lesson=lesson, twin=twin)
+        ready = ReadyParts(parts=parts, fresh=fresh_of(store, parts, self._context.embedder), lesson=lesson, twin=twin)
         with store.transaction() as transaction:
             return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)
 
     def _conversation_lesson(self, parts: Parts, told: Conversation) -> Ready | None:
         """Return the lesson as a memory that still has to prove itself."""
-        from reasoningbank.memories.admission import prepare
+        from reasoningbank.memories.admission import draft, prepare
         from reasoningbank.search.lessons import title_of
 
         note = parts.lesson
@@ -134,12 +140,14 @@ class Conversing(Scaling):
             return None
         provenance = {
             "source": "conversation",
-            "session": self._session,
+            "session": self._context.session,
             "conversation": told.conv_id,
             "model": parts.lesson_model,
             "prompt": parts.lesson_prompt,
         }
-        memory = self._new(
+        memory = draft(
+            project=self._context.scope.project,
+            at=self._context.clock.now(),
             origin="model",
             title=title_of(note.key_lesson),
             content=note.key_lesson,
@@ -149,14 +157,14 @@ class Conversing(Scaling):
             category="",
             provenance={name: text for name, text in provenance.items() if text},
         )
-        return prepare([replace(memory, state="candidate")], self._embedder, origin="model")[0]
+        return prepare([replace(memory, state="candidate")], self._context.embedder, origin="model")[0]
 
     def _conversation_store(self) -> Store:
         """Return the store, when the embedder is the one that the bank was built with."""
         from reasoningbank.memories.vectors import check_space
 
-        store = self._open_store()
-        check_space(store, self._embedder)
+        store = self._context.store()
+        check_space(store, self._context.embedder)
         return store
 
 

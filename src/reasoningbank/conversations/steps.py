@@ -1,26 +1,36 @@
-"""The part of a bank that keeps workflows: conversations that a program drives turn by turn, over any restart."""
+"""Workflows: conversations that a program drives turn by turn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from reasoningbank.conversations.answers import DEFAULT_LESSONS, DEFAULT_NODES, Questioning
-from reasoningbank.conversations.conversations import Conversing
+from reasoningbank.conversations.answers import DEFAULT_LESSONS, DEFAULT_NODES
 from reasoningbank.errors import BankError, EmptyContent, InvalidInput, WorkflowNotFound
 from reasoningbank.search.searches import usable_query
 from reasoningbank.types.conversation import ConversationReport, QuestionAnswer, Workflow
 from reasoningbank.types.memory import new_id
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.conversations.answers import Questions
+    from reasoningbank.conversations.conversations import Conversations
 
 MAX_ANSWER = 100_000
 _MOST_CALLS = 100
 _HISTORY = 5
 
 
-class Workflowing(Conversing, Questioning):
-    """Answers a user turn by turn: plans, asks back, finds memories, takes the answer and writes it back."""
+class Workflows:
+    """Workflows: conversations that a program drives turn by turn."""
 
-    def workflow_execute(
+    def __init__(self, context: Context, conversations: Conversations, questions: Questions) -> None:
+        self._context = context
+        self._conversations = conversations
+        self._questions = questions
+
+    def execute(
         self, user_input: str, *, workflow_id: str = "", ask: bool = True, user: str = "", role: str = ""
     ) -> Workflow:
         """Begin a turn: the question is planned; when it is ambiguous, the workflow waits for the user's answer.
@@ -43,7 +53,7 @@ class Workflowing(Conversing, Questioning):
         from reasoningbank.conversations.workflows import asked_back, begun, noted, read_workflow
         from reasoningbank.safety.text import safe_line
 
-        said, now = usable_query(user_input), self._clock.now()
+        said, now = usable_query(user_input), self._context.clock.now()
         names = {"user": safe_line(user)[:200], "role": safe_line(role)[:200]}
         identifier = workflow_id or new_id()
 
@@ -51,9 +61,9 @@ class Workflowing(Conversing, Questioning):
             return begun(known, identifier, said, **names, at=now)
 
         if workflow_id:
-            read_workflow(self._open_store(), workflow_id)
+            read_workflow(self._context.store(), workflow_id)
         workflow = self._workflow_changed(identifier, begin, new=not workflow_id)
-        plan = self.plan(
+        plan = self._questions.plan(
             workflow.user_input,
             ask=ask and not workflow.clarification,
             clarification=workflow.clarification,
@@ -64,13 +74,13 @@ class Workflowing(Conversing, Questioning):
         def planned(known: Workflow | None) -> Workflow:
             current = _same_turn(known, turn)
             if plan.clarification:
-                return asked_back(current, plan.clarification, self._clock.now())
+                return asked_back(current, plan.clarification, self._context.clock.now())
             queries = {"graph": len(plan.graph), "bank": len(plan.bank), "tags": list(plan.tags)}
-            return noted(current, "progress", {"step": "planned", **queries}, self._clock.now())
+            return noted(current, "progress", {"step": "planned", **queries}, self._context.clock.now())
 
         return self._workflow_changed(identifier, planned)
 
-    def workflow_search(self, workflow_id: str) -> Workflow:
+    def search(self, workflow_id: str) -> Workflow:
         """Find the memories of a turn that is running and notes them as an event; nothing when they are found already.
 
         What cannot be searched ends the turn as failed.
@@ -80,13 +90,13 @@ class Workflowing(Conversing, Questioning):
         """
         from reasoningbank.conversations.workflows import failed, found, read_workflow
 
-        workflow = read_workflow(self._open_store(), workflow_id)
+        workflow = read_workflow(self._context.store(), workflow_id)
         if workflow.status != "running" or workflow.searched:
             return workflow
         turn = workflow.message_id
         finish: Callable[[Workflow], Workflow]
         try:
-            answer = self.ask(
+            answer = self._questions.ask(
                 workflow.user_input,
                 ask=False,
                 clarification=workflow.clarification,
@@ -101,11 +111,11 @@ class Workflowing(Conversing, Questioning):
             problem = error
 
             def finish(known: Workflow) -> Workflow:
-                return failed(known, problem.message, problem.hint, self._clock.now())
+                return failed(known, problem.message, problem.hint, self._context.clock.now())
         else:
 
             def finish(known: Workflow) -> Workflow:
-                return found(known, _memories(answer), self._clock.now())
+                return found(known, _memories(answer), self._context.clock.now())
 
         def ended(known: Workflow | None) -> Workflow:
             current = _same_turn(known, turn)
@@ -113,18 +123,18 @@ class Workflowing(Conversing, Questioning):
 
         return self._workflow_changed(workflow_id, ended)
 
-    def workflow(self, workflow_id: str) -> Workflow:
+    def get(self, workflow_id: str) -> Workflow:
         """Return a workflow as it is; raises WorkflowNotFound."""
         from reasoningbank.conversations.workflows import read_workflow
 
-        return read_workflow(self._open_store(), workflow_id)
+        return read_workflow(self._context.store(), workflow_id)
 
-    def workflow_stalled(self, workflow: Workflow) -> bool:
+    def stalled(self, workflow: Workflow) -> bool:
         """Return whether whoever began the search of a turn no longer answers; then it is begun anew."""
-        late = workflow.until is not None and workflow.until < self._clock.now()
+        late = workflow.until is not None and workflow.until < self._context.clock.now()
         return workflow.status == "running" and not workflow.searched and late
 
-    def workflow_answer(
+    def answer(
         self,
         workflow_id: str,
         message_id: str,
@@ -162,7 +172,7 @@ class Workflowing(Conversing, Questioning):
             raise InvalidInput(
                 f"response: with reasoning and calls it has at most {MAX_ANSWER:,} characters and {_MOST_CALLS} calls"
             )
-        workflow = read_workflow(self._open_store(), workflow_id)
+        workflow = read_workflow(self._context.store(), workflow_id)
         check_answerable(workflow, message_id)
         remembered = self._workflow_remembered(workflow, texts["answer"])
 
@@ -174,12 +184,12 @@ class Workflowing(Conversing, Questioning):
                 reasoning=texts["reasoning"],
                 tool_calls=calls,
                 remembered=remembered,
-                at=self._clock.now(),
+                at=self._context.clock.now(),
             )
 
         return self._workflow_changed(workflow_id, close)
 
-    def workflow_cancel(self, workflow_id: str) -> Workflow:
+    def cancel(self, workflow_id: str) -> Workflow:
         """End the turn under way without an answer; nothing of it is remembered.
 
         Raises:
@@ -191,7 +201,7 @@ class Workflowing(Conversing, Questioning):
         def end(known: Workflow | None) -> Workflow:
             if known is None:
                 raise WorkflowNotFound(f"no workflow {workflow_id[:80]!r} in this project")
-            return cancelled(known, self._clock.now())
+            return cancelled(known, self._context.clock.now())
 
         return self._workflow_changed(workflow_id, end)
 
@@ -199,7 +209,7 @@ class Workflowing(Conversing, Questioning):
         """Write the turn back; what cannot be written does not keep the turn from ending, and is said."""
         request = " ".join(part for part in (workflow.user_input, workflow.clarification) if part)
         try:
-            report: ConversationReport = self.remember_conversation(
+            report: ConversationReport = self._conversations.remember(
                 {
                     "conv_id": workflow.id,
                     "user_id": workflow.user,
@@ -218,15 +228,15 @@ class Workflowing(Conversing, Questioning):
         """Read, changes and store a workflow in one transaction."""
         from reasoningbank.conversations.workflows import read_workflow, write_workflow
 
-        with self._open_store().transaction() as transaction:
+        with self._context.store().transaction() as transaction:
             known = None if new else read_workflow(transaction, workflow_id)
             changed = change(known)
             if changed is not known:
-                write_workflow(transaction, changed, self._embedder.model_id, self._now())
+                write_workflow(transaction, changed, self._context.embedder.model_id, self._now())
         return changed
 
     def _now(self) -> datetime:
-        return self._clock.now()
+        return self._context.clock.now()
 
 
 def _same_turn(known: Workflow | None, message_id: str) -> Workflow:

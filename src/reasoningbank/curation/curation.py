@@ -1,4 +1,4 @@
-"""Consolidation and ageing of memories as operations of a bank."""
+"""Consolidate memories that say nearly the same, and let unused ones age."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from reasoningbank.context import session_name, usable_path
 from reasoningbank.errors import (
@@ -20,9 +20,7 @@ from reasoningbank.errors import (
     PaidCallRefused,
     StoreBusy,
 )
-from reasoningbank.jobs.jobs import LOOK_EVERY
-from reasoningbank.jobs.worker import Handler
-from reasoningbank.matts.matts import Scaling
+from reasoningbank.jobs.worker import LOOK_EVERY, Handler
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (
@@ -50,6 +48,9 @@ from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Rater
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reasoningbank.context import Context
     from reasoningbank.curation.clusters import Similar
 
 CONSOLIDATED = "consolidated"
@@ -58,12 +59,19 @@ UNDONE = "undone"
 """The kind of the notes that say which memories a person wants apart."""
 _NEVER_DUE = timedelta(days=36_500)
 _ALL_TIME = timedelta(days=73_000)
+TEND = "tend"
+"""The kind of job that decays, prunes and looks at the repository, once a day."""
+TEND_EVERY = timedelta(hours=24)
 
 
-class Curating(Scaling):
-    """Consolidates memories that say nearly the same, shows those that contradict each other, and undoes it."""
+class Curation:
+    """Consolidate memories that say nearly the same, and let unused ones age."""
 
-    def find_similar_clusters(self, threshold: float = SIMILARITY_THRESHOLD) -> tuple[SimilarityCluster, ...]:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._tend_after: datetime | None = None
+
+    def clusters(self, threshold: float = SIMILARITY_THRESHOLD) -> tuple[SimilarityCluster, ...]:
         """Return memories of one outcome, recallable ones alone, whose every pair is more similar than the threshold.
 
         Args:
@@ -80,9 +88,9 @@ class Curating(Scaling):
         from reasoningbank.curation.clusters import with_centroids
 
         clusters = self._similar(check_threshold(threshold)).clusters
-        return with_centroids(self._open_store(), clusters)
+        return with_centroids(self._context.store(), clusters)
 
-    def merge_cluster(self, cluster: SimilarityCluster) -> ConsolidatedMemory:
+    def merge(self, cluster: SimilarityCluster) -> ConsolidatedMemory:
         """Make one memory of a cluster: its sources are archived and linked, its evidence is the union of theirs.
 
         The language model writes the text, and each of its claims is checked against the sources it names. Without a
@@ -100,10 +108,10 @@ class Curating(Scaling):
             raise InvalidInput("a cluster has at least two members, each once")
         if len({memory.outcome for memory in cluster.members}) > 1:
             raise InvalidInput("memories of opposite outcome are never merged", hint="They are linked and shown.")
-        if any(memory.project != self._scope.project for memory in cluster.members):
+        if any(memory.project != self._context.scope.project for memory in cluster.members):
             raise InvalidInput("a cluster's members belong to the bank's own project")
-        text = merge(cluster, self._model)
-        return put_together(self._open_store(), self._embedder, cluster, text, at=self._clock.now())
+        text = merge(cluster, self._context.model)
+        return put_together(self._context.store(), self._context.embedder, cluster, text, at=self._context.clock.now())
 
     def consolidate(self, options: ConsolidationOptions | None = None) -> ConsolidationResult:
         """Find clusters and make one memory of each; a second run finds nothing more to do.
@@ -121,7 +129,7 @@ class Curating(Scaling):
         """
         options = options or ConsolidationOptions()
         began = time.perf_counter()
-        with observed("consolidate_memories", store=self._place()):
+        with observed("consolidate_memories", store=self._context.place):
             result = self._consolidated(options)
         spent = timedelta(seconds=time.perf_counter() - began)
         return ConsolidationResult(duration=spent) + result
@@ -138,7 +146,11 @@ class Curating(Scaling):
         Raises:
             BankError: The last error, when every project failed.
         """
-        known = {scope.project: scope for scope in self._storage.scopes(self._scope.tenant) if scope.level == "project"}
+        known = {
+            scope.project: scope
+            for scope in self._context.storage.scopes(self._context.scope.tenant)
+            if scope.level == "project"
+        }
         named = sorted(known) if projects is None else list(dict.fromkeys(projects))
         result, failed, last = ConsolidationResult(), 0, None
         for name in named:
@@ -164,9 +176,9 @@ class Curating(Scaling):
         """
         from reasoningbank.curation.consolidation import take_apart
 
-        store = self._owner(check_memory_id(consolidation_id))
-        now = self._clock.now()
-        with observed("undo_consolidation", store=self._place()), store.transaction() as transaction:
+        store = self._context.owner(check_memory_id(consolidation_id))
+        now = self._context.clock.now()
+        with observed("undo_consolidation", store=self._context.place), store.transaction() as transaction:
             report = take_apart(transaction, consolidation_id, at=now)
             note = Job(
                 kind=UNDONE,
@@ -187,20 +199,135 @@ class Curating(Scaling):
             MemoryNotFound: When this project has no such memory.
         """
         if memory_id is not None:
-            self._open_store().get(check_memory_id(memory_id))
+            self._context.store().get(check_memory_id(memory_id))
         found = self._similar(SIMILARITY_THRESHOLD).contradictions
         return tuple(each for each in found if memory_id in {None, each.success, each.failure})
+
+    def decay(self, rules: DecayRules | None = None, *, dry_run: bool = False) -> DecayReport:
+        """Lower the confidence of every memory for each full month without activity; a second run changes nothing.
+
+        The fall is stored as evidence against the memory, so that it can be seen in its history and any use, rating or
+        outcome ends it. It never goes below half of the initial confidence.
+
+        Args:
+            rules: How; None takes the settings.
+            dry_run: Says what would be done and writes nothing.
+
+        Raises:
+            InvalidInput: When a setting is out of its range.
+        """
+        from reasoningbank.curation.lifecycle import decay
+
+        with observed("decay_memories", store=self._context.place):
+            return decay(
+                self._context.store(), rules or self._decay_rules(), at=self._context.clock.now(), dry_run=dry_run
+            )
+
+    def prune(self, rules: PruneRules | None = None, *, dry_run: bool = False) -> PruneReport:
+        """Archive memories that are neither believed nor used, with the reason; none is deleted.
+
+        ``update(memory_id, state="active")`` brings one back.
+
+        Args:
+            rules: Which; None takes the settings.
+            dry_run: Says what would be archived and writes nothing.
+
+        Raises:
+            InvalidInput: When a setting is out of its range.
+        """
+        from reasoningbank.curation.lifecycle import prune
+
+        with observed("prune_memories", store=self._context.place):
+            return prune(
+                self._context.store(), rules or self._prune_rules(), at=self._context.clock.now(), dry_run=dry_run
+            )
+
+    def report_stability(
+        self, memory_id: str, *, reverted: bool, commit: str = "", session: str | None = None, rater: Rater = "human"
+    ) -> StabilityReport:
+        """Report that the code a memory led to has stood for seven days, or was reverted.
+
+        Args:
+            memory_id: The memory.
+            reverted: Whether it was reverted.
+            commit: Its commit: then either counts once per memory and commit, else once per memory and session.
+            session: Who says so; None for the bank's own session.
+            rater: Whether a person or an agent does.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.curation.stability import report_stability
+
+        at, name = self._context.clock.now(), session_name(commit)
+
+        def write(transaction: Transaction, place: str) -> StabilityReport:
+            return report_stability(
+                transaction, memory_id, reverted=reverted, commit=name, session=place, rater=rater, at=at
+            )
+
+        with observed("stability_memory", store=self._context.place):
+            return self._context.written(memory_id, session_name(session) or self._context.session, write)
+
+    def check_stability(self, repository: str | Path | None = None, *, dry_run: bool = False) -> StabilityCheck:
+        """Look up in a git repository what became of the commits that this project's strategies are tied to.
+
+        Args:
+            repository: A directory inside it; None takes the setting, else the working directory.
+            dry_run: Says what would be counted and writes nothing.
+
+        Raises:
+            InvalidInput: When that is no git repository.
+            StoreUnavailable: When git is not installed or takes too long.
+        """
+        from reasoningbank.curation.stability import Repository, foreseen, report_stability, ties
+
+        where = usable_path(repository or self._context.settings.repository or Path.cwd())
+        store, now = self._context.store(), self._context.clock.now()
+        with observed("check_stability", store=self._context.place):
+            tied = ties(store)
+            names = list(dict.fromkeys(name for each in tied.values() for name in each))
+            fates = Repository(where).fates(names, now=now)
+            reports: list[StabilityReport] = []
+            known = store.many(list(tied))
+            for memory_id, commits in tied.items():
+                for commit in commits:
+                    if memory_id not in known or fates[commit] not in {"stood", "reverted"}:
+                        continue
+                    reverted = fates[commit] == "reverted"
+                    if dry_run:
+                        reports.append(foreseen(store, known[memory_id], reverted=reverted, commit=commit))
+                        continue
+                    with store.transaction() as transaction:
+                        report = report_stability(
+                            transaction,
+                            memory_id,
+                            reverted=reverted,
+                            commit=commit,
+                            session=self._context.session,
+                            rater="agent",
+                            at=now,
+                        )
+                    reports.append(report)
+        count = list(fates.values()).count
+        return StabilityCheck(
+            reports=tuple(report for report in reports if report.counted),
+            commits=len(names),
+            waiting=count("waiting"),
+            unknown=count("unknown"),
+            dry_run=dry_run,
+        )
 
     def _similar(self, threshold: float) -> Similar:
         from reasoningbank.curation.clusters import find_similar
         from reasoningbank.memories.vectors import check_space
 
-        store = self._open_store()
-        check_space(store, self._embedder)
+        store = self._context.store()
+        check_space(store, self._context.embedder)
         return find_similar(store, threshold)
 
     def _consolidated(self, options: ConsolidationOptions) -> ConsolidationResult:
-        store, now = self._open_store(), self._clock.now()
+        store, now = self._context.store(), self._context.clock.now()
         until = None if options.force_all else _last_run(store, now, options.window)
         if until is not None:
             return ConsolidationResult(
@@ -239,7 +366,7 @@ class Curating(Scaling):
         """Return one cluster, merged or left as it was with the reason."""
         size = len(cluster.members)
         try:
-            made = self.merge_cluster(cluster)
+            made = self.merge(cluster)
         except (
             ModelUnavailable,
             BudgetExhausted,
@@ -256,25 +383,49 @@ class Curating(Scaling):
     def _in_project(
         self, known: dict[str, Scope], name: str, options: ConsolidationOptions | None
     ) -> ConsolidationResult:
-        if name == self._scope.project and self._scope.level == "project":
+        if name == self._context.scope.project and self._context.scope.level == "project":
             return self.consolidate(options)
         if name not in known:
             raise InvalidInput(f"there is no project {name[:80]!r}", hint="Name a project that has memories.")
-        with self._beside(known[name]) as bank:
-            return bank.consolidate(options)
+        context = self._context.beside(known[name])
+        try:
+            return Curation(context).consolidate(options)
+        finally:
+            context.close()
 
-    def _beside(self, scope: Scope) -> Self:
-        """Return a bank of another project of the tenant, with the same parts."""
-        return type(self)(
-            self._storage,
-            scope,
-            self._embedder,
-            settings=self._settings,
-            clock=self._clock,
-            chance=self._chance,
-            session=self._session,
-            model=self._model,
-        )
+    def _decay_rules(self) -> DecayRules:
+        settings = self._context.settings
+        return DecayRules(step=settings.decay_step, floor=settings.decay_floor, recorded=settings.decay_recorded)
+
+    def _prune_rules(self) -> PruneRules:
+        return PruneRules(below=self._context.settings.prune_below, after_days=self._context.settings.prune_after_days)
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
+        return {TEND: self._tend_job}
+
+    def queue_due(self) -> None:
+        """Queue the daily decay and pruning when none is waiting; look once an hour."""
+        now = self._context.clock.now()
+        if self._tend_after is not None and now < self._tend_after:
+            return
+        self._tend_after = now + LOOK_EVERY
+        store = self._context.store()
+        if not any(job.kind == TEND for job in store.jobs(due=now + _ALL_TIME)):
+            self._queue_next(now)
+
+    def _queue_next(self, now: datetime) -> None:
+        due = now + TEND_EVERY
+        with self._context.store().transaction() as transaction:
+            transaction.enqueue(Job(kind=TEND, key=f"{due:%Y-%m-%d}", due=due))
+
+    def _tend_job(self, job: Job) -> None:  # noqa: ARG002 - there is one a day
+        """Do the day's work; the next day's is queued first, so that it comes even when this one fails."""
+        self._queue_next(self._context.clock.now())
+        self.decay()
+        self.prune()
+        if self._context.settings.repository:
+            self.check_stability()
 
 
 def _last_run(store: Store, now: datetime, window: timedelta) -> datetime | None:
@@ -298,159 +449,3 @@ def _wanted_apart(cluster: SimilarityCluster, apart: Sequence[frozenset[str]]) -
     """Return whether two of the members were taken apart by a person."""
     members = set(cluster.ids)
     return any(len(members & each) > 1 for each in apart)
-
-
-TEND = "tend"
-"""The kind of job that decays, prunes and looks at the repository, once a day."""
-TEND_EVERY = timedelta(hours=24)
-
-
-class Tending(Scaling):
-    """Decays, prunes, and takes the fate of commits as evidence."""
-
-    _tend_after: datetime | None = None
-
-    def decay(self, rules: DecayRules | None = None, *, dry_run: bool = False) -> DecayReport:
-        """Lower the confidence of every memory for each full month without activity; a second run changes nothing.
-
-        The fall is stored as evidence against the memory, so that it can be seen in its history and any use, rating or
-        outcome ends it. It never goes below half of the initial confidence.
-
-        Args:
-            rules: How; None takes the settings.
-            dry_run: Says what would be done and writes nothing.
-
-        Raises:
-            InvalidInput: When a setting is out of its range.
-        """
-        from reasoningbank.curation.lifecycle import decay
-
-        with observed("decay_memories", store=self._place()):
-            return decay(self._open_store(), rules or self._decay_rules(), at=self._clock.now(), dry_run=dry_run)
-
-    def prune(self, rules: PruneRules | None = None, *, dry_run: bool = False) -> PruneReport:
-        """Archive memories that are neither believed nor used, with the reason; none is deleted.
-
-        ``update(memory_id, state="active")`` brings one back.
-
-        Args:
-            rules: Which; None takes the settings.
-            dry_run: Says what would be archived and writes nothing.
-
-        Raises:
-            InvalidInput: When a setting is out of its range.
-        """
-        from reasoningbank.curation.lifecycle import prune
-
-        with observed("prune_memories", store=self._place()):
-            return prune(self._open_store(), rules or self._prune_rules(), at=self._clock.now(), dry_run=dry_run)
-
-    def on_code_stability(
-        self, memory_id: str, *, reverted: bool, commit: str = "", session: str | None = None, rater: Rater = "human"
-    ) -> StabilityReport:
-        """Report that the code a memory led to has stood for seven days, or was reverted.
-
-        Args:
-            memory_id: The memory.
-            reverted: Whether it was reverted.
-            commit: Its commit: then either counts once per memory and commit, else once per memory and session.
-            session: Who says so; None for the bank's own session.
-            rater: Whether a person or an agent does.
-
-        Raises:
-            MemoryNotFound: When this tenant has no such memory.
-        """
-        from reasoningbank.curation.stability import report_stability
-
-        at, name = self._clock.now(), session_name(commit)
-
-        def write(transaction: Transaction, place: str) -> StabilityReport:
-            return report_stability(
-                transaction, memory_id, reverted=reverted, commit=name, session=place, rater=rater, at=at
-            )
-
-        with observed("stability_memory", store=self._place()):
-            return self._written(memory_id, session_name(session) or self._session, write)
-
-    def check_stability(self, repository: str | Path | None = None, *, dry_run: bool = False) -> StabilityCheck:
-        """Look up in a git repository what became of the commits that this project's strategies are tied to.
-
-        Args:
-            repository: A directory inside it; None takes the setting, else the working directory.
-            dry_run: Says what would be counted and writes nothing.
-
-        Raises:
-            InvalidInput: When that is no git repository.
-            StoreUnavailable: When git is not installed or takes too long.
-        """
-        from reasoningbank.curation.stability import Repository, foreseen, report_stability, ties
-
-        where = usable_path(repository or self._settings.repository or Path.cwd())
-        store, now = self._open_store(), self._clock.now()
-        with observed("check_stability", store=self._place()):
-            tied = ties(store)
-            names = list(dict.fromkeys(name for each in tied.values() for name in each))
-            fates = Repository(where).fates(names, now=now)
-            reports: list[StabilityReport] = []
-            known = store.many(list(tied))
-            for memory_id, commits in tied.items():
-                for commit in commits:
-                    if memory_id not in known or fates[commit] not in {"stood", "reverted"}:
-                        continue
-                    reverted = fates[commit] == "reverted"
-                    if dry_run:
-                        reports.append(foreseen(store, known[memory_id], reverted=reverted, commit=commit))
-                        continue
-                    with store.transaction() as transaction:
-                        report = report_stability(
-                            transaction,
-                            memory_id,
-                            reverted=reverted,
-                            commit=commit,
-                            session=self._session,
-                            rater="agent",
-                            at=now,
-                        )
-                    reports.append(report)
-        count = list(fates.values()).count
-        return StabilityCheck(
-            reports=tuple(report for report in reports if report.counted),
-            commits=len(names),
-            waiting=count("waiting"),
-            unknown=count("unknown"),
-            dry_run=dry_run,
-        )
-
-    def _decay_rules(self) -> DecayRules:
-        settings = self._settings
-        return DecayRules(step=settings.decay_step, floor=settings.decay_floor, recorded=settings.decay_recorded)
-
-    def _prune_rules(self) -> PruneRules:
-        return PruneRules(below=self._settings.prune_below, after_days=self._settings.prune_after_days)
-
-    def _handlers(self) -> dict[str, Handler]:
-        return {**super()._handlers(), TEND: self._tend_job}
-
-    def _queue_daily(self) -> None:
-        """Make sure that the bank is tended within a day; what is queued already stays as it is."""
-        super()._queue_daily()
-        now = self._clock.now()
-        if self._tend_after is not None and now < self._tend_after:
-            return
-        self._tend_after = now + LOOK_EVERY
-        store = self._open_store()
-        if not any(job.kind == TEND for job in store.jobs(due=now + _ALL_TIME)):
-            self._queue_next(now)
-
-    def _queue_next(self, now: datetime) -> None:
-        due = now + TEND_EVERY
-        with self._open_store().transaction() as transaction:
-            transaction.enqueue(Job(kind=TEND, key=f"{due:%Y-%m-%d}", due=due))
-
-    def _tend_job(self, job: Job) -> None:  # noqa: ARG002 - there is one a day
-        """Do the day's work; the next day's is queued first, so that it comes even when this one fails."""
-        self._queue_next(self._clock.now())
-        self.decay()
-        self.prune()
-        if self._settings.repository:
-            self.check_stability()

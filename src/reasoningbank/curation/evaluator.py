@@ -37,10 +37,10 @@ class ConfidenceEvaluator:
 
         It counts once per memory and commit, and without a commit once per memory and session.
         """
-        return self._bank.on_code_stability(
+        return self._bank.curation.report_stability(
             memory_id, reverted=reverted, commit=commit, session=self._session, rater=self._rater
         )
 
     def decay_all(self) -> DecayReport:
         """Lower the confidence of what was not used for a full month; to be called at any interval."""
-        return self._bank.decay()
+        return self._bank.curation.decay()

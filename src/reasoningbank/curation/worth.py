@@ -1,4 +1,4 @@
-"""The part of a bank that measures what memory is worth, and sets aside what does harm."""
+"""Measure what memory is worth, and hold back what does harm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.jobs.worker import Handler
-from reasoningbank.matts.matts import Scaling
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import RELEASED
@@ -17,6 +16,9 @@ from reasoningbank.types.records import Job
 from reasoningbank.types.uplift import Harm, UpliftReport
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reasoningbank.context import Context
     from reasoningbank.curation.uplift import Ended
 
 HARM = "harm"
@@ -24,8 +26,11 @@ HARM = "harm"
 HARM_EVERY = timedelta(hours=24)
 
 
-class Proving(Scaling):
-    """Says with an interval what memory is worth, and takes memories out of use whose sessions end worse."""
+class Uplift:
+    """Measure what memory is worth, and hold back what does harm."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def report(self) -> UpliftReport:
         """Return how sessions end with memories and without, what that costs, and which memories do harm.
@@ -39,8 +44,8 @@ class Proving(Scaling):
         """
         from reasoningbank.curation.uplift import ended, reported
 
-        with observed("report_uplift", store=self._place()):
-            store = self._open_store()
+        with observed("report_uplift", store=self._context.place):
+            store = self._context.store()
             sessions = ended(store)
             harms = self._harms(store, sessions)
             try:
@@ -50,25 +55,25 @@ class Proving(Scaling):
                 said = f"Harmful memories could not be set aside: {error.advice}"
                 return replace(report, message=f"{report.message} {said}")
 
-    def _queue_daily(self) -> None:
-        """Queue the first look for harm for tomorrow, unless one waits already or no session has met a memory yet."""
-        super()._queue_daily()
-        store, now = self._open_store(), self._clock.now()
+    def queue_due(self) -> None:
+        """Queue the daily look for harmful memories when sessions were shown any."""
+        store, now = self._context.store(), self._context.clock.now()
         if not any(job.kind == HARM for job in store.jobs(due=now + 2 * HARM_EVERY)) and store.exposures():
             with store.transaction() as transaction:
                 transaction.enqueue(_look(now + HARM_EVERY))
 
-    def _handlers(self) -> dict[str, Handler]:
-        return {**super()._handlers(), HARM: self._harm_job}
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
+        return {HARM: self._harm_job}
 
     def _harm_job(self, job: Job) -> None:
         """Set aside what does harm; the next look comes a day later."""
         from reasoningbank.curation.uplift import ended
 
-        store = self._open_store()
+        store = self._context.store()
         self._set_aside(store, self._harms(store, ended(store)))
         with store.transaction() as transaction:
-            transaction.enqueue(_look(max(job.due, self._clock.now()) + HARM_EVERY))
+            transaction.enqueue(_look(max(job.due, self._context.clock.now()) + HARM_EVERY))
 
     @staticmethod
     def _harms(store: Store, sessions: Sequence[Ended]) -> tuple[Harm, ...]:
@@ -85,7 +90,7 @@ class Proving(Scaling):
             return tuple(harms)
         with store.transaction() as transaction:
             for harm in new:
-                set_aside(transaction, [harm.memory_id], reason=reason(harm), at=self._clock.now())
+                set_aside(transaction, [harm.memory_id], reason=reason(harm), at=self._context.clock.now())
         return noted(harms, [harm.memory_id for harm in new])
 
 

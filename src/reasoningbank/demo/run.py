@@ -146,7 +146,7 @@ def _history(home: Path, memory_id: str) -> HistoryAnswer:
     from reasoningbank.settings import Settings
 
     with Bank.open(tenant=TENANT, project=PROJECT, settings=Settings(home=home)) as bank:
-        return history_answer(bank.get(memory_id), bank.history(memory_id))
+        return history_answer(bank.get(memory_id), bank.memories.history(memory_id))
 
 
 def _tell_session(session: Session, say: Callable[[str], None]) -> None:

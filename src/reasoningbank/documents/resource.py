@@ -1,26 +1,29 @@
-"""The part of a bank that keeps what agents' frameworks file in it: documents, and memories seen as files."""
+"""Documents that frameworks file in a bank, and memories as files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from reasoningbank.context import checked_limit, checked_offset
 from reasoningbank.errors import StoreBusy
-from reasoningbank.matts.matts import Scaling
 from reasoningbank.telemetry import observed
 from reasoningbank.types.document import Document, DocumentChange, FileChange, check_place
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
 
 _ATTEMPTS = 8
 
 
-class Filing(Scaling):
-    """Keeps documents by collection, path and key, and shows memories and documents as one tree of files.
+class Documents:
+    """Documents that frameworks file in a bank, and memories as files."""
 
-    Documents are no lessons: no search for memories, briefing, merge or decay ever touches them.
-    """
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
-    def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
+    def get(self, collection: str, path: Sequence[str], key: str) -> Document | None:
         """Return the document at a place, secrets removed once more; None when there is none.
 
         Raises:
@@ -29,10 +32,10 @@ class Filing(Scaling):
         from reasoningbank.documents.documents import reveal_document
 
         check_place(collection, tuple(path), key)
-        found = self._open_store().document(collection, tuple(path), key)
+        found = self._context.store().document(collection, tuple(path), key)
         return None if found is None else reveal_document(found)
 
-    def documents(self, collection: str, path: Sequence[str] = ()) -> tuple[Document, ...]:
+    def list(self, collection: str, path: Sequence[str] = ()) -> tuple[Document, ...]:
         """Return every document of a collection below a path, in the order in which they were first kept.
 
         Raises:
@@ -41,18 +44,18 @@ class Filing(Scaling):
         from reasoningbank.documents.documents import reveal_document
 
         check_place(collection, tuple(path), "")
-        return tuple(reveal_document(each) for each in self._open_store().documents(collection, tuple(path)))
+        return tuple(reveal_document(each) for each in self._context.store().documents(collection, tuple(path)))
 
-    def document_paths(self, collection: str) -> frozenset[tuple[str, ...]]:
+    def paths(self, collection: str) -> frozenset[tuple[str, ...]]:
         """Return every path of a collection that holds a document.
 
         Raises:
             InvalidInput: When there can be no such collection.
         """
         check_place(collection, (), "")
-        return frozenset(document.path for document in self._open_store().documents(collection))
+        return frozenset(document.path for document in self._context.store().documents(collection))
 
-    def find_documents(
+    def find(
         self,
         collection: str,
         path: Sequence[str] = (),
@@ -85,10 +88,10 @@ class Filing(Scaling):
 
         check_place(collection, tuple(path), "")
         first, most = checked_offset(offset), checked_limit(limit)
-        store = self._open_store()
+        store = self._context.store()
         found: Sequence[tuple[Document, float | None]]
-        if query.strip() and check_space(store, self._embedder):
-            vector = self._embedder.embed_queries([safe_text(query)])[0]
+        if query.strip() and check_space(store, self._context.embedder):
+            vector = self._context.embedder.embed_queries([safe_text(query)])[0]
             found = sorted(store.compared_documents(collection, tuple(path), vector), key=_closest_first)
         else:
             found = [(document, None) for document in store.documents(collection, tuple(path))]
@@ -96,7 +99,7 @@ class Filing(Scaling):
         shown = met[first : first + most] if most else met[first:]
         return tuple((reveal_document(document), cosine) for document, cosine in shown)
 
-    def keep_documents(self, collection: str, changes: Iterable[DocumentChange]) -> None:
+    def keep(self, collection: str, changes: Iterable[DocumentChange]) -> None:
         """Keep and erase documents: all of these changes or, when one is refused, none. The last of a place counts.
 
         Secrets are replaced in every text of a value, as in a memory; what was replaced is overwritten, not versioned.
@@ -107,13 +110,13 @@ class Filing(Scaling):
         """
         from reasoningbank.documents.documents import admitted, put, vectors_of
 
-        with observed("update_memory", store=self._place()):
+        with observed("update_memory", store=self._context.place):
             last = {(tuple(change.path), change.key): change for change in changes}
             for change in last.values():
                 check_place(collection, tuple(change.path), change.key)
-            store, now = self._open_store(), self._clock.now()
+            store, now = self._context.store(), self._context.clock.now()
             kept = [admitted(change, collection, now) for change in last.values() if change.value is not None]
-            vectors = vectors_of(kept, self._embedder)
+            vectors = vectors_of(kept, self._context.embedder)
             if not last:
                 return
             with store.transaction() as transaction:
@@ -123,8 +126,8 @@ class Filing(Scaling):
                 for document in kept:
                     old = transaction.document(*document.place)
                     made = document.created_at if old is None else old.created_at
-                    put(transaction, replace(document, created_at=made), vectors, self._embedder.model_id)
-            self._keep_up()
+                    put(transaction, replace(document, created_at=made), vectors, self._context.embedder.model_id)
+            self._context.keep_up()
 
     def files(self) -> Mapping[str, str]:
         """Return the text of every file by its path below the root, memories included.
@@ -133,7 +136,7 @@ class Filing(Scaling):
         """
         from reasoningbank.documents.files import read_files
 
-        return {path: file.text for path, file in read_files(self._open_store()).items()}
+        return {path: file.text for path, file in read_files(self._context.store()).items()}
 
     def change_files(self, change: Callable[[Mapping[str, str]], FileChange]) -> FileChange:
         """Change files: all of it or, when something is refused, nothing.
@@ -154,8 +157,8 @@ class Filing(Scaling):
         """
         from reasoningbank.documents.files import apply, prepare, read_files
 
-        store = self._open_store()
-        with observed("update_memory", store=self._place()):
+        store = self._context.store()
+        with observed("update_memory", store=self._context.place):
             for _ in range(_ATTEMPTS):
                 before = read_files(store)
                 wanted = change({path: file.text for path, file in before.items()})
@@ -164,20 +167,20 @@ class Filing(Scaling):
                 prepared = prepare(
                     before,
                     wanted,
-                    self._embedder,
-                    project=self._scope.project,
-                    session=self._session,
-                    at=self._clock.now(),
+                    self._context.embedder,
+                    project=self._context.scope.project,
+                    session=self._context.session,
+                    at=self._context.clock.now(),
                 )
                 with store.transaction() as transaction:
                     now = read_files(transaction)
                     same = all(now.get(path) == before.get(path) for path in wanted.touched)
                     if same and now.keys() == before.keys():
-                        stored = apply(transaction, prepared, at=self._clock.now())
+                        stored = apply(transaction, prepared, at=self._context.clock.now())
                         break
             else:
                 raise StoreBusy("the files are being changed by others", hint="Try again.")
-            self._keep_up()
+            self._context.keep_up()
             return stored
 
 

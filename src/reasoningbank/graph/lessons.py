@@ -1,13 +1,13 @@
-"""The part of a bank that speaks of memories as seed 003's ReasoningBank does: key lesson, context, linked nodes."""
+"""Memories with links to the graph, as seed 003 names them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from reasoningbank.context import checked_limit, clean_tags, session_name
 from reasoningbank.errors import InvalidInput, MemoryNotFound, NodeNotFound
-from reasoningbank.matts.matts import Scaling
 from reasoningbank.search.searches import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.store import Pointer, Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
@@ -17,15 +17,23 @@ from reasoningbank.types.lesson import BM25_LEG, CONTEXT_LEG, LESSON_LEG, Lesson
 from reasoningbank.types.memory import EDITED, Cause, Memory, check_memory_id, check_outcome
 from reasoningbank.types.recall import Filter, Hit, Recall
 
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.search.searches import Search
+
 DEFAULT_LESSON_LIMIT = 5
 """Most lessons of a search that names no limit (seed 003)."""
 _UPDATE_ATTEMPTS = 5
 
 
-class Lessoning(Scaling):
-    """Adds, reads, changes and finds lessons; every lesson is a memory, every memory can be read as a lesson."""
+class Lessons:
+    """Memories with links to the graph, as seed 003 names them."""
 
-    def lesson_add(
+    def __init__(self, context: Context, search: Search) -> None:
+        self._context = context
+        self._search = search
+
+    def add(
         self,
         key_lesson: str,
         context_to_prefer: str = "",
@@ -57,12 +65,14 @@ class Lessoning(Scaling):
             InvalidMemory, TextTooLong: When a rule of the memory is broken; nothing was stored.
             NodeNotFound: When a node does not exist; nothing was stored.
         """
-        from reasoningbank.memories.admission import admit, prepare
+        from reasoningbank.memories.admission import admit, draft, prepare
         from reasoningbank.search.lessons import lessons_of, title_of
 
         nodes = _checked_nodes(link_nodes)
-        with observed("create_memory", store=self._place()):
-            memory = self._new(
+        with observed("create_memory", store=self._context.place):
+            memory = draft(
+                project=self._context.scope.project,
+                at=self._context.clock.now(),
                 origin="person",
                 title=title or title_of(key_lesson),
                 content=key_lesson,
@@ -71,21 +81,21 @@ class Lessoning(Scaling):
                 tags=tuple(tags),
                 category="",
                 confidence=confidence,
-                provenance={"source": "lesson", "session": session_name(session) or self._session},
+                provenance={"source": "lesson", "session": session_name(session) or self._context.session},
             )
-            store = self._open_store()
+            store = self._context.store()
             _check_exist(store, nodes)
-            (ready,) = prepare([memory], self._embedder, origin="person", vouched=vouched)
+            (ready,) = prepare([memory], self._context.embedder, origin="person", vouched=vouched)
             with store.transaction() as transaction:
                 _check_exist(transaction, nodes)
                 admit(transaction, ready, at=memory.created_at)
                 for node_id in nodes:
                     transaction.link_node(Pointer(node_id=node_id, memory_id=memory.id))
                 added = lessons_of(transaction, [memory.id])[memory.id]
-            self._keep_up()
+            self._context.keep_up()
             return added
 
-    def lesson_get(self, lesson: int | str) -> Lesson:
+    def get(self, lesson: int | str) -> Lesson:
         """Return the lesson of a row id (``rb_id``) or of a memory's id, secrets removed once more.
 
         Raises:
@@ -93,11 +103,11 @@ class Lessoning(Scaling):
         """
         from reasoningbank.search.lessons import lessons_of
 
-        store = self._open_store()
+        store = self._context.store()
         memory_id = _memory_id(store, lesson)
         return lessons_of(store, [memory_id])[memory_id]
 
-    def lesson_update(
+    def update(
         self,
         lesson: int | str,
         *,
@@ -123,8 +133,8 @@ class Lessoning(Scaling):
         from reasoningbank.search.lessons import lessons_of
 
         nodes = None if link_nodes is None else _checked_nodes(link_nodes)
-        with observed("update_memory", store=self._place()):
-            store = self._open_store()
+        with observed("update_memory", store=self._context.place):
+            store = self._context.store()
             memory_id = _memory_id(store, lesson)
             for _ in range(_UPDATE_ATTEMPTS):
                 old = store.get(memory_id)
@@ -140,7 +150,7 @@ class Lessoning(Scaling):
                     return lessons_of(store, [memory_id])[memory_id]
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
-    def lesson_link(self, lesson: int | str, link_nodes: Iterable[str], *, unlink: bool = False) -> Lesson:
+    def link(self, lesson: int | str, link_nodes: Iterable[str], *, unlink: bool = False) -> Lesson:
         """Add links between a lesson and nodes, or removes them; the others stay.
 
         Raises:
@@ -149,7 +159,7 @@ class Lessoning(Scaling):
         from reasoningbank.search.lessons import lessons_of
 
         nodes = _checked_nodes(link_nodes)
-        with observed("update_memory", store=self._place()), self._open_store().transaction() as transaction:
+        with observed("update_memory", store=self._context.place), self._context.store().transaction() as transaction:
             memory_id = _memory_id(transaction, lesson)
             _check_exist(transaction, nodes)
             for node_id in nodes:
@@ -159,16 +169,16 @@ class Lessoning(Scaling):
             _check_links(changed.link_nodes)
             return changed
 
-    def lesson_delete(self, lesson: int | str) -> None:
+    def delete(self, lesson: int | str) -> None:
         """Erase a lesson: the memory with all that hangs on it, and its links; the nodes stay.
 
         Raises:
             MemoryNotFound: When this project has no such memory.
         """
-        with observed("delete_memory", store=self._place()), self._open_store().transaction() as transaction:
-            transaction.delete(_memory_id(transaction, lesson), at=self._clock.now())
+        with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
+            transaction.delete(_memory_id(transaction, lesson), at=self._context.clock.now())
 
-    def lesson_list(
+    def list(
         self, *, tags: Iterable[str] = (), linked_to: Iterable[str] | None = None, limit: int = 0, offset: int = 0
     ) -> tuple[Lesson, ...]:
         """Return lessons in the order they were recorded, those of quarantined and archived memories left out.
@@ -181,7 +191,7 @@ class Lessoning(Scaling):
         """
         from reasoningbank.search.lessons import lessons_of
 
-        store = self._open_store()
+        store = self._context.store()
         condition = Filter(tags=clean_tags(tags))
         if linked_to is None:
             ids = [memory.id for memory in store.page(condition, limit=checked_limit(limit), offset=offset)]
@@ -194,7 +204,7 @@ class Lessoning(Scaling):
         found = lessons_of(store, ids)
         return tuple(found[name] for name in ids if name in found)
 
-    def lesson_search(
+    def search(
         self,
         query: str,
         *,
@@ -243,10 +253,10 @@ class Lessoning(Scaling):
             fusion=check_fusion(fusion),
             min_score=check_least(min_score),
         )
-        with observed("search_memory", store=self._place()) as observation:
-            store = self._open_store()
-            check_space(store, self._embedder)
-            found = find_lessons(store, self._embedder, question)
+        with observed("search_memory", store=self._context.place) as observation:
+            store = self._context.store()
+            check_space(store, self._context.embedder)
+            found = find_lessons(store, self._context.embedder, question)
             lessons = lessons_of(store, [each.id for each in found.lessons])
             hits = tuple(
                 LessonHit(lesson=lessons[each.id], score=each.score, legs=each.legs)
@@ -258,18 +268,18 @@ class Lessoning(Scaling):
             if not hits:
                 return answer
             recalled = tuple(Hit(memory=hit.lesson.memory, relevance=hit.score, legs=hit.legs) for hit in hits)
-            logged = self._logged(store, self._recalled(question.text, recalled, session))
+            logged = self._search.logged(store, self._recalled(question.text, recalled, session))
             return replace(answer, warnings=logged.warnings)
 
     def _recalled(self, query: str, hits: tuple[Hit, ...], session: str | None) -> Recall:
         return Recall(
             memories=hits,
             query=query,
-            session=session_name(session) or self._session,
-            embedder=self._embedder.name,
+            session=session_name(session) or self._context.session,
+            embedder=self._context.embedder.name,
             tokens=sum(hit.memory.tokens for hit in hits),
             message=_found(len(hits)),
-            at=self._clock.now(),
+            at=self._context.clock.now(),
         )
 
     def _replaced(self, store: Store, old: Memory, new: Memory, nodes: Sequence[str] | None) -> bool:
@@ -277,8 +287,8 @@ class Lessoning(Scaling):
         from reasoningbank.memories.admission import edit, prepare_edit
         from reasoningbank.search.lessons import relink
 
-        at = self._clock.now()
-        ready = prepare_edit(old, new, self._embedder, at=at) if new != old else None
+        at = self._context.clock.now()
+        ready = prepare_edit(old, new, self._context.embedder, at=at) if new != old else None
         with store.transaction() as transaction:
             current = transaction.get(old.id)
             if current.version != old.version:
@@ -291,7 +301,7 @@ class Lessoning(Scaling):
                 for pointer in surplus:
                     transaction.unlink_node(pointer)
             if ready is not None:
-                edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._session))
+                edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._context.session))
         return True
 
 

@@ -190,16 +190,16 @@ class BankStore(BaseStore):
                 raise InvalidInput(f"unknown operation type: {type(op).__name__}")
             check_labels(op)
             if isinstance(op, GetOp):
-                found = self._bank.document(COLLECTION, op.namespace, op.key)
+                found = self._bank.documents.get(COLLECTION, op.namespace, op.key)
                 results.append(None if found is None else _item(found))
             elif isinstance(op, SearchOp):
                 results.append(self._found(op))
             elif isinstance(op, ListNamespacesOp):
-                results.append(listed(self._bank.document_paths(COLLECTION), op))
+                results.append(listed(self._bank.documents.paths(COLLECTION), op))
             else:
                 changes.append(self._change(op))
                 results.append(None)
-        self._bank.keep_documents(COLLECTION, changes)
+        self._bank.documents.keep(COLLECTION, changes)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -217,7 +217,7 @@ class BankStore(BaseStore):
         if op.limit < 1:
             return []
         condition = op.filter
-        found = self._bank.find_documents(
+        found = self._bank.documents.find(
             COLLECTION,
             tuple(op.namespace_prefix),
             (op.query or "") if self._fields is not None else "",

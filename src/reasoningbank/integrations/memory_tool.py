@@ -137,7 +137,7 @@ class AsyncBankMemoryTool(BetaAsyncAbstractMemoryTool):
 
 def _read(bank: Bank, command: Callable[[Files], Answer]) -> str:
     try:
-        files = bank.files()
+        files = bank.documents.files()
     except BankError as error:
         raise ToolError(f"{error} {error.hint}".strip()) from error
     return _said(command(files), files)
@@ -152,7 +152,7 @@ def _changed(bank: Bank, command: Callable[[Files], Answer]) -> str:
         return answers[-1].change
 
     try:
-        stored = bank.change_files(change)
+        stored = bank.documents.change_files(change)
     except BankError as error:
         raise ToolError(f"{error} {error.hint}".strip()) from error
     if stored.quarantined:

@@ -52,7 +52,7 @@ class MiniSweAgent:
 
     Example:
         agent = MiniSweAgent(".", lambda: OpenRouterModel(model_name="..."), workspaces="/tmp/attempts")
-        scaled = bank.scale("make the tests pass", agent, k=3)
+        scaled = bank.matts.scale("make the tests pass", agent, k=3)
         print(agent.patch(scaled.trajectory))
 
     Args:

@@ -85,7 +85,7 @@ class ConsolidationScheduler:
             if self._projects == ():
                 continue
             try:
-                self.last_result = self._bank.consolidate_all(self._projects, self._options)
+                self.last_result = self._bank.curation.consolidate_all(self._projects, self._options)
                 self.last_error = None
             except BankError as error:
                 self.last_error = error

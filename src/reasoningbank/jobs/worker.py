@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from reasoningbank.errors import BankError, BudgetExhausted, NotFound, StoreBusy, StoreClosed, StoreFull, Undecided
 from reasoningbank.storage.store import Store
@@ -31,6 +32,8 @@ _GROWTH = 4
 _JITTER = 0.2
 _MAX_WORDS, _MOST_READ = 1_000, 20_000
 
+LOOK_EVERY = timedelta(hours=1)
+"""How long a bank waits before it looks again whether daily work is due."""
 Handler = Callable[[Job], None]
 
 _log = logging.getLogger(__name__)
@@ -59,6 +62,16 @@ class WorkReport:
             buried=self.buried + other.buried,
             messages=self.messages + other.messages,
         )
+
+
+class JobSource(Protocol):
+    """A resource that has background work."""
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
+
+    def queue_due(self) -> None:
+        """Queue the work of this resource that is due."""
 
 
 class Worker:

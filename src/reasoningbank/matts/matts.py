@@ -1,4 +1,4 @@
-"""The part of a bank that lets an agent try several times and learns from all attempts together (MaTTS)."""
+"""Let an agent try a task several times and learn from all attempts together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable
-from reasoningbank.jobs.jobs import Working
 from reasoningbank.sessions.sessions import DISTILL, together
 from reasoningbank.types.matts import Mode, Rollout, Scaled, Selection, Task
 from reasoningbank.types.memory import Memory
@@ -17,15 +16,25 @@ from reasoningbank.types.records import Job
 from reasoningbank.types.session import MAX_CONTRAST_ITEMS, DistilReport, Judgement, Trajectory
 
 if TYPE_CHECKING:
+    from reasoningbank.context import Context
     from reasoningbank.matts.attempts import Agent, Parts
+    from reasoningbank.search.searches import Search
+    from reasoningbank.sessions.distillation import Distillation
+    from reasoningbank.sessions.sessions import Sessions
 
 DEFAULT_ROLLOUTS = 3
 _PATIENCE = timedelta(minutes=10)
 """A worker leaves a rollout alone for so long: all of them are to be learned from together."""
 
 
-class Scaling(Working):
-    """Lets an agent work on one task several times, chooses the best attempt, and learns from all of them together."""
+class Matts:
+    """Let an agent try a task several times and learn from all attempts together."""
+
+    def __init__(self, context: Context, search: Search, sessions: Sessions, distillation: Distillation) -> None:
+        self._context = context
+        self._search = search
+        self._sessions = sessions
+        self._distillation = distillation
 
     def scale(
         self,
@@ -107,10 +116,12 @@ class Scaling(Working):
             return self._recalled_for(task, limit, evaluating, session, withheld)
 
         def judged(trajectory: Trajectory) -> Judgement:
-            return judge(trajectory, self._model, at=self._clock.now(), votes=self._settings.llm_votes)
+            return judge(
+                trajectory, self._context.model, at=self._context.clock.now(), votes=self._context.settings.llm_votes
+            )
 
         def selected(task: Task, rollouts: Sequence[Rollout]) -> Selection:
-            return select(task, rollouts, self._model)
+            return select(task, rollouts, self._context.model)
 
         return Parts(
             recall=recall,
@@ -130,8 +141,8 @@ class Scaling(Working):
 
         leaks: Callable[[Memory], bool] | None = None
         if evaluating:
-            leaks = self._noting(learned_from(task, self._open_store()), withheld)
-        return self._search_for(task.goal, limit=limit, session=session, withhold=leaks)
+            leaks = self._noting(learned_from(task, self._context.store()), withheld)
+        return self._search.search_for(task.goal, limit=limit, session=session, withhold=leaks)
 
     @staticmethod
     def _noting(leaks: Callable[[Memory], bool], withheld: dict[str, None]) -> Callable[[Memory], bool]:
@@ -152,29 +163,35 @@ class Scaling(Working):
         from reasoningbank.safety.text import safe_line
 
         kept = [(self._kept_rollout(rollout), rollout) for rollout in rollouts if rollout.trajectory is not None]
-        if self._model is None:
-            return DistilReport(pending=self._pending(), messages=("No language model: the rollouts wait.",))
+        if self._context.model is None:
+            return DistilReport(
+                pending=self._distillation.pending(), messages=("No language model: the rollouts wait.",)
+            )
         try:
-            found = compare([rollout for _, rollout in kept], self._model)
+            found = compare([rollout for _, rollout in kept], self._context.model)
         except (ModelUnavailable, MalformedAnswer, BudgetExhausted) as error:
-            return DistilReport(pending=self._pending(), messages=(f"The rollouts wait: {safe_line(error.message)}",))
+            return DistilReport(
+                pending=self._distillation.pending(), messages=(f"The rollouts wait: {safe_line(error.message)}",)
+            )
         report = DistilReport()
         room = MAX_CONTRAST_ITEMS
         for (trajectory_id, rollout), items in zip(kept, found.items, strict=True):
             judgement = rollout.judgement
             if judgement is None or judgement.verdict == "unknown":
-                judgement = self._latest(self.trajectory(trajectory_id))
-            one = self._learned(trajectory_id, judgement, items, model=found.model, prompt=found.prompt, limit=room)
+                judgement = self._sessions.latest(self._sessions.get(trajectory_id))
+            one = self._distillation.learned(
+                trajectory_id, judgement, items, model=found.model, prompt=found.prompt, limit=room
+            )
             room -= len(one.distilled)
             report = together(report, one)
-        return replace(report, pending=self._pending())
+        return replace(report, pending=self._distillation.pending())
 
     def _kept_rollout(self, rollout: Rollout) -> str:
         """Store a rollout as it was judged; one that did exactly the same as another is that one."""
         trajectory = rollout.trajectory
         assert trajectory is not None
-        now = self._clock.now()
-        with self._open_store().transaction() as transaction:
+        now = self._context.clock.now()
+        with self._context.store().transaction() as transaction:
             known = transaction.captured(trajectory.digest)
             if known is None:
                 transaction.keep(trajectory)

@@ -40,7 +40,7 @@ def serve_stdio(
     Raises:
         ConfigurationError: When a setting is not usable.
     """
-    from reasoningbank.mcp.stdio import private_descriptors
+    from reasoningbank.mcp.standard_streams import private_descriptors
     from reasoningbank.settings import load_settings
 
     parent = os.getppid()

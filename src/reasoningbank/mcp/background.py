@@ -54,7 +54,7 @@ class Background:
                     return
                 try:
                     with self._banks.use(tenant, project) as bank:
-                        report = bank.work(limit=JOBS_AT_ONCE)
+                        report = bank.jobs.work(limit=JOBS_AT_ONCE)
                 except StoreClosed:
                     return
                 except BankError as error:

@@ -26,7 +26,7 @@ def consolidate(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
     if not banks.has(caller.tenant, project):
         return _answer(ConsolidationResult(messages=(unknown_project(project),)))
     with banks.use(caller.tenant, project) as bank:
-        return _answer(bank.consolidate(options))
+        return _answer(bank.curation.consolidate(options))
 
 
 def _answer(result: ConsolidationResult) -> Answer:

@@ -49,7 +49,7 @@ def search(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
         said = unknown_project(arguments.optional_text("project_id") or "")
         return _searched(QuestionAnswer(plan=QuestionPlan(question=query), message=said))
     with banks.use(caller.tenant, project) as bank:
-        found = bank.ask(
+        found = bank.questions.ask(
             query,
             ask=arguments.has("ask") and arguments.flag("ask"),
             clarification=arguments.optional_text("clarification") or "",
@@ -83,7 +83,7 @@ def add(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
     reader = Reader(datetime.now(UTC))
     reader.node(record)
     with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
-        added = bank.graph_add(nodes=reader.draft.nodes)
+        added = bank.graph.add(nodes=reader.draft.nodes)
     (node,) = added.nodes
     said = f"{'Added' if added.new else 'Known already:'} {node.label} {node.id}."
     return Answer(fields={"id": node.id, "new": bool(added.new), "message": said}, text=said)
@@ -112,7 +112,7 @@ def link(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
     if project is None:
         raise NodeNotFound(unknown_project(arguments.optional_text("project_id") or ""))
     with banks.use(caller.tenant, project) as bank:
-        added = bank.graph_add(edges=[edge])
+        added = bank.graph.add(edges=[edge])
     kept = added.edges[0]
     said = f"{'Linked' if added.new else 'Known already:'} {kept.id}, weight {kept.weight:g} ({kept.band})."
     return Answer(fields={"id": kept.id, "band": kept.band, "new": bool(added.new), "message": said}, text=said)
@@ -130,8 +130,8 @@ def get(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
         raise NodeNotFound(unknown_project(arguments.optional_text("project_id") or ""))
     with banks.use(caller.tenant, project) as bank:
         if node_id is not None:
-            return _shown(view_fields(bank.graph_get(node_id)))
-        nodes = bank.conversation(conv_id or "")
+            return _shown(view_fields(bank.graph.get(node_id)))
+        nodes = bank.graph.conversation(conv_id or "")
     return _shown({"nodes": [node_fields(node) for node in nodes[:MOST_SHOWN]]})
 
 
@@ -155,7 +155,7 @@ def paths(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
         result = WalkResult(seeds=unknown)
     else:
         with banks.use(caller.tenant, project) as bank:
-            result = bank.graph_walk(seeds, parameters)
+            result = bank.graph.walk(seeds, parameters)
     context = to_llm_context(result, budget=MAX_BUDGET)
     fields = {**walk_fields(result), "context": context.text, "tokens": context.tokens}
     missing = [seed.id for seed in result.seeds if not seed.found]
@@ -179,7 +179,7 @@ def lessons(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
         found = LessonAnswer(query=query, message=unknown_project(arguments.optional_text("project_id") or ""))
     else:
         with banks.use(caller.tenant, project) as bank:
-            found = bank.lesson_search(
+            found = bank.lessons.search(
                 query,
                 limit=min(limit, MOST_LESSONS),
                 tags=tags,
@@ -195,7 +195,7 @@ def remember(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
     from reasoningbank.operations.graph_fields import report_fields, report_text
 
     with banks.use(caller.tenant, banks.project(arguments.optional_text("project_id"))) as bank:
-        report = bank.remember_conversation(arguments.mapping("conversation"))
+        report = bank.conversations.remember(arguments.mapping("conversation"))
     return _answered(report_fields(report), report_text(report))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError
+from reasoningbank.integrations.hook_actions import shown
 from reasoningbank.integrations.hook_client import (
     FOLDER,
     LOCK,
@@ -27,7 +28,7 @@ from reasoningbank.integrations.hook_client import (
     private,
     received,
 )
-from reasoningbank.integrations.hooks import event_of, shown
+from reasoningbank.integrations.hooks import event_of
 
 if TYPE_CHECKING:
     from reasoningbank.mcp.banks import Banks
@@ -129,7 +130,7 @@ class Desk:
 
     def _answer(self, request: Request) -> str | None:
         """Return the text to show; None when this server is not the one to ask."""
-        from reasoningbank.integrations.hooks import has_any
+        from reasoningbank.integrations.hook_actions import has_any
         from reasoningbank.mcp.banks import belonging
 
         scope, event = request.scope, event_of(request.event)

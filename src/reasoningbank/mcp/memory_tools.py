@@ -129,7 +129,7 @@ def stats(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
         nothing = {"project": named, "memories": 0, "proven": 0, "unproven": 0, "weights": {}}
         return Answer(fields=nothing, text=unknown_project(named))
     with banks.use(caller.tenant, banks.project(named)) as bank:
-        facts = bank.stats()
+        facts = bank.admin.stats()
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in facts.weights.items())
     return Answer(
         fields={**stats_answer(facts)},

@@ -39,12 +39,12 @@ def distill(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
         return _nothing_waits(0)
     with banks.use(caller.tenant, project) as bank:
         if done is not None:
-            bank.nothing_learned(done)
-        pending = bank.trajectories(pending=True)
+            bank.distillation.skip(done)
+        pending = bank.sessions.list(pending=True)
         waiting = [entry.id for entry in pending if _known(entry.judgement)]
         if named is None and not waiting:
             return _nothing_waits(len(pending))
-        assignment = bank.assignment(named if named is not None else waiting[0])
+        assignment = bank.distillation.assignment(named if named is not None else waiting[0])
     left = len([one for one in waiting if one != assignment.trajectory])
     message = (
         f"Record each item with memory_record and this trajectory_id. When there is none, call memory_distill with "
@@ -72,7 +72,7 @@ def record_lesson(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
     if not banks.has(caller.tenant, project):
         raise TrajectoryNotFound(unknown_project(project), hint="Name the project_id that memory_distill was given.")
     with banks.use(caller.tenant, project) as bank:
-        report = bank.record_lesson(
+        report = bank.distillation.record(
             trajectory,
             title=arguments.text("title"),
             content=arguments.text("content"),
@@ -97,7 +97,7 @@ def experience(banks: Banks, caller: Caller, arguments: Arguments) -> Answer:
         checked_question(query, limit=limit or 0)
         return experience_text(_nothing_known(named))
     with banks.use(caller.tenant, banks.project(named)) as bank:
-        answer = bank.search_with_experience(query, limit=limit, session=session, mode=mode)
+        answer = bank.experience.search(query, limit=limit, session=session, mode=mode)
     return experience_text(answer)
 
 

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,6 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
-from reasoningbank.errors import ConfigurationError
 from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
@@ -44,37 +43,6 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
 
     from reasoningbank.settings import Settings
-
-
-@contextmanager
-def private_descriptors() -> Iterator[tuple[int, int]]:
-    """Take standard input and output for the protocol alone; gives them back at the end.
-
-    Raises:
-        ConfigurationError: When the process was started without them.
-    """
-    try:
-        source, sink = os.dup(0), os.dup(1)
-    except OSError as error:
-        raise ConfigurationError(
-            "standard input or output is closed", hint="Let an MCP client start this command, or use --http."
-        ) from error
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    try:
-        elsewhere = os.dup(2)
-    except OSError:
-        elsewhere = os.open(os.devnull, os.O_WRONLY)
-    sys.stdout.flush()
-    os.dup2(nothing, 0)
-    os.dup2(elsewhere, 1)
-    os.close(nothing)
-    os.close(elsewhere)
-    try:
-        yield source, sink
-    finally:
-        sys.stdout.flush()
-        os.dup2(source, 0)
-        os.dup2(sink, 1)
 
 
 MAX_LINE = 4 * 2**20

@@ -1,4 +1,4 @@
-"""The part of a bank that carries lessons into wider scopes, after a person has looked at them, and out again."""
+"""Promote reviewed lessons into wider scopes, and share banks as files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.context import usable_path
 from reasoningbank.errors import InvalidInput, MemoryNotFound
-from reasoningbank.matts.matts import Scaling
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import STATES, check_memory_id
@@ -26,30 +25,32 @@ from reasoningbank.types.sharing import (
 )
 
 if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.search.searches import Search
     from reasoningbank.sharing.privacy import Private
 
 _NO_REVIEWER = "Say who approves it: reviewer=..., or --reviewer."
 _WIDER: tuple[Level, ...] = ("team", "org")
+_NO_SCOPE = "Open the bank with team=... or org=..., pass --team or --org, or set REASONINGBANK_TEAM or _ORG."
 
 
-class Sharing(Scaling):
-    """Promotes reviewed lessons from projects to their team and from teams to their org, and shares banks as files.
+class Sharing:
+    """Promote reviewed lessons into wider scopes, and share banks as files."""
 
-    Nothing crosses a scope by itself: what is found is a proposal, and a person's ``promote`` stores it.
-    """
+    def __init__(self, context: Context, search: Search) -> None:
+        self._context = context
+        self._search = search
 
     def memberships(self) -> Mapping[str, Membership]:
         """Return which team and org every project of the tenant was last opened with, by the project's name."""
         found: dict[str, Membership] = {}
-        for scope in self._storage.scopes(self._scope.tenant):
+        for scope in self._context.storage.scopes(self._context.scope.tenant):
             if scope.level == "project":
-                store = self._open_store() if scope == self._scope else self._neighbour(scope)
+                store = self._context.store() if scope == self._context.scope else self._context.neighbour(scope)
                 found[scope.project] = store.membership
         return found
 
-    def promotion_candidates(
-        self, *, to: Level | None = None, ordinary: Iterable[str] = ()
-    ) -> tuple[PromotionCandidate, ...]:
+    def candidates(self, *, to: Level | None = None, ordinary: Iterable[str] = ()) -> tuple[PromotionCandidate, ...]:
         """Return lessons that at least two projects of this team, or two teams of this org, have learned.
 
         Stores nothing.
@@ -67,7 +68,7 @@ class Sharing(Scaling):
         """
         from reasoningbank.sharing.promotion import find_groups
 
-        levels = [self._target(to).level] if to is not None else [scope.level for scope in self._wider]
+        levels = [self._target(to).level] if to is not None else [scope.level for scope in self._context.wider]
         if not levels:
             raise InvalidInput("this bank belongs to no team and no org", hint=_NO_SCOPE)
         vouched = tuple(ordinary)
@@ -75,8 +76,8 @@ class Sharing(Scaling):
         for level in levels:
             target = self._target(level)
             banks = self._narrower(level)
-            wider = self._neighbour(target) if self._storage.has(target) else None
-            for group in find_groups(banks, wider, self._embedder.model_id):
+            wider = self._context.neighbour(target) if self._context.storage.has(target) else None
+            for group in find_groups(banks, wider, self._context.embedder.model_id):
                 members = [(banks[place], memory.id) for place, memory in group.members]
                 bare = self._candidate(target, members, group.similarity)
                 found.append(self._by_rules(bare, self._private(bare, vouched)))
@@ -108,7 +109,7 @@ class Sharing(Scaling):
         bare = self._named(target, memory_ids)
         private = self._private(bare, ordinary)
         try:
-            text = generalise([source.memory for source in bare.sources], private, self._model)
+            text = generalise([source.memory for source in bare.sources], private, self._context.model)
         except (InvalidInput, MalformedAnswer) as error:
             return replace(bare, reason=error.message)
         return replace(bare, text=text)
@@ -164,16 +165,18 @@ class Sharing(Scaling):
             )
         private = self._private(candidate, vouched)
         banks = {store.scope: store for store in self._narrower(target.level)}
-        with observed("promote_memory", store=self._place()):
+        with observed("promote_memory", store=self._context.place):
             holders = [self._holder(banks, source) for source in candidate.sources]
             for source, holder in zip(candidate.sources, holders, strict=True):
                 check_unchanged(source, holder)
-            wider = self._neighbour(target)
+            wider = self._context.neighbour(target)
             memory = promoted_as(wider, candidate.sources)
             created = memory is None
             if memory is None:
                 text = reviewed(_edited(candidate, title, description, content), private)
-                memory = put(wider, self._embedder, candidate, text, reviewer=approved, at=self._clock.now())
+                memory = put(
+                    wider, self._context.embedder, candidate, text, reviewer=approved, at=self._context.clock.now()
+                )
             self._link_back(candidate.sources, holders, Reference.to(target, memory.id))
             references = [source.reference for source in candidate.sources]
             return described(memory, wider, references, self._states(references), created=created)
@@ -196,14 +199,14 @@ class Sharing(Scaling):
         from reasoningbank.safety.text import safe_line
         from reasoningbank.sharing.promotion import described, sources_of, take_out
 
-        store = self._owner(check_memory_id(memory_id))
-        with observed("demote_memory", store=self._place()):
+        store = self._context.owner(check_memory_id(memory_id))
+        with observed("demote_memory", store=self._context.place):
             memory = take_out(
                 store,
                 memory_id,
                 by=safe_line(reviewer[:200]),
                 reason=safe_line(reason[:1_000]),
-                at=self._clock.now(),
+                at=self._context.clock.now(),
             )
             sources = sources_of(store, memory_id)
             return described(memory, store, sources, self._states(sources), created=False)
@@ -216,14 +219,14 @@ class Sharing(Scaling):
         from reasoningbank.sharing.promotion import described, sources_of
 
         found: list[Promotion] = []
-        for wider in self._wider_stores()[0]:
+        for wider in self._search.wider_stores()[0]:
             for memory in wider.page(Filter(states=STATES), limit=0, offset=0):
                 sources = sources_of(wider, memory.id)
                 if sources:
                     found.append(described(memory, wider, sources, self._states(sources), created=False))
         return tuple(sorted(found, key=lambda promotion: not promotion.doubtful))
 
-    def share_export(self, target: str | Path) -> ShareReport:
+    def export(self, target: str | Path) -> ShareReport:
         """Write memories as files that a person can review and git can merge: one memory per line, ordered by id.
 
         Only what can be recalled is written, secrets removed, with the evidence of ratings and outcomes; never how
@@ -238,10 +241,10 @@ class Sharing(Scaling):
         """
         from reasoningbank.sharing.files import write_shared
 
-        own = self._open_store()
-        return write_shared([own, *self._wider_stores()[0]], usable_path(target))
+        own = self._context.store()
+        return write_shared([own, *self._search.wider_stores()[0]], usable_path(target))
 
-    def share_import(self, source: str | Path, *, other_project: bool = False) -> ShareReport:
+    def import_(self, source: str | Path, *, other_project: bool = False) -> ShareReport:
         """Take over shared files: new memories, newer texts, and the evidence that is new here, each signal once.
 
         Every text goes through the same gate as a recorded one, and one that orders its reader about is refused. A
@@ -259,20 +262,20 @@ class Sharing(Scaling):
         from reasoningbank.sharing.files import read_shared, take_over
 
         files = [
-            (shared, shared.goes_into(self._scope, self._wider, other_project=other_project))
+            (shared, shared.goes_into(self._context.scope, self._context.wider, other_project=other_project))
             for shared in read_shared(usable_path(source))
         ]
         report = ShareReport()
         for shared, scope in files:
-            store = self._open_store() if scope == self._scope else self._neighbour(scope)
-            report += take_over(store, self._embedder, shared, at=self._clock.now())
+            store = self._context.store() if scope == self._context.scope else self._context.neighbour(scope)
+            report += take_over(store, self._context.embedder, shared, at=self._context.clock.now())
         return report
 
     def _target(self, level: Level) -> Scope:
         """Return the team or org of this bank."""
         if level not in _WIDER:
             raise InvalidInput(f"memories are promoted to team or org, not to {str(level)[:80]!r}")
-        found = next((scope for scope in self._wider if scope.level == level), None)
+        found = next((scope for scope in self._context.wider if scope.level == level), None)
         if found is None:
             raise InvalidInput(f"this bank belongs to no {level}", hint=_NO_SCOPE)
         return found
@@ -281,18 +284,21 @@ class Sharing(Scaling):
         """Return the banks of the same vector space whose memories may be promoted to this team or org."""
         memberships = self.memberships()
         if level == "team":
-            named = [name for name, known in memberships.items() if known.team == self._membership.team]
+            named = [name for name, known in memberships.items() if known.team == self._context.membership.team]
         else:
-            named = [known.team for known in memberships.values() if known.org == self._membership.org and known.team]
+            named = [
+                known.team for known in memberships.values() if known.org == self._context.membership.org and known.team
+            ]
         scopes = [
-            Scope(tenant=self._scope.tenant, project=name, level=NARROWER[level]) for name in dict.fromkeys(named)
+            Scope(tenant=self._context.scope.tenant, project=name, level=NARROWER[level])
+            for name in dict.fromkeys(named)
         ]
         stores = [
-            self._open_store() if scope == self._scope else self._neighbour(scope)
+            self._context.store() if scope == self._context.scope else self._context.neighbour(scope)
             for scope in scopes
-            if scope == self._scope or self._storage.has(scope)
+            if scope == self._context.scope or self._context.storage.has(scope)
         ]
-        return [store for store in stores if store.model_id == self._embedder.model_id]
+        return [store for store in stores if store.model_id == self._context.embedder.model_id]
 
     def _named(self, target: Scope, memory_ids: Sequence[str]) -> PromotionCandidate:
         """Return the candidate of these memories, without a text."""
@@ -317,8 +323,8 @@ class Sharing(Scaling):
     ) -> PromotionCandidate:
         from reasoningbank.sharing.promotion import candidate_of
 
-        wider = self._neighbour(target) if self._storage.has(target) else None
-        return candidate_of(target, members, wider, self._embedder.model_id, similarity)
+        wider = self._context.neighbour(target) if self._context.storage.has(target) else None
+        return candidate_of(target, members, wider, self._context.embedder.model_id, similarity)
 
     def _by_rules(self, candidate: PromotionCandidate, private: Private) -> PromotionCandidate:
         """Return the candidate with a text that fixed rules have made, or the reason why there is none."""
@@ -335,13 +341,13 @@ class Sharing(Scaling):
         from reasoningbank.settings import local_tenant
         from reasoningbank.sharing.promotion import private_of
 
-        tenant = self._scope.tenant
+        tenant = self._context.scope.tenant
         people = [tenant] if tenant == local_tenant() else []
         banks = {store.scope: store for store in self._narrower(candidate.level)}
         return private_of(candidate, banks, self.memberships(), people=people, ordinary=ordinary)
 
     def _holder(self, banks: Mapping[Scope, Store], source: PromotionSource) -> Store:
-        holder = banks.get(source.reference.scope(self._scope.tenant))
+        holder = banks.get(source.reference.scope(self._context.scope.tenant))
         if holder is None:
             raise InvalidInput(
                 f"the {source.reference.level} {source.reference.name[:80]!r} does not belong here",
@@ -359,17 +365,14 @@ class Sharing(Scaling):
         """Return the state of each memory that is named and exists."""
         states: dict[Reference, str] = {}
         for reference in references:
-            scope = reference.scope(self._scope.tenant)
-            if scope != self._scope and not self._storage.has(scope):
+            scope = reference.scope(self._context.scope.tenant)
+            if scope != self._context.scope and not self._context.storage.has(scope):
                 continue
-            store = self._open_store() if scope == self._scope else self._neighbour(scope)
+            store = self._context.store() if scope == self._context.scope else self._context.neighbour(scope)
             memory = store.many([reference.id]).get(reference.id)
             if memory is not None:
                 states[reference] = memory.state
         return states
-
-
-_NO_SCOPE = "Open the bank with team=... or org=..., pass --team or --org, or set REASONINGBANK_TEAM or _ORG."
 
 
 def _edited(

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-
-import numpy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter, Leg
 from reasoningbank.types.session import Judgement
 from reasoningbank.types.signal import ProjectWeights
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ class Graph:
             conv_id=request.query_params.get("conv_id"),
         )
         limit, offset = _page(request)
-        found = await self._desk.use(request, lambda bank: bank.graph_nodes(condition, limit=limit, offset=offset))
+        found = await self._desk.use(request, lambda bank: bank.graph.list(condition, limit=limit, offset=offset))
         return JSONResponse({"nodes": [node_fields(node) for node in found]})
 
     async def add_node(self, request: Request) -> Response:
@@ -66,13 +66,13 @@ class Graph:
         reader.node({**body, "id": body.get("id") or derived_id("n", *told)})
         if reader.draft.ignored:
             raise InvalidInput(f"{next(iter(reader.draft.ignored))}: is no field of this label")
-        added = await self._desk.use(request, lambda bank: bank.graph_add(nodes=reader.draft.nodes))
+        added = await self._desk.use(request, lambda bank: bank.graph.add(nodes=reader.draft.nodes))
         return JSONResponse(node_fields(added.nodes[0]), status_code=201 if added.new else 200)
 
     async def node(self, request: Request) -> Response:
         """Handle ``GET /graph/nodes/{id}``: the node with its edges and lessons."""
         node_id = request.path_params["id"]
-        return JSONResponse(view_fields(await self._desk.use(request, lambda bank: bank.graph_get(node_id))))
+        return JSONResponse(view_fields(await self._desk.use(request, lambda bank: bank.graph.get(node_id))))
 
     async def change_node(self, request: Request) -> Response:
         """Handle ``PATCH /graph/nodes/{id}``: what is not named stays.
@@ -87,7 +87,7 @@ class Graph:
                 special[name] = (fields.texts(name) or ()) if name in LIST_FIELDS else fields.text(name)
         changed = await self._desk.use(
             request,
-            lambda bank: bank.graph_update(
+            lambda bank: bank.graph.update(
                 node_id,
                 text=fields.optional("text"),
                 tags=fields.texts("tags"),
@@ -100,7 +100,7 @@ class Graph:
     async def delete_node(self, request: Request) -> Response:
         """Handle ``DELETE /graph/nodes/{id}``: with its edges, its links to lessons and its vectors."""
         node_id = request.path_params["id"]
-        await self._desk.use(request, lambda bank: bank.graph_delete(node_id))
+        await self._desk.use(request, lambda bank: bank.graph.delete(node_id))
         return Response(status_code=204)
 
     async def add_edge(self, request: Request) -> Response:
@@ -123,13 +123,13 @@ class Graph:
             weight=weight,
             tags=fields.texts("tags") or (),
         )
-        added = await self._desk.use(request, lambda bank: bank.graph_add(edges=[edge]))
+        added = await self._desk.use(request, lambda bank: bank.graph.add(edges=[edge]))
         return JSONResponse(edge_fields(added.edges[0]), status_code=201 if added.new else 200)
 
     async def edge(self, request: Request) -> Response:
         """Handle ``GET /graph/edges/{id}``."""
         edge_id = request.path_params["id"]
-        return JSONResponse(edge_fields(await self._desk.use(request, lambda bank: bank.graph_edge(edge_id))))
+        return JSONResponse(edge_fields(await self._desk.use(request, lambda bank: bank.edges.get(edge_id))))
 
     async def change_edge(self, request: Request) -> Response:
         """Handle ``PATCH /graph/edges/{id}``: text, weight and tags; the ends stay."""
@@ -137,7 +137,7 @@ class Graph:
         fields = Fields(await body_of(request), ("text", "weight", "tags"))
         changed = await self._desk.use(
             request,
-            lambda bank: bank.graph_update_edge(
+            lambda bank: bank.edges.update(
                 edge_id, text=fields.optional("text"), weight=fields.number("weight"), tags=fields.texts("tags")
             ),
         )
@@ -146,14 +146,14 @@ class Graph:
     async def delete_edge(self, request: Request) -> Response:
         """Handle ``DELETE /graph/edges/{id}``."""
         edge_id = request.path_params["id"]
-        await self._desk.use(request, lambda bank: bank.graph_delete_edge(edge_id))
+        await self._desk.use(request, lambda bank: bank.edges.delete(edge_id))
         return Response(status_code=204)
 
     async def search(self, request: Request) -> Response:
         """Return handle ``GET /graph/search?q=``: nodes that fit, paths from them, context within ``budget``."""
         query, limit = request.query_params.get("q", ""), query_whole(request, "limit", 3)
         budget = query_whole(request, "budget", 2_000)
-        found = await self._desk.use(request, lambda bank: bank.graph_search(query, limit=limit, budget=budget))
+        found = await self._desk.use(request, lambda bank: bank.graph.search(query, limit=limit, budget=budget))
         return JSONResponse({**search_fields(found)})
 
     async def walk(self, request: Request) -> Response:
@@ -176,20 +176,20 @@ class Graph:
             max_paths=paths or None,
         )
         result = await self._desk.use(
-            request, lambda bank: bank.graph_walk(cast("dict[str, float]", seeds), parameters)
+            request, lambda bank: bank.graph.walk(cast("dict[str, float]", seeds), parameters)
         )
         return JSONResponse({**walk_fields(result)})
 
     async def conversation(self, request: Request) -> Response:
         """Handle ``GET /conversations/{conv_id}``: its nodes in the order in which they were ingested."""
         conv_id = request.path_params["conv_id"]
-        found = await self._desk.use(request, lambda bank: bank.conversation(conv_id))
+        found = await self._desk.use(request, lambda bank: bank.graph.conversation(conv_id))
         return JSONResponse({"conv_id": conv_id, "nodes": [node_fields(node) for node in found]})
 
     async def remember(self, request: Request) -> Response:
         """Handle ``POST /conversations``: stores a finished conversation, once."""
         body = await body_of(request)
-        report = await self._desk.use(request, lambda bank: bank.remember_conversation(body))
+        report = await self._desk.use(request, lambda bank: bank.conversations.remember(body))
         return JSONResponse(report_fields(report), status_code=201 if report.new else 200)
 
     async def ask(self, request: Request) -> Response:
@@ -199,7 +199,7 @@ class Graph:
 
         def work(bank: Bank) -> dict[str, object]:
             return answer_fields(
-                bank.ask(
+                bank.questions.ask(
                     fields.text("question"),
                     ask=fields.flag("ask", default=True),
                     clarification=fields.text("clarification"),
@@ -231,7 +231,7 @@ class Lessons:
         tags, linked = request.query_params.getlist("tag"), request.query_params.getlist("linked_to")
         found = await self._desk.use(
             request,
-            lambda bank: bank.lesson_list(tags=tags, linked_to=linked or None, limit=limit, offset=offset),
+            lambda bank: bank.lessons.list(tags=tags, linked_to=linked or None, limit=limit, offset=offset),
         )
         return JSONResponse({"lessons": [lesson_fields(lesson) for lesson in found]})
 
@@ -240,7 +240,7 @@ class Lessons:
         query, limit = request.query_params.get("q", ""), query_whole(request, "limit", 5)
         tags, linked = request.query_params.getlist("tag"), request.query_params.getlist("linked_to")
         found = await self._desk.use(
-            request, lambda bank: bank.lesson_search(query, limit=limit, tags=tags, linked_to=linked or None)
+            request, lambda bank: bank.lessons.search(query, limit=limit, tags=tags, linked_to=linked or None)
         )
         return JSONResponse({"lessons": [lesson_hit_fields(hit) for hit in found.lessons], "message": found.message})
 
@@ -251,7 +251,7 @@ class Lessons:
         )
         added = await self._desk.use(
             request,
-            lambda bank: bank.lesson_add(
+            lambda bank: bank.lessons.add(
                 fields.text("key_lesson"),
                 fields.text("context_to_prefer"),
                 fields.texts("tags") or (),
@@ -265,7 +265,7 @@ class Lessons:
     async def get(self, request: Request) -> Response:
         """Handle ``GET /lessons/{id}``: by its row id or by the id of its memory."""
         name = _lesson_name(request)
-        return JSONResponse(lesson_fields(await self._desk.use(request, lambda bank: bank.lesson_get(name))))
+        return JSONResponse(lesson_fields(await self._desk.use(request, lambda bank: bank.lessons.get(name))))
 
     async def change(self, request: Request) -> Response:
         """Handle ``PATCH /lessons/{id}``."""
@@ -273,7 +273,7 @@ class Lessons:
         fields = Fields(await body_of(request), ("key_lesson", "context_to_prefer", "tags", "link_nodes"))
         changed = await self._desk.use(
             request,
-            lambda bank: bank.lesson_update(
+            lambda bank: bank.lessons.update(
                 name,
                 key_lesson=fields.optional("key_lesson"),
                 context_to_prefer=fields.optional("context_to_prefer"),
@@ -286,7 +286,7 @@ class Lessons:
     async def delete(self, request: Request) -> Response:
         """Handle ``DELETE /lessons/{id}``: with its links; the nodes stay."""
         name = _lesson_name(request)
-        await self._desk.use(request, lambda bank: bank.lesson_delete(name))
+        await self._desk.use(request, lambda bank: bank.lessons.delete(name))
         return Response(status_code=204)
 
 

@@ -44,7 +44,7 @@ class Workflows:
         asks = fields.flag("ask_clarifications", default=True)
         workflow = await self._desk.use(
             request,
-            lambda bank: bank.workflow_execute(said, workflow_id=workflow_id, ask=asks, user=user, role=role),
+            lambda bank: bank.workflows.execute(said, workflow_id=workflow_id, ask=asks, user=user, role=role),
             project,
         )
         if workflow.status == "running":
@@ -59,7 +59,7 @@ class Workflows:
             raise InvalidInput("workflow_id: is missing")
         workflow = await self._desk.use(
             request,
-            lambda bank: bank.workflow_answer(
+            lambda bank: bank.workflows.answer(
                 fields.text("workflow_id"),
                 fields.text("message_id"),
                 fields.text("response"),
@@ -73,7 +73,7 @@ class Workflows:
     async def get(self, request: Request) -> Response:
         """Handle ``GET /workflow/{workflow_id}``: the workflow as it is, its turns included."""
         workflow_id = request.path_params["workflow_id"]
-        workflow = await self._desk.use(request, lambda bank: bank.workflow(workflow_id))
+        workflow = await self._desk.use(request, lambda bank: bank.workflows.get(workflow_id))
         await self._resume(request, workflow)
         return JSONResponse(workflow_fields(workflow))
 
@@ -82,7 +82,7 @@ class Workflows:
         workflow_id = socket.path_params["workflow_id"]
         try:
             cursor, final_only = query_whole(socket, "cursor", 0), query_flag(socket, "final_only")
-            workflow = await self._desk.use(socket, lambda bank: bank.workflow(workflow_id))
+            workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
         except BankError as error:
             await socket.send_denial_response(refusal(error))
             return
@@ -95,7 +95,7 @@ class Workflows:
                     await socket.send_json(event_fields(event))
                 cursor = max(cursor, workflow.cursor)
                 await asyncio.wait({listening}, timeout=LOOK_EVERY)
-                workflow = await self._desk.use(socket, lambda bank: bank.workflow(workflow_id))
+                workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
         except (WebSocketDisconnect, RuntimeError):
             return
         except BankError as error:
@@ -121,10 +121,10 @@ class Workflows:
     async def _commanded(self, socket: WebSocket, workflow_id: str, text: str) -> Mapping[str, object]:
         command = _command(text)
         if command == "get_final":
-            workflow = await self._desk.use(socket, lambda bank: bank.workflow(workflow_id))
+            workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
             final = [event_fields(event) for event in workflow.events if event.final and _of_turn(event, workflow)]
             return {"event": "final", "payload": {"status": workflow.status, "events": final}}
-        workflow = await self._desk.use(socket, lambda bank: bank.workflow_cancel(workflow_id))
+        workflow = await self._desk.use(socket, lambda bank: bank.workflows.cancel(workflow_id))
         return {"event": "cancelled", "payload": {"status": workflow.status, "message_id": workflow.message_id}}
 
     def _search(self, connection: HTTPConnection, workflow_id: str, project: str | None) -> None:
@@ -132,7 +132,7 @@ class Workflows:
 
         async def search() -> None:
             try:
-                await self._desk.use(connection, lambda bank: bank.workflow_search(workflow_id), project)
+                await self._desk.use(connection, lambda bank: bank.workflows.search(workflow_id), project)
             except BankError as error:
                 _log.warning("workflow %s was not searched: %s", workflow_id, error.advice)
 
@@ -142,7 +142,7 @@ class Workflows:
 
     async def _resume(self, connection: HTTPConnection, workflow: Workflow) -> None:
         """Take up a search that somebody has begun who no longer answers."""
-        if await self._desk.use(connection, lambda bank: bank.workflow_stalled(workflow)):
+        if await self._desk.use(connection, lambda bank: bank.workflows.stalled(workflow)):
             self._search(connection, workflow.id, None)
 
 

@@ -18,7 +18,7 @@ def command(call: Call, *, file: str | None) -> None:
 
     target = None if file is None else usable_path(file)
     with call.open_bank() as bank:
-        path = bank.backup(target)
+        path = bank.admin.backup(target)
     answer = BackupAnswer(path=str(path), bytes=path.stat().st_size)
     if call.as_json:
         print_json({**answer})

@@ -27,13 +27,13 @@ def command(call: Call, *, files: tuple[str, ...], transcript_format: str, later
 
     with call.open_bank() as bank:
         if later:
-            queued = bank.capture_later(*files, format=transcript_format)
+            queued = bank.sessions.capture_later(*files, format=transcript_format)
             if call.as_json:
                 print_json({"queued": queued})
             else:
                 print_text(f"{queued} queued")
             return
-        answer = capture_fields(bank.capture(*files, format=transcript_format))
+        answer = capture_fields(bank.sessions.capture(*files, format=transcript_format))
     for problem in answer["problems"]:
         print_note(f"skipped: {problem}")
     if call.as_json:

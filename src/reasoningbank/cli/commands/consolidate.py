@@ -27,7 +27,7 @@ def command(call: Call, *, threshold: float, max_clusters: int, dry_run: bool, f
         similarity_threshold=threshold, max_clusters_per_run=max_clusters, dry_run=dry_run, force_all=force
     )
     with call.open_bank() as bank:
-        answer = consolidation_fields(bank.consolidate(options))
+        answer = consolidation_fields(bank.curation.consolidate(options))
     for message in answer["messages"]:
         print_note(message)
     if call.as_json:

@@ -20,7 +20,7 @@ def command(call: Call, *, dry_run: bool) -> None:
     from reasoningbank.operations.curation_fields import decay_fields, decay_text
 
     with call.open_bank() as bank:
-        answer = decay_fields(bank.decay(dry_run=dry_run))
+        answer = decay_fields(bank.curation.decay(dry_run=dry_run))
     if call.as_json:
         print_json({**answer})
     else:

@@ -20,7 +20,7 @@ def command(call: Call, *, memory_id: str, reason: str, reviewer: str | None) ->
 
     with call.open_bank() as bank:
         by = local_tenant() if reviewer is None else reviewer
-        answer = promotion_fields(bank.demote(memory_id, reviewer=by, reason=reason))
+        answer = promotion_fields(bank.sharing.demote(memory_id, reviewer=by, reason=reason))
     if call.as_json:
         print_json({**answer})
     else:

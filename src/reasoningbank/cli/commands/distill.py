@@ -20,7 +20,7 @@ def command(call: Call, *, trajectory_ids: tuple[str, ...], pending: bool) -> No
     if not trajectory_ids and not pending:
         raise click.UsageError("Name trajectories, or pass --pending.")
     with call.open_bank() as bank:
-        answer = distill_fields(bank.distill(*trajectory_ids, pending=pending))
+        answer = distill_fields(bank.distillation.run(*trajectory_ids, pending=pending))
     for message in answer["messages"]:
         print_note(f"waits: {message}")
     if call.as_json:

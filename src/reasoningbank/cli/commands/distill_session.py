@@ -34,7 +34,7 @@ def command(
     from reasoningbank.types.session import VERDICTS, SessionSummary
 
     with call.open_bank(session=session) as bank:
-        report = bank.distill_session(
+        report = bank.distillation.from_summary(
             SessionSummary(
                 session_id=bank.session,
                 project_id=bank.scope.project,

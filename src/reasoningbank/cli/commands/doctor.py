@@ -21,7 +21,7 @@ def command(call: Call, *, reembed: bool) -> None:
     done = 0
     if reembed:
         with call.open_bank() as bank, progress("re-embedding") as bar:
-            done = bank.reembed(progress=bar.step)
+            done = bank.admin.reembed(progress=bar.step)
     if sys.stderr.isatty():
         print_note("Reading the whole bank and trying the embedder ...")
     answer = doctor_answer(examine(call), reembedded=done)

@@ -26,7 +26,7 @@ def command(call: Call, *, query: str, limit: int | None, session: str | None, m
     from reasoningbank.operations.fields import experience_fields
 
     with call.open_bank() as bank:
-        answer = experience_fields(bank.search_with_experience(query, limit=limit, session=session, mode=mode))
+        answer = experience_fields(bank.experience.search(query, limit=limit, session=session, mode=mode))
     if call.as_json:
         print_json({**answer})
     else:

@@ -18,7 +18,7 @@ def command(call: Call, *, file: str) -> None:
 
     path = usable_path(file)
     with call.open_bank() as bank:
-        answer = ExportAnswer(memories=bank.export(path), path=file)
+        answer = ExportAnswer(memories=bank.admin.export(path), path=file)
     if call.as_json:
         print_json({**answer})
     else:

@@ -17,7 +17,7 @@ def command(call: Call, *, memory_id: str) -> None:
     from reasoningbank.cli.text import history_text
 
     with call.open_bank() as bank:
-        answer = history_answer(bank.get(memory_id), bank.history(memory_id))
+        answer = history_answer(bank.get(memory_id), bank.memories.history(memory_id))
     if call.as_json:
         print_json({**answer})
     else:

@@ -18,7 +18,7 @@ def command(call: Call, *, file: str) -> None:
 
     path = usable_path(file)
     with call.open_bank() as bank, progress("importing") as bar:
-        answer = import_answer(bank.import_(path, progress=bar.step))
+        answer = import_answer(bank.admin.import_(path, progress=bar.step))
     for memory_id in answer["conflicts"]:
         print_note(f"warning: {memory_id} is here with another text; it was left as it is")
     for memory_id in answer["quarantined"]:

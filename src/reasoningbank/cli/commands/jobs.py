@@ -13,8 +13,8 @@ def command(call: Call) -> None:
     from reasoningbank.cli.text import waiting
 
     with call.open_bank() as bank:
-        dead = bank.dead_jobs()
-        pending = len(bank.trajectories(pending=True))
+        dead = bank.jobs.dead()
+        pending = len(bank.sessions.list(pending=True))
     if call.as_json:
         listed = [
             {"kind": job.kind, "key": job.key, "attempts": job.attempts, "error": job.error, "due": job.due.isoformat()}

@@ -16,7 +16,7 @@ def command(call: Call, *, trajectory_id: str) -> None:
     from reasoningbank.operations.fields import judgement_fields
 
     with call.open_bank() as bank:
-        judgement = bank.judge(trajectory_id)
+        judgement = bank.sessions.judge(trajectory_id)
     if call.as_json:
         print_json({**judgement_fields(judgement)})
     else:

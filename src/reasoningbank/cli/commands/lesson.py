@@ -112,7 +112,7 @@ def command(call: Call, *, action: str, subject: str | None, **options: Unpack[O
         return
     with call.open_bank(session=options["session"]) as bank:
         if action == "add":
-            lesson = bank.lesson_add(
+            lesson = bank.lessons.add(
                 _text(options["key_lesson"]) or "",
                 options["context"] or "",
                 options["tags"],
@@ -121,10 +121,10 @@ def command(call: Call, *, action: str, subject: str | None, **options: Unpack[O
                 vouched=options["vouched"],
             )
         elif action == "get":
-            lesson = bank.lesson_get(_named(str(subject)))
+            lesson = bank.lessons.get(_named(str(subject)))
         else:
             changes = _changes(options)
-            lesson = bank.lesson_update(
+            lesson = bank.lessons.update(
                 _named(str(subject)),
                 key_lesson=_text(options["key_lesson"]),
                 context_to_prefer=options["context"],
@@ -195,10 +195,10 @@ def _delete(call: Call, lesson: int | str, *, asks: bool) -> None:
     from reasoningbank.operations.graph_text import short
 
     with call.open_bank() as bank:
-        found = bank.lesson_get(lesson)
+        found = bank.lessons.get(lesson)
         if asks:
             confirmed(f"Erase the lesson {short(found.key_lesson)!r} and its evidence?")
-        bank.lesson_delete(found.id)
+        bank.lessons.delete(found.id)
     if call.as_json:
         print_json({"deleted": True, "rb_id": found.rb_id, "id": found.id})
     else:
@@ -211,7 +211,7 @@ def _list(call: Call, options: Options) -> None:
     from reasoningbank.operations.graph_text import lessons_text
 
     with call.open_bank() as bank:
-        found = bank.lesson_list(
+        found = bank.lessons.list(
             tags=options["tags"],
             linked_to=options["nodes"] or None,
             limit=options["limit"] or 0,
@@ -229,7 +229,7 @@ def _search(call: Call, query: str, options: Options) -> None:
     from reasoningbank.operations.graph_text import found_lessons_text
 
     with call.open_bank(session=options["session"]) as bank:
-        answer = bank.lesson_search(
+        answer = bank.lessons.search(
             query,
             limit=DEFAULT_LESSON_LIMIT if options["limit"] is None else options["limit"],
             lesson_weight=options["lesson_weight"],

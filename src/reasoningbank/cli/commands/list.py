@@ -48,7 +48,7 @@ def command(
     chosen = [state for state in STATES if not states or state in states]
     with call.open_bank() as bank:
         if as_of is not None:
-            view = bank.as_of(as_of)
+            view = bank.at(as_of)
             past = past_fields(
                 view,
                 view.list(
@@ -71,7 +71,7 @@ def command(
                     print_note(f"{memory['id']}: {said}")
             print_text(list_text([*past["memories"]]))
             return
-        memories = bank.list(
+        memories = bank.memories.list(
             limit=limit,
             offset=offset,
             outcome=outcome,

@@ -54,14 +54,14 @@ def command(
 
     with call.open_bank() as bank:
         written = title is not None and content is not None
-        proposal = None if written else bank.propose(memory_ids, to=to or "team", ordinary=ordinary)
+        proposal = None if written else bank.sharing.propose(memory_ids, to=to or "team", ordinary=ordinary)
         if not yes:
             if proposal is not None:
                 print_note(candidate_text(candidate_fields(proposal)))
             for line in filter(None, (title, description, content)):
                 print_note(f"  instead: {line}")
             click.confirm(f"Store this in the {to or 'team'}?", abort=True, err=True)
-        promotion = bank.promote(
+        promotion = bank.sharing.promote(
             memory_ids if proposal is None else proposal,
             reviewer=local_tenant() if reviewer is None else reviewer,
             to=to or "team",
@@ -81,7 +81,7 @@ def _list(call: Call, to: Literal["team", "org"] | None, ordinary: tuple[str, ..
     from reasoningbank.operations.curation_fields import CandidatesFields, candidate_fields, candidate_text
 
     with call.open_bank() as bank:
-        found = [candidate_fields(each) for each in bank.promotion_candidates(to=to, ordinary=ordinary)]
+        found = [candidate_fields(each) for each in bank.sharing.candidates(to=to, ordinary=ordinary)]
     if call.as_json:
         print_json({**CandidatesFields(candidates=found, count=len(found))})
     else:

@@ -19,7 +19,7 @@ def command(call: Call, *, dry_run: bool) -> None:
     from reasoningbank.operations.curation_fields import prune_fields, prune_text
 
     with call.open_bank() as bank:
-        answer = prune_fields(bank.prune(dry_run=dry_run))
+        answer = prune_fields(bank.curation.prune(dry_run=dry_run))
     if call.as_json:
         print_json({**answer})
     else:

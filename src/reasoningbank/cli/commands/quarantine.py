@@ -52,13 +52,13 @@ def command(
         raise click.UsageError("Name the --reason.")
     with call.open_bank() as bank:
         if listing:
-            listed = quarantines_fields(bank.quarantines())
+            listed = quarantines_fields(bank.quarantine.list())
             if call.as_json:
                 print_json({**listed})
             else:
                 print_text(quarantines_text(listed))
             return
-        report = bank.quarantine(
+        report = bank.quarantine.add(
             memory_id=memory_id,
             session=session,
             source=source,

@@ -18,7 +18,7 @@ def command(call: Call, *, trajectory: str | None, limit: int) -> None:
     from reasoningbank.operations.fields import refusal_fields
 
     with call.open_bank() as bank:
-        refused = [refusal_fields(one) for one in bank.refusals(trajectory=trajectory, limit=limit)]
+        refused = [refusal_fields(one) for one in bank.distillation.refusals(trajectory=trajectory, limit=limit)]
     if call.as_json:
         print_json({"refused": refused, "count": len(refused)})
     else:

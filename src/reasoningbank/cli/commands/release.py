@@ -21,7 +21,9 @@ def command(call: Call, *, quarantine_id: str | None, memory_id: str | None, rea
     from reasoningbank.operations.curation_fields import release_fields, release_text
 
     with call.open_bank() as bank:
-        answer = release_fields(bank.release(memory_id=memory_id, quarantine_id=quarantine_id, reason=reason))
+        answer = release_fields(
+            bank.quarantine.release(memory_id=memory_id, quarantine_id=quarantine_id, reason=reason)
+        )
     if call.as_json:
         print_json({**answer})
     else:

@@ -22,9 +22,9 @@ def command(call: Call, *, file: str, yes: bool) -> None:
     if not yes:
         confirmed(f"Replace the bank by {file}?")
     with call.open_bank() as bank:
-        bank.restore(path)
+        bank.admin.restore(path)
     with call.open_bank() as bank:
-        answer = RestoreAnswer(restored=True, path=file, memories=bank.count())
+        answer = RestoreAnswer(restored=True, path=file, memories=bank.memories.count())
     if call.as_json:
         print_json({**answer})
     else:

@@ -18,7 +18,7 @@ def command(call: Call, *, memory_id: str, version: int) -> None:
     from reasoningbank.operations.fields import memory_answer
 
     with call.open_bank() as bank:
-        answer = memory_answer(bank.restore_version(memory_id, version))
+        answer = memory_answer(bank.memories.revert(memory_id, version))
     if call.as_json:
         print_json({**answer})
     else:

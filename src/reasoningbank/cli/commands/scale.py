@@ -46,7 +46,7 @@ def command(
 
     chosen = next(known for known in MODES if known == mode)
     with call.open_bank() as bank:
-        scaled = bank.scale(
+        scaled = bank.matts.scale(
             task, CommandAgent(agent, seconds=seconds), k, mode=chosen, limit=limit, evaluating=evaluating
         )
     answer = scaled_fields(scaled)

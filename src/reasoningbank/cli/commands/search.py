@@ -46,7 +46,7 @@ def command(
         raise click.UsageError("--as-of and --session contradict each other: nothing is delivered to the past.")
     with call.open_bank() as bank:
         if as_of is not None:
-            recall = bank.as_of(as_of).search(
+            recall = bank.at(as_of).search(
                 query,
                 limit=limit,
                 min_confidence=min_confidence,

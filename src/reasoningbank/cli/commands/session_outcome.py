@@ -17,7 +17,7 @@ def command(call: Call, *, session: str, result: str) -> None:
     from reasoningbank.operations.fields import session_outcome_answer
 
     with call.open_bank() as bank:
-        report = bank.session_outcome(session, result == "succeeded")
+        report = bank.sessions.outcome(session, result == "succeeded")
     if call.as_json:
         print_json({**session_outcome_answer(report)})
         return

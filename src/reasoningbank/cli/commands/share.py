@@ -24,7 +24,9 @@ def command(call: Call, *, action: str, path: str, other_project: bool) -> None:
     if other_project and action == "export":
         raise click.UsageError("--other-project belongs to import.")
     with call.open_bank() as bank:
-        done = bank.share_export(path) if action == "export" else bank.share_import(path, other_project=other_project)
+        done = (
+            bank.sharing.export(path) if action == "export" else bank.sharing.import_(path, other_project=other_project)
+        )
     answer = share_fields(done)
     for message in answer["messages"]:
         print_note(message)

@@ -31,7 +31,7 @@ def command(
     if file == "-" and not pointer:
         raise InvalidInput("a source from stdin needs --pointer", hint="Say where the text lies.")
     with call.open_bank() as bank:
-        report = bank.remember_source(
+        report = bank.sources.add(
             _read(file), pointer=pointer or Path(file).name, source_type=source_type, conv_id=conversation, tags=tags
         )
     answer = source_report_fields(report)

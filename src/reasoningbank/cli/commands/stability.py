@@ -20,7 +20,7 @@ def command(call: Call, *, repository: str | None, dry_run: bool) -> None:
     from reasoningbank.operations.curation_fields import stability_fields, stability_text
 
     with call.open_bank() as bank:
-        answer = stability_fields(bank.check_stability(repository, dry_run=dry_run))
+        answer = stability_fields(bank.curation.check_stability(repository, dry_run=dry_run))
     if call.as_json:
         print_json({**answer})
     else:

@@ -13,7 +13,7 @@ def command(call: Call) -> None:
     from reasoningbank.operations.fields import stats_answer
 
     with call.open_bank() as bank:
-        answer = stats_answer(bank.stats())
+        answer = stats_answer(bank.admin.stats())
     if call.as_json:
         print_json({**answer})
         return

@@ -24,7 +24,7 @@ def command(call: Call, *, limit: int, offset: int, verdict: str | None, pending
 
     only = next((known for known in VERDICTS if known == verdict), None)
     with call.open_bank() as bank:
-        entries = bank.trajectories(limit=limit, offset=offset, verdict=only, pending=True if pending else None)
+        entries = bank.sessions.list(limit=limit, offset=offset, verdict=only, pending=True if pending else None)
     answer = TrajectoriesFields(trajectories=[entry_fields(entry) for entry in entries], count=len(entries))
     if call.as_json:
         print_json({**answer})

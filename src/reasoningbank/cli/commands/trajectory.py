@@ -23,13 +23,13 @@ def command(call: Call, *, trajectory_id: str, forget: bool, yes: bool) -> None:
         if forget:
             if not yes:
                 confirmed(f"Erase trajectory {trajectory_id}?")
-            bank.forget_trajectory(trajectory_id)
+            bank.sessions.delete(trajectory_id)
             if call.as_json:
                 print_json({"forgotten": True, "trajectory_id": trajectory_id})
             else:
                 print_note(f"Trajectory {trajectory_id} is erased.")
             return
-        answer = trajectory_fields(bank.trajectory(trajectory_id), bank.judgements(trajectory_id))
+        answer = trajectory_fields(bank.sessions.get(trajectory_id), bank.sessions.judgements(trajectory_id))
     if call.as_json:
         print_json({**answer})
     else:

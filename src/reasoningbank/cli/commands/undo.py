@@ -16,7 +16,7 @@ def command(call: Call, *, consolidation_id: str) -> None:
     from reasoningbank.operations.fields import undo_fields
 
     with call.open_bank() as bank:
-        answer = undo_fields(bank.undo(consolidation_id))
+        answer = undo_fields(bank.curation.undo(consolidation_id))
     if call.as_json:
         print_json({**answer})
         return

@@ -20,7 +20,7 @@ def command(call: Call, *, trajectory_id: str, verdict: str, note: str) -> None:
 
     said = next(known for known in VERDICTS if known == verdict)
     with call.open_bank() as bank:
-        judgement = bank.verdict(trajectory_id, said, note=note)
+        judgement = bank.sessions.verdict(trajectory_id, said, note=note)
     if call.as_json:
         print_json({**judgement_fields(judgement)})
     else:

@@ -16,7 +16,7 @@ def command(call: Call, *, memory_id: str) -> None:
     from reasoningbank.operations.curation_fields import versions_fields, versions_text
 
     with call.open_bank() as bank:
-        answer = versions_fields(memory_id, bank.versions(memory_id))
+        answer = versions_fields(memory_id, bank.memories.versions(memory_id))
     if call.as_json:
         print_json({**answer})
     else:

@@ -36,7 +36,7 @@ def command(call: Call, *, once: bool, poll: float) -> None:
     with _stopped_by_signals() as stop, call.open_bank() as bank:
         if bank.model is None:
             print_note("note: no language model is configured, so sessions wait to be distilled.")
-        answer = work_fields(_due_now(bank, stop) if once else bank.work_until(stop, poll=poll))
+        answer = work_fields(_due_now(bank, stop) if once else bank.jobs.work_until(stop, poll=poll))
     for message in answer["messages"]:
         print_note(message)
     if call.as_json:
@@ -47,9 +47,9 @@ def command(call: Call, *, once: bool, poll: float) -> None:
 
 def _due_now(bank: Bank, stop: threading.Event) -> WorkReport:
     """Does what is due, one job after the other until told to stop."""
-    report = last = bank.work(limit=1)
+    report = last = bank.jobs.work(limit=1)
     while not stop.is_set() and last.done + last.postponed + last.buried:
-        last = bank.work(limit=1)
+        last = bank.jobs.work(limit=1)
         report += last
     return report
 

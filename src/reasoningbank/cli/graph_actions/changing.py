@@ -31,10 +31,10 @@ def edit(call: Call, subjects: Sequence[str], options: Options) -> None:
     text = None if text is None else text_or_stdin(text)
     with call.open_bank() as bank:
         if edge:
-            changed = bank.graph_update_edge(name, text=text, weight=options["weight"], tags=tags)
+            changed = bank.edges.update(name, text=text, weight=options["weight"], tags=tags)
             answer, shown = edge_fields(changed), edge_text(changed)
         else:
-            node = bank.graph_update(name, text=text, tags=tags, fields=fields or None, conv_id=options["conversation"])
+            node = bank.graph.update(name, text=text, tags=tags, fields=fields or None, conv_id=options["conversation"])
             answer, shown = node_fields(node), node_text(node)
     if call.as_json:
         print_json(answer)
@@ -50,18 +50,18 @@ def delete(call: Call, subjects: Sequence[str], options: Options) -> None:
     (name,) = subjects_of("delete", subjects, "the id of a node or, with --edge, of an edge")
     with call.open_bank() as bank:
         if options["edge"]:
-            edge = bank.graph_edge(name)
+            edge = bank.edges.get(name)
             edges, lessons, what = [edge.id], 0, f"the edge {short(edge.text)!r}"
         else:
-            view = bank.graph_get(name)
+            view = bank.graph.get(name)
             edges, lessons = [each.id for each in view.edges], len(view.lessons)
             what = f"{short(view.node.text)!r}, {len(edges)} edges and {lessons} links to lessons"
         if not options["yes"]:
             confirmed(f"Erase {what}?")
         if options["edge"]:
-            bank.graph_delete_edge(name)
+            bank.edges.delete(name)
         else:
-            bank.graph_delete(name)
+            bank.graph.delete(name)
     if call.as_json:
         print_json({"deleted": True, "id": name, "edges": edges, "unlinked_lessons": lessons})
     else:

@@ -27,7 +27,7 @@ def import_(call: Call, subjects: Sequence[str], options: Options) -> None:
 
     (source,) = subjects_of("import", subjects, "a file")
     with call.open_bank() as bank:
-        report = bank.graph_import(source, format=options["form"])
+        report = bank.graph.import_(source, format=options["form"])
     for message in report.messages:
         print_note(message)
     if call.as_json:
@@ -85,7 +85,7 @@ def add(call: Call, subjects: Sequence[str], options: Options) -> None:
         fields=fields_of(options["fields"]),
     )
     with call.open_bank() as bank:
-        added = bank.graph_add(nodes=[node])
+        added = bank.graph.add(nodes=[node])
     (kept,) = added.nodes
     if call.as_json:
         print_json({**node_fields(kept), "new": bool(added.new)})
@@ -111,7 +111,7 @@ def link(call: Call, subjects: Sequence[str], options: Options) -> None:
     edge = Edge(source=source, target=target, text=text, weight=options["weight"], tags=unique(options["tags"]))
     edge = replace(edge, id=derived_id("e", source, target, text) if options["name"] is None else options["name"])
     with call.open_bank() as bank:
-        added = bank.graph_add(edges=[edge])
+        added = bank.graph.add(edges=[edge])
     (kept,) = added.edges
     if call.as_json:
         print_json({**edge_fields(kept), "new": bool(added.new)})

@@ -23,7 +23,7 @@ def search(call: Call, subjects: Sequence[str], options: Options) -> None:
     (query,) = subjects_of("search", subjects, "a query")
     limit = DEFAULT_SEEDS if options["limit"] is None else options["limit"]
     with call.open_bank() as bank:
-        answer = bank.graph_search(
+        answer = bank.graph.search(
             query,
             limit=limit,
             budget=options["budget"],
@@ -52,7 +52,7 @@ def walk(call: Call, subjects: Sequence[str], options: Options) -> None:
         raise click.UsageError("--budget of walk needs --as llm.")
     seeds, parameters = dict(map(seed_of, options["seeds"])), walk_parameters(options)
     with call.open_bank() as bank:
-        result = bank.graph_walk(seeds, parameters)
+        result = bank.graph.walk(seeds, parameters)
     if options["rendering"] in {None, "text"}:
         if call.as_json:
             print_json({**graph_answers.walk_fields(result)})
@@ -75,10 +75,10 @@ def get(call: Call, subjects: Sequence[str], options: Options) -> None:
     (name,) = subjects_of("get", subjects, "the id of a node or, with --edge, of an edge")
     with call.open_bank() as bank:
         if options["edge"]:
-            edge = bank.graph_edge(name)
+            edge = bank.edges.get(name)
             fields, text = edge_fields(edge), edge_text(edge)
         else:
-            view = bank.graph_get(name)
+            view = bank.graph.get(name)
             fields, text = view_fields(view), view_text(view)
     if call.as_json:
         print_json(fields)
@@ -101,14 +101,14 @@ def list_(call: Call, subjects: Sequence[str], options: Options) -> None:
     with call.open_bank() as bank:
         limit, offset = options["limit"] or 0, options["offset"]
         if options["conversation"] is None:
-            nodes = bank.graph_nodes(condition, limit=limit, offset=offset)
+            nodes = bank.graph.list(condition, limit=limit, offset=offset)
         else:
             from reasoningbank.context import checked_limit, checked_offset
 
             begin, most = checked_offset(offset), checked_limit(limit)
-            nodes = tuple(node for node in bank.conversation(options["conversation"]) if condition.accepts(node))
+            nodes = tuple(node for node in bank.graph.conversation(options["conversation"]) if condition.accepts(node))
             nodes = nodes[begin : begin + most] if most else nodes[begin:]
-        size = bank.graph_size()
+        size = bank.graph.size()
     if call.as_json:
         print_json(
             {

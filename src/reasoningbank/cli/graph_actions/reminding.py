@@ -20,7 +20,7 @@ def prefer(call: Call, subjects: Sequence[str], options: Options) -> None:
     if not options["kind"]:
         raise click.UsageError("prefer needs --type: what the preference is about.")
     with call.open_bank() as bank:
-        kept = bank.preference_add(
+        kept = bank.preferences.add(
             options["kind"],
             text_or_stdin(text),
             user=options["user"],
@@ -40,7 +40,7 @@ def preferences(call: Call, subjects: Sequence[str], options: Options) -> None:
 
     subjects_of("preferences", subjects)
     with call.open_bank() as bank:
-        found = bank.preferences(
+        found = bank.preferences.list(
             user=options["user"], role=options["role"], preference_type=options["kind"], history=options["history"]
         )
     _print(call, "preferences", [{**preference_fields(each)} for each in found], preferences_text(found))
@@ -54,7 +54,7 @@ def events(call: Call, subjects: Sequence[str], options: Options) -> None:
     subjects_of("events", subjects)
     since, until = day_of("--since", options["since"]), day_of("--until", options["until"])
     with call.open_bank() as bank:
-        found = bank.events(
+        found = bank.graph.events(
             since,
             until,
             tags=unique(options["tags"]),
@@ -70,7 +70,7 @@ def sources(call: Call, subjects: Sequence[str], options: Options) -> None:  # n
 
     (name,) = subjects_of("sources", subjects, "the id of an answer or an action")
     with call.open_bank() as bank:
-        found = bank.sources(name)
+        found = bank.sources.list(name)
     _print(call, "sources", [{**source_fields(each)} for each in found], sources_text(found))
 
 
@@ -81,7 +81,7 @@ def actions(call: Call, subjects: Sequence[str], options: Options) -> None:
 
     subjects_of("actions", subjects)
     with call.open_bank() as bank:
-        found = bank.actions(
+        found = bank.graph.actions(
             tags=unique(options["tags"]),
             conv_id=options["conversation"],
             outcome=options["outcome"],  # type: ignore[arg-type]  # one of them: a choice of the option

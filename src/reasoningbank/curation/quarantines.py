@@ -1,4 +1,4 @@
-"""The part of a bank that holds memories back, lets them go, and shows how everything stood at another moment."""
+"""Hold memories back with everything derived from them, and release them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.matts.matts import Scaling
+from reasoningbank.memories.memories import _ATTEMPTS
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
-from reasoningbank.types.memory import EDITED, QUARANTINED, RELEASED, Cause, Memory, check_memory_id
-from reasoningbank.types.quarantine import Isolated, Quarantine, QuarantineReport, ReleaseReport, Selection
+from reasoningbank.types.memory import QUARANTINED, RELEASED, Cause
+from reasoningbank.types.quarantine import Quarantine, QuarantineReport, ReleaseReport, Selection
 from reasoningbank.types.scope import Scope
 
 if TYPE_CHECKING:
+    from reasoningbank.context import Context
     from reasoningbank.curation.quarantine import Place
-    from reasoningbank.past import Past
+    from reasoningbank.memories.memories import Memories
 
 MAX_REASON = 500
-_ATTEMPTS = 5
 
 
-class Guarding(Scaling):
-    """Quarantine and release, the bank as it was, and the way back to an earlier text."""
+class Quarantines:
+    """Hold memories back with everything derived from them, and release them."""
 
-    def quarantine(
+    def __init__(self, context: Context, memories: Memories) -> None:
+        self._context = context
+        self._memories = memories
+
+    def add(
         self,
         *,
         memory_id: str | None = None,
@@ -64,20 +68,20 @@ class Guarding(Scaling):
 
         selection = Selection(memory_id=memory_id, session=session, source=source, since=since, until=until)
         cause = Cause(
-            at=self._clock.now(),
+            at=self._context.clock.now(),
             kind=QUARANTINED,
             reference=selection.quarantine_id(cascade=cascade),
             reason=_said(reason),
-            by=self._session,
+            by=self._context.session,
         )
-        with observed("quarantine_memories", store=self._place()):
+        with observed("quarantine_memories", store=self._context.place):
             report = QuarantineReport(
                 id=cause.reference, reason=cause.reason, by=cause.by, at=cause.at, dry_run=dry_run
             )
             for attempt in range(_ATTEMPTS):
                 stores = self._tenant_stores()
                 members = self._members(stores, selection, cascade=cascade)
-                fresh = self._fresh(stores, members, cause.reference)
+                fresh = self._memories.fresh(stores, members, cause.reference)
                 if attempt == 0:
                     report = replace(report, held=len(members) - len(fresh))
                 report = replace(report, quarantined=(*report.quarantined, *fresh))
@@ -108,12 +112,12 @@ class Guarding(Scaling):
 
         if (memory_id is None) == (quarantine_id is None):
             raise InvalidInput("name either a memory or a quarantine", hint="`rbank quarantine --list` shows them.")
-        cause = Cause(at=self._clock.now(), kind=RELEASED, reason=_line(reason), by=self._session)
-        with observed("release_memories", store=self._place()):
+        cause = Cause(at=self._context.clock.now(), kind=RELEASED, reason=_line(reason), by=self._context.session)
+        with observed("release_memories", store=self._context.place):
             stores = self._tenant_stores()
             held = held_by(stores)
             if memory_id is not None:
-                owner = self._owner(memory_id).scope
+                owner = self._context.owner(memory_id).scope
                 named = {key: one for key, one in held.items() if Place(owner, memory_id) in one.entries}
                 going = [(key, place) for key, one in named.items() for place in freed(one, memory_id)]
             else:
@@ -140,91 +144,18 @@ class Guarding(Scaling):
             kept = tuple((name, why) for name, why in dict.fromkeys(report.kept) if name not in report.released)
             return replace(report, kept=kept)
 
-    def quarantines(self) -> tuple[Quarantine, ...]:
+    def list(self) -> tuple[Quarantine, ...]:
         """Return the quarantines that hold memories of this tenant now, oldest first."""
         from reasoningbank.curation.quarantine import listed
 
         return listed(self._tenant_stores())
 
-    def as_of(self, moment: datetime) -> Past:
-        """Return this project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.
-
-        What cannot be known any more is said and never guessed; see ``Past``. The view reads this bank, and ends with
-        it.
-
-        Raises:
-            InvalidInput: When the time has no time zone or lies in the future.
-        """
-        from reasoningbank.past import Past
-
-        if moment.tzinfo is None:
-            raise InvalidInput("times must carry a time zone", hint="Use for example 2026-03-01T12:00:00+00:00.")
-        if moment > self._clock.now():
-            raise InvalidInput(f"{moment.isoformat()} has not come yet", hint="Name a time that is over.")
-        return Past(self._open_store(), self._embedder, moment, session=self._session)
-
-    def versions(self, memory_id: str) -> tuple[Memory, ...]:
-        """Return every version of a memory that is kept, oldest first, the current one last; secrets removed once more.
-
-        An imported memory has no versions from before its import.
-
-        Raises:
-            MemoryNotFound: When this tenant has no such memory.
-        """
-        from reasoningbank.safety.text import reveal
-
-        store = self._owner(memory_id)
-        return tuple(reveal(memory) for memory in (*store.revisions(memory_id), store.get(memory_id)))
-
-    def restore_version(self, memory_id: str, version: int) -> Memory:
-        """Make an earlier text the newest version; the text it replaces is kept as a version of its own.
-
-        Title, content, description, outcome, tags and category come back. State, evidence and use stay as they are.
-
-        Raises:
-            MemoryNotFound: When this tenant has no such memory.
-            InvalidInput: When no such version is kept, or others keep editing the memory.
-        """
-        from reasoningbank.memories.admission import clean, edit, prepare_edit
-
-        with observed("update_memory", store=self._place()):
-            store = self._owner(check_memory_id(memory_id))
-            for _ in range(_ATTEMPTS):
-                current = store.get(memory_id)
-                kept = {earlier.version: earlier for earlier in store.revisions(memory_id)}
-                if version == current.version:
-                    return current
-                if version not in kept:
-                    known = ", ".join(map(str, [*kept, current.version]))
-                    raise InvalidInput(
-                        f"memory {memory_id[:80]!r} has no version {version}", hint=f"Its versions are {known}."
-                    )
-                old = kept[version]
-                new = clean(
-                    replace(
-                        current,
-                        title=old.title,
-                        content=old.content,
-                        description=old.description,
-                        outcome=old.outcome,
-                        tags=old.tags,
-                        category=old.category,
-                    )
-                )
-                at = self._clock.now()
-                ready = prepare_edit(current, new, self._embedder, at=at)
-                with store.transaction() as transaction:
-                    restored = edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._session))
-                if restored is not None:
-                    return restored
-            raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
-
     def _tenant_stores(self) -> dict[Scope, Store]:
         """Return every bank of the tenant that exists, this one first."""
-        stores = {self._scope: self._open_store()}
-        for scope in self._storage.scopes(self._scope.tenant):
-            if scope != self._scope:
-                stores[scope] = self._neighbour(scope)
+        stores = {self._context.scope: self._context.store()}
+        for scope in self._context.storage.scopes(self._context.scope.tenant):
+            if scope != self._context.scope:
+                stores[scope] = self._context.neighbour(scope)
         return stores
 
     def _members(
@@ -233,29 +164,13 @@ class Guarding(Scaling):
         """Return what a quarantine is to hold now, each with what it was made of."""
         from reasoningbank.curation.quarantine import descendants, selected
 
-        store = stores[self._scope] if selection.memory_id is None else self._owner(selection.memory_id)
+        store = stores[self._context.scope] if selection.memory_id is None else self._context.owner(selection.memory_id)
         chosen = selected(store, selection)
         members: dict[Place, tuple[str, ...]] = dict.fromkeys(chosen, ())
         if cascade and chosen:
             made = descendants({**stores, store.scope: store}, chosen)
             members |= {place: tuple(sorted(because)) for place, because in made.items()}
         return members
-
-    @staticmethod
-    def _fresh(
-        stores: Mapping[Scope, Store], members: Mapping[Place, tuple[str, ...]], reference: str
-    ) -> tuple[Isolated, ...]:
-        """Return the members that the quarantine does not hold yet."""
-        from reasoningbank.curation.quarantine import isolated
-        from reasoningbank.memories.states import holding, without_quarantine
-
-        found = []
-        for place, because in members.items():
-            store = stores[place.scope]
-            memory, changes = store.get(place.id), store.changes(memory_id=place.id)
-            if reference not in holding(changes):
-                found.append(isolated(place, memory, without_quarantine(memory, changes).state, because))
-        return tuple(found)
 
 
 def _said(reason: str) -> str:

@@ -1,0 +1,231 @@
+"""Care for a bank as a whole: counts, checks, copies, exports and its embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reasoningbank.context import (
+    usable_path,
+)
+from reasoningbank.errors import (
+    BankError,
+    InvalidInput,
+    StoreUnavailable,
+)
+from reasoningbank.types.belief import MIN_CONFIDENCE
+from reasoningbank.types.memory import (
+    OUTCOMES,
+    STATES,
+    Health,
+    ImportReport,
+    Stats,
+)
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.signal import SIGNAL_TYPES
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.graph.graph import Graph
+    from reasoningbank.memories.admission import Ready
+
+
+_IMPORT_BATCH = 64
+
+
+class Admin:
+    """Care for a bank as a whole: counts, checks, copies, exports and its embedder."""
+
+    def __init__(self, context: Context, graph: Graph) -> None:
+        self._context = context
+        self._graph = graph
+
+    def stats(self) -> Stats:
+        """Count, learned weights and what searches cost."""
+        store = self._context.store()
+        recallable = store.count(Filter())
+        proven = store.count(Filter(min_confidence=MIN_CONFIDENCE))
+        weights = store.weights()
+        served = [log for log in store.recalls(limit=100) if log.entries]
+        return Stats(
+            tenant=self._context.scope.tenant,
+            project=self._context.scope.project,
+            memories=store.count(Filter(states=STATES)),
+            by_state={state: store.count(Filter(states=(state,))) for state in STATES},
+            by_outcome={outcome: store.count(Filter(states=STATES, outcome=outcome)) for outcome in OUTCOMES},
+            proven=proven,
+            unproven=recallable - proven,
+            weights={name: weights.weight_for(name) for name in SIGNAL_TYPES},
+            recalls=len(served),
+            mean_recall_tokens=sum(log.tokens for log in served) / len(served) if served else 0.0,
+            last_confidence=self._context.last_confidence,
+            embedder=self._context.embedder.name,
+            model_id=store.model_id or "",
+        )
+
+    def roll_up(self) -> int:
+        """Move signals older than thirty days into counts; return how many. No confidence changes."""
+        return self._context.roll_up()
+
+    def backup(self, target: str | Path | None = None) -> Path:
+        """Write a complete, consistent copy while others read and write; return where it lies.
+
+        Args:
+            target: The file to write; None makes one below the data directory and keeps the newest few.
+
+        Raises:
+            StoreUnavailable: When the target's directory does not exist or the file exists already.
+        """
+        store = self._context.store()
+        if target is not None:
+            path = usable_path(target)
+            if path.exists():
+                raise StoreUnavailable(f"{path} exists already", hint="Name a file that does not exist.")
+            store.backup(path)
+            return path
+        from reasoningbank.types.scope import directory_name
+
+        folder = self._context.settings.home / "backups" / directory_name(self._context.scope.tenant)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = self._context.scope.file_name
+        path = folder / f"{name}.{self._context.clock.now():%Y%m%dT%H%M%S%f}.db"
+        store.backup(path)
+        for old in sorted(folder.glob(f"{name}.*.db"))[: -self._context.settings.backups]:
+            old.unlink(missing_ok=True)
+        return path
+
+    def restore(self, source: str | Path) -> None:
+        """Replace the bank by a backup of it; what it held until now is kept aside in a file of its own.
+
+        Raises:
+            StoreUnavailable: When there is no such backup.
+            StoreCorrupt: When the backup is damaged; the bank stays as it is.
+            ScopeViolation: When it is a backup of another tenant or project.
+        """
+        self._context.restore(usable_path(source))
+
+    def export(self, target: str | Path) -> int:
+        """Write all memories with their evidence as JSON lines, secrets removed; return how many memories."""
+        from reasoningbank.memories.transfer import write_export
+
+        store = self._context.store()
+        path = usable_path(target)
+        partial = path.with_name(path.name + ".partial")
+        try:
+            partial.touch(mode=0o600)
+            with partial.open("w", encoding="utf-8") as file:
+                count = write_export(store, file)
+            partial.replace(path)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
+        return count
+
+    def import_(self, source: str | Path, *, progress: Callable[[int, int], None] | None = None) -> ImportReport:
+        """Add the memories, documents and graph of an export; all of them or, when a line is unusable, none.
+
+        Args:
+            source: A file that ``export`` wrote.
+            progress: Called with memories done and memories in all.
+
+        Raises:
+            InvalidInput: When a line is no part of an export; the message names it.
+        """
+        from reasoningbank.documents.documents import imported, put, vectors_of
+        from reasoningbank.graph.importer import graph_of, put_graph
+        from reasoningbank.memories.admission import clean, prepare, sift_documents, why_held
+        from reasoningbank.memories.transfer import Record, parse, write_import
+
+        store = self._context.store()
+        try:
+            with usable_path(source).open(encoding="utf-8") as file:
+                records, weights = parse(iter(file), self._context.scope.project)
+                file.seek(0)
+                documents = imported(file)
+                file.seek(0)
+                graph = graph_of(file, self._context.clock.now())
+        except OSError as error:
+            raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{source} is not UTF-8 text", hint="Pass a file that `rbank export` wrote.") from error
+        known = store.many([record.memory.id for record in records])
+        fresh = [replace(record, memory=clean(record.memory)) for record in records if record.memory.id not in known]
+        documents, left_out = sift_documents(documents)
+        prepared: list[tuple[Record, Ready]] = []
+        for start in range(0, len(fresh), _IMPORT_BATCH):
+            batch = fresh[start : start + _IMPORT_BATCH]
+            ready = prepare([record.memory for record in batch], self._context.embedder, origin="import")
+            prepared += zip(batch, ready, strict=True)
+            if progress:
+                progress(len(prepared), len(fresh))
+        texts = vectors_of(documents, self._context.embedder)
+        with store.transaction() as transaction:
+            stored = write_import(transaction, prepared, at=self._context.clock.now())
+            for document in documents:
+                if transaction.document(*document.place) is None:
+                    put(transaction, document, texts, self._context.embedder.model_id)
+            put_graph(transaction, graph, at=self._context.clock.now())
+            if weights and not store.weight_history():
+                for change in weights:
+                    transaction.set_weights(change)
+        same = {record.memory.id for record in records if record.memory.id in known}
+        conflicts = {
+            record.memory.id
+            for record in records
+            if record.memory.id in same and record.memory.fingerprint != known[record.memory.id].fingerprint
+        }
+        self._graph.embed_few(store)
+        return ImportReport(
+            imported=tuple(record.memory.id for record in fresh),
+            unchanged=tuple(sorted(same - conflicts)),
+            conflicts=tuple(sorted(conflicts)),
+            left_out=(*graph.left_out, *left_out),
+            quarantined=tuple(memory.id for memory in stored if why_held(memory)),
+        )
+
+    def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make every vector anew with this bank's embedder, in one step for readers; return how many memories.
+
+        The queries of the traces that are compared, the texts of documents and the graph get new vectors too.
+
+        Args:
+            progress: Called with memories, nodes and edges done, and with how many there are in all.
+        """
+        from reasoningbank.reembedding import put_remade, remake
+
+        store = self._context.store()
+        remade = remake(store, self._context.embedder, progress)
+        with store.transaction() as transaction:
+            return put_remade(transaction, self._context.embedder, remade)
+
+    def check(self) -> Health:
+        """Read the whole bank, try the embedder, and list every defect."""
+        if self._context.damage is not None:
+            facts = {"tenant": self._context.scope.tenant, "project": self._context.scope.project}
+            return Health(facts=facts, problems=(f"{self._context.damage} {self._context.damage.hint}",))
+        store = self._context.store()
+        report = store.check()
+        problems = [*report.problems, *([self._context.unremembered] if self._context.unremembered else [])]
+        facts = {
+            "tenant": self._context.scope.tenant,
+            "project": self._context.scope.project,
+            "location": report.location,
+            "engine": report.engine,
+            "schema": str(report.schema),
+            "embedder": self._context.embedder.name,
+            "embedder model": self._context.embedder.model_id,
+            "bank model": store.model_id or "none yet",
+        }
+        facts |= {f"bytes in {name}": str(size) for name, size in report.sizes.items()}
+        try:
+            self._context.embedder.embed_queries(["A sentence to try the embedder."])
+        except BankError as error:
+            problems.append(f"The embedder {self._context.embedder.name} does not work: {error} {error.hint}")
+        if store.model_id not in {None, self._context.embedder.model_id}:
+            problems.append(
+                f"The bank was built with {store.model_id}; the embedder is {self._context.embedder.model_id}: "
+                "choose the bank's embedder, or run `rbank doctor --reembed`."
+            )
+        return Health(facts=facts, problems=tuple(problems))

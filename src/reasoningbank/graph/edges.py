@@ -1,0 +1,135 @@
+"""Edges of the contextual graph: sentences with a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import (
+    InvalidEdge,
+)
+from reasoningbank.graph.graph import DEFAULT_SEEDS
+from reasoningbank.storage.store import GraphText
+from reasoningbank.telemetry import observed
+from reasoningbank.types.graph import Edge, check_graph_id
+from reasoningbank.types.graph_search import (
+    EdgeHit,
+    GraphFilter,
+)
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.graph.graph import Graph
+
+
+class Edges:
+    """Edges of the contextual graph: sentences with a weight."""
+
+    def __init__(self, context: Context, graph: Graph) -> None:
+        self._context = context
+        self._graph = graph
+
+    def add(
+        self, source: str, target: str, text: str, *, weight: float, tags: Iterable[str] = (), edge_id: str = ""
+    ) -> Edge:
+        """Connect two nodes by a sentence that reads from the source to the target.
+
+        Args:
+            source: The node that the sentence begins with.
+            target: The node that it ends with.
+            text: Why and how they belong together: a sentence, no bare "related".
+            weight: How strong the connection is, from 0 to 1; see ``weight_band``.
+            tags: Words for the kind of connection.
+            edge_id: An id; empty to make one.
+
+        Raises:
+            InvalidEdge: When a rule is broken, or the id stands for another edge.
+            NodeNotFound: When one of the nodes does not exist.
+        """
+        edge = Edge(source=source, target=target, text=text, weight=weight, tags=tuple(dict.fromkeys(tags)))
+        if edge_id:
+            edge = replace(edge, id=edge_id)
+        return self._graph.add(edges=[edge]).edges[0]
+
+    def update(
+        self, edge_id: str, *, text: str | None = None, weight: float | None = None, tags: Iterable[str] | None = None
+    ) -> Edge:
+        """Change an edge; what is None stays, its ends and its time never change.
+
+        Raises:
+            EdgeNotFound: When this project has no such edge.
+            InvalidEdge: When the changed edge breaks a rule; nothing was changed.
+        """
+        from reasoningbank.graph.nodes import embedded, existing_edge, words
+        from reasoningbank.memories.admission import admit_edges, check_items
+        from reasoningbank.safety.graph_text import reveal
+
+        with observed("update_memory", store=self._context.place):
+            store = self._context.store()
+            old = existing_edge(store, edge_id)
+            changed = replace(
+                old,
+                text=old.text if text is None else text,
+                weight=old.weight if weight is None else weight,
+                tags=old.tags if tags is None else tuple(dict.fromkeys(tags)),
+            )
+            (new,) = check_items([changed])
+            if new == old:
+                return reveal([old])[0]
+            same = new.text == old.text
+            vectors = {} if same else embedded([GraphText(id=new.id, text=new.text)], self._context.embedder)
+            with store.transaction() as transaction:
+                if existing_edge(transaction, edge_id) != old:
+                    raise InvalidEdge(f"edge {edge_id[:80]!r} is being edited by others", hint="Try again.")
+                admit_edges(transaction, [(new, words(new))])
+                transaction.put_graph_vectors("edge", vectors, self._context.embedder.model_id)
+            return new
+
+    def delete(self, edge_id: str) -> None:
+        """Erase an edge, its words and its vector; its nodes stay.
+
+        Raises:
+            EdgeNotFound: When this project has no such edge.
+        """
+        with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
+            transaction.delete_edge(check_graph_id("id", edge_id, InvalidEdge))
+
+    def get(self, edge_id: str) -> Edge:
+        """Return an edge, secrets removed once more.
+
+        Raises:
+            EdgeNotFound: When this project has no such edge.
+        """
+        from reasoningbank.graph.nodes import existing_edge
+        from reasoningbank.safety.graph_text import reveal
+
+        return reveal([existing_edge(self._context.store(), edge_id)])[0]
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = DEFAULT_SEEDS,
+        tags: Iterable[str] = (),
+        bm25_weight: float = 0.5,
+        dense_weight: float = 0.5,
+        fusion: str = "weighted",
+        min_score: float | None = None,
+    ) -> tuple[EdgeHit, ...]:
+        """Find the sentences that fit a question best; the arguments are those of ``graph_search``.
+
+        Raises:
+            EmptyQuery, NegativeLimit, InvalidInput: When an argument is not usable.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.graph.search import find_edges
+
+        condition = GraphFilter(tags=tuple(tags))
+        question = self._graph.question(
+            query, limit, condition, bm25_weight, dense_weight, fusion=fusion, min_score=min_score
+        )
+        with observed("search_memory", store=self._context.place) as observation:
+            hits, _ = find_edges(self._graph.store(), self._context.embedder, question)
+            observation.delivered(len(hits))
+            return hits

@@ -1,0 +1,169 @@
+"""Sources and what they name and state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import (
+    BudgetExhausted,
+    EmptyContent,
+    MalformedAnswer,
+    ModelUnavailable,
+    PaidCallRefused,
+)
+from reasoningbank.jobs.worker import Handler
+from reasoningbank.telemetry import observed
+from reasoningbank.types.graph import Node
+from reasoningbank.types.graph_search import (
+    Source,
+)
+from reasoningbank.types.mention import Mentions, SourceReport
+from reasoningbank.types.records import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reasoningbank.context import Context
+
+_NO_MODEL = "No language model: nothing was looked for."
+
+
+class Sources:
+    """Sources and what they name and state."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def mentions(self, text: str) -> Mentions:
+        """Return what a text names and states, each at its exact place in the text as it is returned by redaction.
+
+        No storage.
+
+        Secrets are replaced before the language model sees the text; places count from the replaced text, which is the
+        text itself when it holds none.
+
+        Raises:
+            EmptyContent: When the text is blank.
+            ConfigurationError: When the library that finds them is not installed.
+            ModelUnavailable, BudgetExhausted, MalformedAnswer: When there was no usable answer.
+        """
+        from reasoningbank.safety.secrets import redact
+        from reasoningbank.safety.text import clean
+
+        if not text.strip():
+            raise EmptyContent("a source cannot be empty")
+        return self._found(redact(clean(text)).text)
+
+    def add(
+        self,
+        text: str,
+        *,
+        pointer: str,
+        source_type: str = "text",
+        conv_id: str = "",
+        tags: Iterable[str] = (),
+    ) -> SourceReport:
+        """Keep a source as a node, what it names as its tags, and what it states as nodes that cite their place.
+
+        The source is stored whatever becomes of the rest. Without a usable answer of a language model its mentions
+        wait for one in the background. The same source a second time changes nothing.
+
+        Args:
+            text: The source, at most as long as a node's text.
+            pointer: Where it lies: a path, an address, a record's number.
+            source_type: What it is, for example ``markdown`` or ``log``.
+            conv_id: The conversation it is a part of.
+            tags: Further tags.
+
+        Raises:
+            InvalidNode: When the source breaks a rule of a node; nothing was stored.
+            ConfigurationError: When there is a language model and the library that finds mentions is not installed.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.graph.mentions import CITE, source_node
+        from reasoningbank.graph.nodes import add, prepared
+        from reasoningbank.memories.admission import check_items
+
+        (admitted,) = check_items(
+            [source_node(text, pointer=pointer, source_type=source_type, conv_id=conv_id, tags=tuple(tags))]
+        )
+        now = self._context.clock.now()
+        with observed("create_memory", store=self._context.place):
+            store = self._context.store()
+            known = store.nodes([admitted.id])
+            waiting = any(job.kind == CITE and job.key == admitted.id for job in store.jobs(due=now))
+            if known and not waiting:
+                return SourceReport(source=known[admitted.id], mentions=Mentions(), message="The source is known.")
+            if not known:
+                ready = prepared([admitted], [], self._context.embedder)
+                with store.transaction() as transaction:
+                    add(transaction, ready)
+                    transaction.enqueue(Job(kind=CITE, key=admitted.id, due=now))
+            try:
+                return self._cited(admitted.id)
+            except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
+                source = store.nodes([admitted.id])[admitted.id]
+                said = f"The source is stored; its mentions wait: {error.message}"
+                return SourceReport(source=source, mentions=Mentions(), waiting=True, message=said)
+
+    def list(self, answer_id: str) -> tuple[Source, ...]:
+        """Return the data sources that an answer or an action rests on, at most three hops away, the surest first.
+
+        Raises:
+            NodeNotFound: When this project has no such node.
+            InvalidNode: When it is neither an answer nor an action.
+        """
+        from reasoningbank.graph.provenance import sources
+        from reasoningbank.graph.walk import reveal_paths
+        from reasoningbank.safety.graph_text import reveal
+
+        with observed("search_memory", store=self._context.place):
+            found = sources(self._context.store(), answer_id)
+            nodes = reveal([each.node for each in found])
+            paths = reveal_paths([each.path for each in found])
+        return tuple(Source(node=node, path=path) for node, path in zip(nodes, paths, strict=True))
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
+        from reasoningbank.graph.mentions import CITE
+
+        return {} if self._context.model is None else {CITE: self._cite_job}
+
+    def queue_due(self) -> None:
+        """Do nothing: a source is queued when it is stored."""
+
+    def _cite_job(self, job: Job) -> None:
+        """Find what a stored source names and states."""
+        self._cited(job.key)
+
+    def _cited(self, source_id: str) -> SourceReport:
+        """Find and store the mentions of a stored source, and end the wait for them, in one transaction."""
+        from reasoningbank.graph.mentions import CITE, statements, tagged
+        from reasoningbank.graph.nodes import add, existing_node, prepared, words
+        from reasoningbank.memories.admission import admit_nodes
+
+        store = self._context.store()
+        source = existing_node(store, source_id)
+        if self._context.model is None:
+            said = f"The source is stored. {_NO_MODEL} Its mentions wait for one."
+            return SourceReport(source=source, mentions=Mentions(message=_NO_MODEL), waiting=True, message=said)
+        mentions = self._found(source.text)
+        nodes, edges = statements(source, mentions.found)
+        ready = prepared(nodes, edges, self._context.embedder)
+        with store.transaction() as transaction:
+            current: Node = tagged(existing_node(transaction, source_id), mentions.found)
+            if current.tags != source.tags:
+                admit_nodes(transaction, [(current, words(current))])
+            added = add(transaction, ready)
+            transaction.finish(Job(kind=CITE, key=source_id, due=self._context.clock.now()))
+        said = f"The source is stored. {mentions.message}"
+        return SourceReport(source=current, mentions=mentions, nodes=added.nodes, edges=added.edges, message=said)
+
+    def _found(self, text: str) -> Mentions:
+        from reasoningbank.llm.mentions import find_mentions
+        from reasoningbank.llm.prompts import prompt
+
+        if self._context.model is None:
+            return Mentions(message=_NO_MODEL)
+        return find_mentions(text, self._context.model, prompt("mentions", text))

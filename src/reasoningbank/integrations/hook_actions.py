@@ -1,0 +1,250 @@
+"""What a hook does: open the bank, keep transcripts, show memories, log failures. Imported when it is needed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import traceback
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import BankError, UnreadableTranscript
+from reasoningbank.settings import Settings, client_directory, data_directory, load_settings, local_tenant, project_of
+from reasoningbank.types.scope import Membership, Scope
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.integrations.hooks import Event, Payload, Place
+
+
+LOG_FILE = "hooks.log"
+
+
+MAX_LOG = 1_000_000
+"""Bytes of the log at which it becomes ``hooks.log.1`` and a new one begins."""
+
+
+def write(event_name: str, error: Exception) -> None:
+    """Note a failure in the log: when, at what event, and which error; no text of the payload.
+
+    When not even that can be written, nothing more is done.
+    """
+    said = f"{error.code}: {error.advice}" if isinstance(error, BankError) else _place_of(error)
+    try:
+        home = data_directory()
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = home / LOG_FILE
+        if path.exists() and path.stat().st_size > MAX_LOG:
+            path.replace(path.with_name(f"{LOG_FILE}.1"))
+        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {event_name[:40]!r} {said[:500]!r}\n"
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(line)
+    except (OSError, ValueError, RuntimeError):
+        return
+
+
+def _place_of(error: Exception) -> str:
+    """Return the type of an unexpected error and where it was raised; its words may quote the payload."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"
+
+
+def scope_of(payload: Payload, place: Place, settings: Settings) -> Scope:
+    """Return tenant and project: from the options, else the settings, else the user and the client's directory.
+
+    The client's own directory of the project stands above the directory that its agent is in at the moment, so that a
+    change of directory does not change the project.
+    """
+    project = place.project or settings.project
+    if not project:
+        project = project_of(client_directory() or Path(payload.directory or "."))
+    return Scope(tenant=place.tenant or settings.tenant or local_tenant(), project=project)
+
+
+def membership_of(place: Place, settings: Settings) -> Membership:
+    """Return the team and org that an event's bank belongs to: the options, then the settings."""
+    return Membership(
+        team=settings.team if place.team is None else place.team, org=settings.org if place.org is None else place.org
+    )
+
+
+def open_bank(payload: Payload, place: Place, *, make: bool) -> Bank | None:
+    """Return the bank of an event.
+
+    Args:
+        payload: The event.
+        place: The command's options.
+        make: Whether a bank that does not exist is made; otherwise the answer is None then.
+
+    Raises:
+        BankError: When a setting, the scope or the store is not usable.
+    """
+    settings = load_settings()
+    scope = scope_of(payload, place, settings)
+    url = place.url or settings.url or None
+    membership = membership_of(place, settings)
+    if not make and not has_any(scope, membership, url=url, home=settings.home):
+        return None
+    from reasoningbank.bank import Bank
+
+    return Bank.open(
+        url,
+        tenant=scope.tenant,
+        project=scope.project,
+        team=membership.team,
+        org=membership.org,
+        settings=settings,
+        session=payload.session[:500],
+    )
+
+
+def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path) -> bool:
+    """Return whether a project, its team or its org has a bank; asking makes none."""
+    known = {scope, *membership.scopes(scope.tenant)}
+    from reasoningbank.storage import open_storage
+
+    return not known.isdisjoint(open_storage(url, home=home).scopes(scope.tenant))
+
+
+QUIET = timedelta(minutes=10)
+"""A transcript is captured so long after the last turn: a session is one trajectory and not one for every turn."""
+
+
+_TITLE = 200
+
+
+SUMMARY_SOURCE = "compaction"
+"""The source of a trajectory that is a client's summary of what it compacted."""
+
+
+def keep(event: Event, payload: Payload, place: Place) -> None:
+    """Queue the transcript, reading nothing of it, or keep the summary.
+
+    Raises:
+        BankError: When the bank cannot be used or there is no such transcript.
+    """
+    from reasoningbank.context import usable_path
+
+    if event != "PostCompact" and not usable_path(payload.transcript).is_file():
+        raise UnreadableTranscript("the transcript that the client named does not exist")
+    bank = open_bank(payload, place, make=True)
+    if bank is None:
+        return
+    with bank:
+        if event == "PostCompact":
+            _keep_summary(bank, payload)
+        else:
+            bank.sessions.capture_later(payload.transcript, quiet=QUIET if event == "Stop" else timedelta(0))
+
+
+def _keep_summary(bank: Bank, payload: Payload) -> None:
+    """Learn from the summary when it is known how the session ended; otherwise it stays a trajectory that waits."""
+    from reasoningbank.types.session import SessionSummary, Step, Trajectory
+
+    known = [
+        entry
+        for entry in bank.sessions.list(pending=None)
+        if entry.session == bank.session and entry.judgement is not None and entry.judgement.verdict != "unknown"
+    ]
+    if known and known[-1].judgement is not None:
+        bank.distillation.from_summary(
+            SessionSummary(
+                session_id=bank.session,
+                project_id=bank.scope.project,
+                outcome=known[-1].judgement.verdict,
+                task=known[-1].task,
+                approach=payload.summary,
+                result="",
+            )
+        )
+        return
+    digest = hashlib.sha256(payload.summary.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    title = next((line.strip() for line in payload.summary.splitlines() if line.strip()), "A compacted session")
+    bank.sessions.keep(
+        Trajectory(
+            task=title[:_TITLE],
+            steps=(Step(thought=payload.summary),),
+            session=bank.session,
+            source=SUMMARY_SOURCE,
+        ),
+        key=f"{SUMMARY_SOURCE}:{bank.session}:{digest}",
+    )
+
+
+START_BUDGET = 500
+
+
+PROMPT_BUDGET = 600
+
+
+FAILURE_BUDGET = 300
+"""Tokens of what is shown at the start of a session, with a prompt, and after a tool's failure."""
+
+
+MOST_OF_A_PROMPT = 4_000
+"""Characters of a prompt or an error that are searched with."""
+
+
+MOST_OF_A_SESSION = 500
+"""Characters of a client's name for a session."""
+
+
+_MACHINES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
+
+
+def context_for(event: Event, payload: Payload, place: Place) -> str:
+    """Return the text for the agent's context; empty when nothing is relevant or there is no bank yet.
+
+    A server that runs already is asked first; without one the bank is opened here.
+
+    Raises:
+        BankError: When the bank cannot be used.
+    """
+    task = _task(event, payload)
+    if task == "":
+        return ""
+    from reasoningbank.integrations.hook_client import Request, ask, fingerprint
+    from reasoningbank.settings import load_settings
+
+    settings = load_settings()
+    scope, session = scope_of(payload, place, settings), payload.session[:MOST_OF_A_SESSION]
+    request = Request(event, task, session, scope, fingerprint(settings, place.url, membership_of(place, settings)))
+    text = ask(settings.home, request)
+    if text is not None:
+        return text
+
+    bank = open_bank(payload, place, make=False)
+    if bank is None:
+        return ""
+    with bank:
+        return shown(bank, event, task, session)
+
+
+def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
+    """Return the text for the agent's context.
+
+    With a prompt and after a failure only what the session has not seen yet.
+
+    Raises:
+        BankError: When the bank cannot be used.
+    """
+    if task is None:
+        return bank.briefing(budget=START_BUDGET, session=session).text
+    if event == "PostToolUseFailure":
+        return bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
+    return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
+
+
+def _task(event: Event, payload: Payload) -> str | None:
+    """Return what to look for: None for whatever is proven, empty for nothing at all."""
+    if event == "SessionStart":
+        return None
+    if event == "UserPromptSubmit":
+        command = payload.prompt.lstrip().startswith("/")
+        return "" if command or payload.source in _MACHINES else payload.prompt[:MOST_OF_A_PROMPT].strip()
+    if payload.interrupted or not payload.error.strip():
+        return ""
+    return f"{payload.tool} {payload.action}\n{payload.error}"[:MOST_OF_A_PROMPT].strip()

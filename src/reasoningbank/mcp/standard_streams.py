@@ -1,0 +1,45 @@
+"""Standard input and output for the protocol alone: a stray print of ours or of a library goes to standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    pass
+
+
+@contextmanager
+def private_descriptors() -> Iterator[tuple[int, int]]:
+    """Take standard input and output for the protocol alone; gives them back at the end.
+
+    Raises:
+        ConfigurationError: When the process was started without them.
+    """
+    try:
+        source, sink = os.dup(0), os.dup(1)
+    except OSError as error:
+        raise ConfigurationError(
+            "standard input or output is closed", hint="Let an MCP client start this command, or use --http."
+        ) from error
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    try:
+        elsewhere = os.dup(2)
+    except OSError:
+        elsewhere = os.open(os.devnull, os.O_WRONLY)
+    sys.stdout.flush()
+    os.dup2(nothing, 0)
+    os.dup2(elsewhere, 1)
+    os.close(nothing)
+    os.close(elsewhere)
+    try:
+        yield source, sink
+    finally:
+        sys.stdout.flush()
+        os.dup2(source, 0)
+        os.dup2(sink, 1)

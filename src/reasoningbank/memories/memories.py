@@ -1,0 +1,171 @@
+"""Read memories, their versions and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reasoningbank.context import checked_limit, checked_offset
+from reasoningbank.errors import (
+    InvalidInput,
+)
+from reasoningbank.search.searches import checked_filter
+from reasoningbank.storage.store import Store
+from reasoningbank.telemetry import observed
+from reasoningbank.types.memory import (
+    EDITED,
+    STATES,
+    Cause,
+    Event,
+    Memory,
+    State,
+    check_memory_id,
+)
+from reasoningbank.types.quarantine import Isolated
+from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import Origin
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.curation.quarantine import Place
+    from reasoningbank.types.ports import Vector
+
+_ATTEMPTS = 5
+
+
+class Memories:
+    """Read memories, their versions and where they come from."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def list(
+        self,
+        *,
+        limit: int = 0,
+        offset: int = 0,
+        outcome: str | None = None,
+        tags: Iterable[str] = (),
+        category: str | None = None,
+        states: Sequence[State] = STATES,
+        min_confidence: float | None = None,
+    ) -> tuple[Memory, ...]:
+        """Return memories in the order they were recorded, archived ones included; limit 0 means all.
+
+        Raises:
+            NegativeLimit, NegativeOffset: When they are below zero.
+        """
+        from reasoningbank.safety.text import reveal
+
+        condition = checked_filter(outcome, tags, category, states, min_confidence)
+        page = self._context.store().page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
+        return tuple(reveal(memory) for memory in page)
+
+    def count(
+        self,
+        *,
+        outcome: str | None = None,
+        tags: Iterable[str] = (),
+        category: str | None = None,
+        states: Sequence[State] = STATES,
+        min_confidence: float | None = None,
+    ) -> int:
+        """Return how many memories there are, archived ones included."""
+        return self._context.store().count(checked_filter(outcome, tags, category, states, min_confidence))
+
+    def history(self, memory_id: str) -> tuple[Event, ...]:
+        """Return everything that happened to a memory, oldest first, each with the confidence that followed.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.memories.history import history
+
+        return history(self._context.owner(memory_id), memory_id)
+
+    def vector(self, memory_id: str, *, leg: str = "content") -> Vector | None:
+        """Return the stored vector of a memory in a dense leg (seed 004 ``GetMemoryVector``).
+
+        None when it has none there.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        return self._context.owner(memory_id).vector(leg, memory_id)
+
+    def versions(self, memory_id: str) -> tuple[Memory, ...]:
+        """Return every version of a memory that is kept, oldest first, the current one last; secrets removed once more.
+
+        An imported memory has no versions from before its import.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.safety.text import reveal
+
+        store = self._context.owner(memory_id)
+        return tuple(reveal(memory) for memory in (*store.revisions(memory_id), store.get(memory_id)))
+
+    def revert(self, memory_id: str, version: int) -> Memory:
+        """Make an earlier text the newest version; the text it replaces is kept as a version of its own.
+
+        Title, content, description, outcome, tags and category come back. State, evidence and use stay as they are.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+            InvalidInput: When no such version is kept, or others keep editing the memory.
+        """
+        from reasoningbank.memories.admission import clean, edit, prepare_edit
+
+        with observed("update_memory", store=self._context.place):
+            store = self._context.owner(check_memory_id(memory_id))
+            for _ in range(_ATTEMPTS):
+                current = store.get(memory_id)
+                kept = {earlier.version: earlier for earlier in store.revisions(memory_id)}
+                if version == current.version:
+                    return current
+                if version not in kept:
+                    known = ", ".join(map(str, [*kept, current.version]))
+                    raise InvalidInput(
+                        f"memory {memory_id[:80]!r} has no version {version}", hint=f"Its versions are {known}."
+                    )
+                old = kept[version]
+                new = clean(
+                    replace(
+                        current,
+                        title=old.title,
+                        content=old.content,
+                        description=old.description,
+                        outcome=old.outcome,
+                        tags=old.tags,
+                        category=old.category,
+                    )
+                )
+                at = self._context.clock.now()
+                ready = prepare_edit(current, new, self._context.embedder, at=at)
+                with store.transaction() as transaction:
+                    restored = edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._context.session))
+                if restored is not None:
+                    return restored
+            raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
+
+    @staticmethod
+    def fresh(
+        stores: Mapping[Scope, Store], members: Mapping[Place, tuple[str, ...]], reference: str
+    ) -> tuple[Isolated, ...]:
+        """Return the members that the quarantine does not hold yet."""
+        from reasoningbank.curation.quarantine import isolated
+        from reasoningbank.memories.states import holding, without_quarantine
+
+        found = []
+        for place, because in members.items():
+            store = stores[place.scope]
+            memory, changes = store.get(place.id), store.changes(memory_id=place.id)
+            if reference not in holding(changes):
+                found.append(isolated(place, memory, without_quarantine(memory, changes).state, because))
+        return tuple(found)
+
+    def origins(self, memory_id: str) -> tuple[Origin, ...]:
+        """Return which sessions taught a memory, oldest first; raises MemoryNotFound."""
+        return tuple(self._context.owner(memory_id).origins(memory_id=memory_id))

@@ -1,0 +1,259 @@
+"""Distil lessons from captured sessions: with a language model, by the calling agent, or from a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reasoningbank.context import checked_limit, session_name
+from reasoningbank.errors import (
+    BudgetExhausted,
+    MalformedAnswer,
+    ModelUnavailable,
+    ScopeViolation,
+    TrajectoryNotFound,
+    Undecided,
+)
+from reasoningbank.sessions.sessions import AGENT, DISTILL, TEMPLATE, together
+from reasoningbank.types.memory import check_memory_id, check_outcome
+from reasoningbank.types.records import Job
+from reasoningbank.types.session import (
+    MAX_ITEMS,
+    DistilReport,
+    Item,
+    Judgement,
+    Refusal,
+    SessionSummary,
+    Step,
+    Trajectory,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reasoningbank.context import Context
+    from reasoningbank.jobs.worker import Handler
+    from reasoningbank.sessions.assignment import Assignment
+    from reasoningbank.sessions.sessions import Sessions
+
+_NO_MODEL = "No language model is configured. Set llm, or let the calling agent distill with the tool memory_distill."
+
+
+class Distillation:
+    """Distil lessons from captured sessions: with a language model, by the calling agent, or from a summary."""
+
+    def __init__(self, context: Context, sessions: Sessions) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._queued = False
+
+    def run(self, *trajectory_ids: str, pending: bool = False) -> DistilReport:
+        """Make lessons of trajectories with the language model; what cannot be done now waits and is reported.
+
+        Args:
+            trajectory_ids: Which ones; those that were distilled before are distilled again, and add nothing twice.
+            pending: Those that wait as well.
+
+        Raises:
+            TrajectoryNotFound: When this project has no such trajectory.
+        """
+        from reasoningbank.safety.text import safe_line
+
+        store = self._context.store()
+        wanted = dict.fromkeys(store.entry(check_memory_id(trajectory_id)).id for trajectory_id in trajectory_ids)
+        if pending:
+            wanted |= dict.fromkeys(entry.id for entry in store.trajectories(limit=0, pending=True))
+        report = DistilReport()
+        if wanted and self._context.model is None:
+            report, wanted = DistilReport(messages=(_NO_MODEL,)), {}
+        for trajectory_id in wanted:
+            try:
+                report = together(report, self.distilled(trajectory_id))
+                with store.transaction() as transaction:
+                    transaction.finish(Job(kind=DISTILL, key=trajectory_id, due=self._context.clock.now()))
+            except (ModelUnavailable, MalformedAnswer, BudgetExhausted, Undecided) as error:
+                report = replace(report, messages=(*report.messages, f"{trajectory_id}: {safe_line(error.advice)}"))
+        return replace(report, pending=self.pending())
+
+    def from_summary(self, summary: SessionSummary) -> DistilReport:
+        """Make lessons of a finished session's own summary, without a model (seed 004 ``DistillSession``).
+
+        Success gives a strategy, failure an anti-pattern, partial both, each from its own part; each begins at 0.6.
+        The same session twice adds nothing.
+
+        Raises:
+            ScopeViolation: When the summary names another project.
+            InvalidInput: When a field that is needed is empty.
+        """
+        from reasoningbank.sessions.assignment import items_of
+        from reasoningbank.sessions.readers import prepare
+
+        if summary.project_id != self._context.scope.project:
+            raise ScopeViolation(f"the summary belongs to project {summary.project_id[:80]!r}")
+        at = summary.completed_at or self._context.clock.now()
+        trajectory = prepare(
+            Trajectory(
+                task=summary.task,
+                steps=(Step(thought=summary.approach, observation=summary.result),),
+                final_answer=summary.result,
+                session=session_name(summary.session_id),
+                source="summary",
+                created_at=at,
+            )
+        )
+        judgement = Judgement(
+            verdict=summary.outcome,
+            probability={"success": 1.0, "failure": 0.0}.get(summary.outcome, 0.5),
+            rationale="The agent says so itself.",
+            judge=AGENT,
+            at=self._context.clock.now(),
+        )
+        key = f"summary:{summary.outcome}:{trajectory.session}"
+        with self._context.store().transaction() as transaction:
+            known = transaction.captured(key)
+            if known is None and transaction.keep(trajectory, key=key):
+                transaction.judge(trajectory.id, judgement)
+                known = trajectory.id
+            known = known or transaction.captured(trajectory.digest)
+        if known is None:
+            raise TrajectoryNotFound(f"the summary of session {trajectory.session[:80]!r} was not kept")
+        if known != trajectory.id and self._context.store().entry(known).distilled is not None:
+            return DistilReport(pending=self.pending(), messages=(f"{known}: this session was distilled before",))
+        report = self.learned(known, judgement, items_of(summary), model=TEMPLATE)
+        return replace(report, pending=self.pending())
+
+    def assignment(self, trajectory_id: str) -> Assignment:
+        """Return what a calling agent needs to distil a session itself: digest, schema, instructions.
+
+        Raises:
+            TrajectoryNotFound: When this project has no such trajectory.
+        """
+        from reasoningbank.sessions.assignment import assign
+
+        trajectory = self._sessions.get(trajectory_id)
+        return assign(trajectory, self._sessions.latest(trajectory))
+
+    def record(
+        self,
+        trajectory_id: str,
+        *,
+        title: str,
+        content: str,
+        outcome: str,
+        description: str,
+        tags: Iterable[str] = (),
+        steps: Sequence[int] = (),
+    ) -> DistilReport:
+        """Store a lesson that the calling agent has distilled from a trajectory; checked like a model's, begun at 0.6.
+
+        Raises:
+            TrajectoryNotFound: When this project has no such trajectory.
+            Undecided: When it is not known how the session ended: then it teaches nothing yet, and still waits.
+            InvalidOutcome: When the outcome is neither success nor failure.
+        """
+        item = Item(
+            title=title,
+            description=description,
+            content=content,
+            outcome=check_outcome(outcome),
+            tags=tuple(tags),
+            steps=tuple(steps),
+        )
+        judgement = self._sessions.latest(self._sessions.get(trajectory_id))
+        if judgement.verdict == "unknown":
+            raise Undecided(f"it is not known how the session ended: {judgement.rationale}")
+        report = self.learned(trajectory_id, judgement, (item,), model=AGENT)
+        return replace(report, pending=self.pending())
+
+    def skip(self, trajectory_id: str) -> DistilReport:
+        """Note that the calling agent found nothing in a trajectory that is worth a lesson; it no longer waits.
+
+        Raises:
+            TrajectoryNotFound: When this project has no such trajectory.
+        """
+        judgement = self._sessions.latest(self._sessions.get(trajectory_id))
+        return replace(self.learned(trajectory_id, judgement, (), model=AGENT), pending=self.pending())
+
+    def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> tuple[Refusal, ...]:
+        """Return items that were not stored, with the reason, newest first; limit 0 means all."""
+        return tuple(self._context.store().refusals(trajectory=trajectory, limit=checked_limit(limit)))
+
+    def distilled(self, trajectory_id: str, *, again: bool = True, begun: datetime | None = None) -> DistilReport:
+        """Judge where that is open, ask the model for items, and stores what is admitted."""
+        from reasoningbank.sessions.distil import extract
+
+        trajectory = self._sessions.get(trajectory_id)
+        if self._context.model is None:
+            raise ModelUnavailable(_NO_MODEL)
+        judgement = self._sessions.latest(trajectory)
+        if judgement.verdict == "unknown":
+            judgement = self._sessions.judged(trajectory, begun or self._context.clock.now(), patient=True)
+        if judgement.verdict == "unknown":
+            raise Undecided(f"it is not known how the session ended: {judgement.rationale}")
+        found = extract(trajectory, judgement, self._context.model)
+        return self.learned(trajectory_id, judgement, found.items, model=found.model, prompt=found.prompt, again=again)
+
+    def learned(
+        self,
+        trajectory_id: str,
+        judgement: Judgement,
+        items: Sequence[Item],
+        *,
+        model: str,
+        prompt: str = "",
+        limit: int = MAX_ITEMS,
+        again: bool = True,
+    ) -> DistilReport:
+        """Store the lessons of a session that pass the checks; report what was stored and refused."""
+        from reasoningbank.sessions.distil import learn
+
+        trajectory = self._sessions.get(trajectory_id)
+        learned = learn(
+            self._context.store(),
+            self._context.embedder,
+            trajectory,
+            judgement,
+            items,
+            model=model,
+            prompt=prompt,
+            session=trajectory.session or trajectory.id,
+            at=self._context.clock.now(),
+            limit=limit,
+            again=again,
+        )
+        return DistilReport(
+            distilled=tuple(memory.id for memory in learned.memories),
+            corroborated=learned.corroborated,
+            refused=learned.refused,
+        )
+
+    def pending(self) -> int:
+        """Return how many sessions wait to be distilled."""
+        return len(self._context.store().trajectories(limit=0, pending=True))
+
+    def _distill_job(self, job: Job) -> None:
+        """Distill the trajectory, unless a worker that was killed right after it has done so already."""
+        begun = self._context.clock.now()
+        entry = self._context.store().entry(job.key)
+        judged = entry.judgement
+        if entry.distilled is None or (judged is not None and judged.at > entry.distilled):
+            self.distilled(job.key, again=False, begun=begun)
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
+        return {} if self._context.model is None else {DISTILL: self._distill_job}
+
+    def queue_due(self) -> None:
+        """Give every session that waits a job, once; what is stored later brings its own."""
+        if self._context.model is None or self._queued:
+            return
+        now = self._context.clock.now()
+        store = self._context.store()
+        waiting = store.trajectories(limit=0, pending=True)
+        if waiting:
+            with store.transaction() as transaction:
+                for entry in waiting:
+                    transaction.enqueue(Job(kind=DISTILL, key=entry.id, due=now))
+        self._queued = True
