@@ -52,7 +52,7 @@ eval-attack: $(DEV_READY) ## the poisoning suite: what reaches an agent with the
 eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read by hand, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.consolidation
 
-guarantees: $(DEV_READY) ## write the guarantee table of the README from tests/promises.py
+guarantees: $(DEV_READY) ## write docs/guarantees.md from the promises of the tests
 	$(BIN)/python tools/write_guarantees.py
 
 lock: ## resolve the dependencies again into requirements/*.txt (needs uv)

@@ -2,7 +2,7 @@
 
 A test names the promises it keeps with ``@pytest.mark.promise("area:name", ...)``. The meta-test fails on a promise
 that no test keeps and on a test that keeps none. A deferred promise has a reason instead of a test.
-The guarantee table of the README is generated from this file.
+docs/guarantees.md is generated from this file.
 """
 
 from __future__ import annotations

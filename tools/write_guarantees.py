@@ -1,19 +1,62 @@
-"""Writes the guarantee table of the README from tests/promises.py; with --check only says whether it is up to date."""
+"""Write docs/guarantees.md from the promises that the tests keep; with --check only say whether it is up to date."""
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 from pathlib import Path
 from typing import Protocol, cast
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "guarantees.md"
 START = "<!-- guarantees:start -->"
 END = "<!-- guarantees:end -->"
 
+SUBJECTS = {
+    "search": ("search", "floor", "fusion", "weights", "past", "experience"),
+    "embedding": ("embedding", "tokens"),
+    "confidence": ("belief", "contextd"),
+    "memories": ("bank", "memory", "async", "interface", "transfer"),
+    "storage": ("storage", "durability", "isolation"),
+    "safety": ("attack", "guard", "hygiene", "inject"),
+    "capture": ("capture",),
+    "learning": ("distil", "learning", "learning-evaluation", "issue3", "judging", "haios"),
+    "language models": ("llm",),
+    "background work": ("jobs", "worker"),
+    "several attempts": ("matts", "scale", "agents", "command-agent"),
+    "curation": ("consolidating", "consolidation", "curation", "lifecycle"),
+    "measuring benefit": ("uplift", "harm", "loop", "evaluation"),
+    "scopes": ("scope", "scopes", "promotion", "share"),
+    "graph": ("graph", "memoria", "questions", "conversations", "workflow", "sources"),
+    "command line": ("cli", "demo", "settings"),
+    "MCP": ("mcp",),
+    "web": ("web",),
+    "clients": ("hook", "install", "plugin"),
+    "frameworks": ("frameworks", "langgraph", "memory-tool", "document"),
+    "package": ("package", "docs", "promises", "testing", "telemetry"),
+}
+"""Which areas of promises belong to a subject that a reader knows."""
+
+ORIGINS = (
+    (r"seed (00\d)(.*)", r"specification \1\2"),
+    (r"(?:spec/)?contextd\b.*", "the memory system contextd"),
+    (r"spec/memoria_haios (?:rows? )?P.*|memoria\b.*", "the graph system Memoria"),
+    (r"spec/memoria_haios (?:rows? )?H.*", "the session system HAIOS"),
+    (r"spec/memoria_haios.*", "the systems Memoria and HAIOS"),
+    (r"(?:spec/)?paper\b.*", "the ReasoningBank paper"),
+    (r"spec/clients.*", "client documentation"),
+    (r"spec/engineering.*", "engineering practice"),
+    (r"spec/engines_models.*|make bench", "measurements"),
+    (r"shared[ /]data.*", "evaluation data"),
+    (r"DESIGN (?:section )?\d.*", "design overview"),
+    (r"GenAI semantic conventions", "GenAI semantic conventions"),
+)
+"""What the note of a developer on where a promise comes from means to a reader."""
+
 
 class Promise(Protocol):
-    """What tests/promises.py says about one promise."""
+    """Describe one promise of tests/promises.py."""
 
     @property
     def id(self) -> str:
@@ -33,13 +76,13 @@ class Promise(Protocol):
 
 
 def load_promises(path: Path) -> tuple[Promise, ...]:
-    """The promises of a promises.py; what it imports lies beside it."""
+    """Return the promises of a promises.py; what it imports lies beside it."""
     sys.path.insert(0, str(path.parent))
     return cast(tuple[Promise, ...], runpy.run_path(str(path))["PROMISES"])
 
 
 def table(promises: tuple[Promise, ...]) -> str:
-    """The promises as Markdown, by area: what is kept, then what is not kept yet."""
+    """Return the promises as Markdown, by area: first what is kept, then what is not kept yet."""
     kept = [promise for promise in promises if not promise.deferred]
     deferred = [promise for promise in promises if promise.deferred]
     parts = [f"{len(kept)} promises, each kept by at least one test that names it; {len(deferred)} not kept yet."]
@@ -57,29 +100,62 @@ def table(promises: tuple[Promise, ...]) -> str:
     return "\n\n".join(parts)
 
 
-def with_table(readme: str, promises: tuple[Promise, ...]) -> str:
-    """The README with the table between its markers.
+def with_table(page: str, promises: tuple[Promise, ...]) -> str:
+    """Return the page with the table between its markers.
 
     Raises:
         ValueError: When the markers are missing.
     """
-    before, marker, rest = readme.partition(START)
+    before, marker, rest = page.partition(START)
     _, end, after = rest.partition(END)
     if not marker or not end:
-        raise ValueError(f"README.md needs the markers {START} and {END}")
+        raise ValueError(f"The page needs the markers {START} and {END}")
     return f"{before}{START}\n\n{table(promises)}\n\n{END}{after}"
 
 
+def readable_source(source: str, area: str) -> str:
+    """Return where a promise comes from, in words that a reader of the documentation knows.
+
+    A source may name several origins. An origin that only developers know becomes the subject of the promise.
+    """
+    parts = re.split(r"\s*[;/]\s+|,\s*(?=(?:issue|seed|DESIGN|spec|paper|decision|docs|shared|D\d+)\b)", source)
+    named = [_origin(part.strip(), area) for part in parts if part.strip()]
+    return ", ".join(dict.fromkeys(named))
+
+
 def main() -> None:
-    """Writes the README, or checks it."""
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
+    """Write the page, or check it."""
+    text = PAGE.read_text(encoding="utf-8")
     wanted = with_table(text, load_promises(ROOT / "tests" / "promises.py"))
     if "--check" in sys.argv[1:]:
         if text != wanted:
-            sys.exit("The guarantee table of README.md is out of date: run `make guarantees`.")
+            sys.exit("The table of docs/guarantees.md is out of date: run `make guarantees`.")
     else:
-        readme.write_text(wanted, encoding="utf-8")
+        PAGE.write_text(wanted, encoding="utf-8")
+
+
+def _origin(part: str, area: str) -> str:
+    decision = re.fullmatch(r"(?:DESIGN )?D(\d+)\b.*", part)
+    if decision:
+        number = decision.group(1)
+        return f"[design decision D{number}](decisions/index.md#d{number})"
+    record = re.fullmatch(r"(?:docs/decisions/|decision )0*(\d+)", part)
+    if record:
+        number = f"{int(record.group(1)):04}"
+        (path,) = (ROOT / "docs" / "decisions").glob(f"{number}-*.md")
+        return f"[decision {number}](decisions/{path.name})"
+    for pattern, meaning in ORIGINS:
+        match = re.fullmatch(pattern, part)
+        if match:
+            return match.expand(meaning)
+    return _subject(area)
+
+
+def _subject(area: str) -> str:
+    for subject, areas in SUBJECTS.items():
+        if area in areas:
+            return subject
+    return area.replace("-", " ")
 
 
 def _area(promise: Promise) -> str:
@@ -87,7 +163,10 @@ def _area(promise: Promise) -> str:
 
 
 def _rows(promises: list[Promise]) -> str:
-    rows = "\n".join(f"| {_cell(promise.text)} | {_cell(promise.source)} | `{promise.id}` |" for promise in promises)
+    rows = "\n".join(
+        f"| {_cell(promise.text)} | {_cell(readable_source(promise.source, _area(promise)))} | `{promise.id}` |"
+        for promise in promises
+    )
     return f"| promise | source | id |\n|---|---|---|\n{rows}"
 
 

@@ -120,11 +120,25 @@ CLI: tuple[Promise, ...] = (
     Promise(
         "docs:readme-python", "issue, README", "The Python quick start of the README has at most 20 lines and runs."
     ),
-    Promise("docs:readme-shell", "issue, README", "The command line quick start of the README runs."),
+    Promise(
+        "docs:readme-shell",
+        "issue, README",
+        "The README has at most 250 lines; its transcript of an agent that does better the second time is run and compared.",
+    ),
+    Promise(
+        "docs:transcripts",
+        "issue, README",
+        "Every command and program of the README, the tutorial and the how-to pages runs and prints what the page shows.",
+    ),
+    Promise(
+        "docs:pages",
+        "issue, README",
+        "Every page is listed in the index, every link leads to what exists, and one thing has one name.",
+    ),
     Promise(
         "docs:readme-clients",
         "issue, README; spec/clients 4a",
-        "The README has the configurations of five MCP clients in their exact formats.",
+        "The page on installing has the configurations of five MCP clients in their exact formats.",
     ),
     Promise(
         "docs:readme-commands", "issue, README", "The README names the two commands and links only files that exist."
@@ -132,7 +146,7 @@ CLI: tuple[Promise, ...] = (
     Promise(
         "docs:guarantees",
         "issue, README; DESIGN section 5",
-        "The guarantee table of the README is generated from tests/promises.py and up to date.",
+        "The table of guarantees is generated from the promises and up to date, and its sources are words that a user knows.",
     ),
     Promise(
         "docs:cli-complete",

@@ -131,6 +131,8 @@ LEARNING_SURFACES: tuple[Promise, ...] = (
         "Attempts of a program run beside each other; one that fails does not lose the others.",
     ),
     Promise(
-        "docs:readme-learning", "issue Interface", "The README's sessions example runs without a model and with one."
+        "docs:readme-learning",
+        "issue Interface",
+        "The page on learning from sessions runs without a model and with one.",
     ),
 )
