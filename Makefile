@@ -11,7 +11,7 @@ LLM_URL ?=
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval eval-learning eval-attack eval-consolidation eval-loop guarantees lock clean
+.PHONY: help demo test check bench torture eval-retrieval eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read
 
 guarantees: $(DEV_READY) ## write docs/guarantees.md from the promises of the tests
 	$(BIN)/python tools/write_guarantees.py
+
+transcripts: $(DEV_READY) ## run the commands of the documentation and write their outputs of today into the pages
+	$(BIN)/python tools/write_transcripts.py
 
 lock: ## resolve the dependencies again into requirements/*.txt (needs uv)
 	PYTHON=$(PYTHON) tools/write_locks.sh

@@ -30,7 +30,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 @pytest.mark.parametrize("page", run_pages(), ids=name)
 def test_a_page_prints_what_it_shows(page: Path, run: Run) -> None:
     differences = run.page(page.read_text(encoding="utf-8")).differences
-    assert not differences, "\n\n".join(map(str, differences)) + "\n\nIf this is wanted: tools/write_transcripts.py"
+    assert not differences, "\n\n".join(map(str, differences)) + "\n\nIf this is wanted: make transcripts"
 
 
 @pytest.mark.promise("docs:transcripts")
