@@ -34,7 +34,7 @@ SUBJECTS = {
     "web": ("web",),
     "clients": ("hook", "install", "plugin"),
     "frameworks": ("frameworks", "langgraph", "memory-tool", "document"),
-    "package": ("package", "docs", "promises", "testing", "telemetry"),
+    "package": ("package", "docs", "promises", "testing", "telemetry", "outside"),
 }
 """Which areas of promises belong to a subject that a reader knows."""
 
