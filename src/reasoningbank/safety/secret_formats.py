@@ -1,6 +1,6 @@
 """Secrets that are known by their own shape: provider keys, tokens, private keys, passwords inside URLs.
 
-A rule looks for its literals with ``str.find`` and tries its expression only there, anchored; every repetition that a
+The rules are in ``secret_formats.toml``. A rule looks for its literals with ``str.find`` and tries its expression only there, anchored; every repetition that a
 later part could also match has a bound. So the time is proportional to the length of the text, and a text without any
 of the literals costs about a microsecond per thousand characters and rule.
 """
@@ -10,7 +10,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
 from typing import NamedTuple
 
 
@@ -79,136 +83,32 @@ def _is_basic_credential(match: re.Match[str]) -> bool:
     return ":" in decoded and decoded.isprintable()
 
 
+_CHECKS: Mapping[str, Callable[[re.Match[str]], bool]] = MappingProxyType(
+    {"has_digit": _has_digit, "is_opaque": _is_opaque, "is_basic_credential": _is_basic_credential}
+)
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """Return the rules of ``secret_formats.toml``, read once."""
+    text = files("reasoningbank.safety").joinpath("secret_formats.toml").read_text(encoding="utf-8")
+    return tuple(_format(**rule) for rule in tomllib.loads(text)["format"])
+
+
 def _format(
-    kind: str,
-    literals: str,
-    pattern: str,
-    accepts: Callable[[re.Match[str]], bool] | None = None,
     *,
+    kind: str,
+    literals: list[str],
+    pattern: str,
+    accepts: str | None = None,
     wraps: bool = True,
     inside: bool = False,
     lead: int = 0,
 ) -> Format:
-    return Format(kind, tuple(literals.split("|")), re.compile(pattern), accepts, wraps, inside, lead)
+    check = None if accepts is None else _CHECKS[accepts]
+    return Format(kind, tuple(literals), re.compile(pattern), check, wraps, inside, lead)
 
 
-_WORD = r"[A-Za-z0-9_-]"
-_OPEN = r"[ \t]{0,4}[\"'`]?"
-
-FORMATS: tuple[Format, ...] = (
-    _format("aws-access-key", "AKIA|ASIA|ABIA|ACCA", r"[A-Z]{4}[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _format("github-token", "ghp_|gho_|ghs_|ghu_|ghr_", r"gh._[A-Za-z0-9_.-]{20,}(?<![.-])"),
-    _format("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{20,}"),
-    _format(
-        "gitlab-token",
-        "glpat-|gloas-|gldt-|glrt-|glcbt-|glptt-|glft-|glimt-|glagent-|glsoat-|glffct-",
-        r"gl[a-z]+-[A-Za-z0-9_.-]{16,}(?<![.-])",
-    ),
-    _format("slack-token", "xox|xapp-", r"(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{10,}"),
-    _format(
-        "slack-webhook",
-        "hooks.slack",
-        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{16,})",
-    ),
-    _format(
-        "discord-webhook",
-        "discord",
-        r"discord(?:app)?\.com/api/webhooks/[0-9]{6,24}/(?P<secret>[A-Za-z0-9_-]{20,})",
-    ),
-    _format("stripe-key", "sk_live_|rk_live_|sk_test_|rk_test_", r"[sr]k_[a-z]{4}_[A-Za-z0-9]{10,}"),
-    _format("stripe-webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/=_-]{16,}"),
-    _format("jwt", "eyJ", r"(?<![_-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}(?<!\.)"),
-    _format("anthropic-key", "sk-ant-", rf"sk-ant-{_WORD}{{20,}}"),
-    _format(
-        "openai-key",
-        "sk-",
-        rf"sk-(?:(?:proj|svcacct|admin|service|None)-{_WORD}{{20,}}|[A-Za-z0-9]{{20,}})",
-    ),
-    _format("openrouter-key", "sk-or-", rf"sk-or-v[0-9]-{_WORD}{{20,}}"),
-    _format("google-api-key", "AIza", rf"AIza{_WORD}{{30,}}"),
-    _format("google-oauth-secret", "GOCSPX-", rf"GOCSPX-{_WORD}{{16,}}"),
-    _format("google-oauth-token", "ya29.", r"ya29\.[A-Za-z0-9_.-]{20,}(?<!\.)"),
-    _format("google-refresh-token", "1//0", rf"(?<![:/])1//0{_WORD}{{30,}}", wraps=False),
-    _format(
-        "azure-storage-key",
-        "AccountKey=|SharedAccessKey=|AccessKey=",
-        r"[A-Za-z]+=(?P<secret>[A-Za-z0-9+/]{20,}={0,2})",
-        inside=True,
-    ),
-    _format("azure-sas-signature", "sig=", r"sig=(?P<secret>[A-Za-z0-9%+/_-]{30,}={0,2})"),
-    _format(
-        "azure-client-secret",
-        "Q~",
-        r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,36}(?<!\.)",
-        inside=True,
-        lead=4,
-    ),
-    _format("twilio-api-key", "SK", r"SK[0-9a-f]{32}(?![A-Za-z0-9])"),
-    _format(
-        "twilio-auth-token",
-        "AC",
-        rf"AC[0-9a-f]{{32}}[\"'`]?[ \t]{{0,4}}[:,]{_OPEN}(?P<secret>[0-9a-f]{{32}})(?![A-Za-z0-9])",
-        wraps=False,
-    ),
-    _format("sendgrid-key", "SG.", rf"SG\.{_WORD}{{16,}}\.{_WORD}{{16,}}"),
-    _format("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
-    _format(
-        "npm-token",
-        "_authToken",
-        rf"_authToken[\"']?[ \t]{{0,4}}={_OPEN}(?P<secret>[A-Za-z0-9_./+=-]{{8,}})",
-        wraps=False,
-        inside=True,
-    ),
-    _format("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{30,}"),
-    _format("pypi-token", "pypi-Ag", rf"pypi-Ag{_WORD}{{16,}}"),
-    _format(
-        "bearer-token",
-        "Bearer|bearer|BEARER",
-        r"[A-Za-z]{6}(?:[ \t]{1,4}|%20|\+)(?P<secret>[A-Za-z0-9_.~+/-]{16,4096}={0,2})",
-        _is_opaque,
-        wraps=False,
-    ),
-    _format(
-        "basic-auth",
-        "Basic|basic|BASIC",
-        r"[A-Za-z]{5}[ \t]{1,4}(?P<secret>[A-Za-z0-9+/]{6,512}={0,2})(?![A-Za-z0-9+/])",
-        _is_basic_credential,
-        wraps=False,
-    ),
-    _format(
-        "authorization",
-        "Authorization|authorization|AUTHORIZATION",
-        rf"[A-Za-z]{{13}}[\"']?[ \t]{{0,4}}[:=]{_OPEN}(?i:bearer|token|apikey|api-key|digest|negotiate|bot)"
-        r"[ \t]{1,4}(?P<secret>[A-Za-z0-9_.~+/-]{8,4096}={0,2})",
-        _has_digit,
-        wraps=False,
-    ),
-    _format(
-        "command-line-password",
-        "mysql|mariadb",
-        r"(?:mysql|mysqldump|mysqladmin|mariadb)(?=[ \t])[^\n|;]{0,120}?[ \t]-p(?P<secret>[^\s\"'$<-][^\s\"']{3,100})",
-        wraps=False,
-    ),
-    _format(
-        "command-line-password",
-        "sshpass|docker login",
-        r"[a-z ]{7,12}(?=[ \t])[^\n|;]{0,120}?[ \t]-p[ \t]{0,2}[\"']?(?P<secret>[^\s\"'$<{-][^\s\"']{3,100})",
-        wraps=False,
-    ),
-    _format(
-        "command-line-password",
-        "curl |wget ",
-        r"[a-z]{4}[^\n|;]{0,200}?[ \t](?:-u|--user)[ \t=]{0,2}[\"']?[^\s:\"'$<{]{1,80}:"
-        r"(?P<secret>[^\s\"'$<{][^\s\"']{2,100})",
-        wraps=False,
-    ),
-    _format(
-        "command-line-password",
-        "redis-cli ",
-        r"redis-cli[^\n|;]{0,120}?[ \t]-a[ \t]{1,2}[\"']?(?P<secret>[^\s\"'$<{-][^\s\"']{3,100})",
-        wraps=False,
-    ),
-)
 _DATABASE_SCHEME = re.compile(
     r"(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|oracle|clickhouse|cockroachdb|kafka|nats"
     r"|cassandra|neo4j|bolt)(?:\+[a-z0-9+]{1,20})?\Z"
@@ -231,11 +131,11 @@ _MAX_KEY = 65_536
 
 
 def find_formats(text: str, *, wrapped: bool = False) -> Iterator[Span]:
-    """Yield the secrets in ``text`` that one of FORMATS describes.
+    """Yield the secrets in ``text`` that one of the formats describes.
 
     ``wrapped`` asks only for those whose shape is proof.
     """
-    for rule in FORMATS:
+    for rule in formats():
         if wrapped and not rule.wraps:
             continue
         for literal in rule.literals:
