@@ -15,7 +15,7 @@ import reasoningbank
 from capture.recorded import TURNS, Turn, claude_code
 from reasoningbank import Bank, Settings
 from reasoningbank.llm.prompts import prompt
-from reasoningbank.testing.replay import Asked
+from replay_server import Asked
 
 RBANK = Path(sys.executable).parent / "rbank"
 TENANT, PROJECT = "acme", "shop"

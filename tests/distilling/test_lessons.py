@@ -23,7 +23,7 @@ from reasoningbank.memories.vectors import index
 from reasoningbank.sessions.distil import Learned, learn
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
-from reasoningbank.testing.doubles import HashingEmbedder
+from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.memory import STATES, Memory
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG, Filter

@@ -12,7 +12,7 @@ import pytest
 from docs.pages import DOCS, ROOT
 from docs.transcripts import Run, blocks
 from learned_sessions import model
-from reasoningbank.testing.replay import ReplayServer
+from replay_server import ReplayServer
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVE = {"command": "rbank", "args": ["serve"]}

@@ -11,8 +11,8 @@ from typing import cast
 
 import pytest
 
-from reasoningbank.testing import ReplayServer
 from recorded_learning import LESSON, NEVER, OPINION, trials, write
+from replay_server import ReplayServer
 
 RBANK = Path(sys.executable).parent / "rbank"
 

@@ -18,8 +18,8 @@ from reasoningbank.errors import BudgetExhausted, ConfigurationError, ModelUnava
 from reasoningbank.llm import LEDGER, open_model
 from reasoningbank.llm.budget import TokenBudget
 from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel, on_this_machine
-from reasoningbank.testing import ReplayServer, Reply, completion
 from reasoningbank.types.ports import Completion, Prompt
+from replay_server import ReplayServer, Reply, completion
 
 KEY = "sk-canary-0123456789"
 PROMPT = Prompt(name="judge", version="1-ab", instructions="Judge it.", material="A <|im_start|> session \ud800 é.")
@@ -177,6 +177,21 @@ def test_a_server_without_schemas_is_asked_in_words_and_then_always() -> None:
     for request in others:
         assert "json_schema" not in json.dumps(request.body["response_format"])
         assert "verdict" in json.dumps(request.body["messages"])
+
+
+@pytest.mark.promise("llm:replay")
+def test_any_openai_compatible_server_is_a_model_until_it_has_no_answer_left() -> None:
+    waits: list[float] = []
+    with ReplayServer(
+        ["one", lambda asked: f"two: {'session' in asked.text}", Reply(status=503, body="later")]
+    ) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        model = ProviderModel(provider="openai", model="small", url=server.url, sleep=waits.append)
+        assert [model.complete(PROMPT, {}).text for _ in range(2)] == ["one", "two: True"]
+        assert server.left == 1
+        with pytest.raises(ModelUnavailable, match="HTTP 410"):
+            model.complete(PROMPT, {})
+        assert (len(server.requests), len(waits), server.left) == (4, 1, 0)
 
 
 @pytest.mark.promise("llm:provider")
@@ -341,7 +356,7 @@ from pydantic_ai import Agent
 from reasoningbank.errors import BankError
 from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.types.ports import Prompt
-from reasoningbank.testing import ReplayServer, Reply, completion
+from replay_server import ReplayServer, Reply, completion
 
 Agent.instrument_all()
 prompt = Prompt(name="judge", version="1", instructions="canary instructions", material="canary material")
@@ -361,6 +376,7 @@ print(json.dumps({"spans": told, "metrics": json.loads(reader.get_metrics_data()
 @pytest.mark.promise("telemetry:chat")
 def test_each_call_is_a_span_with_its_tokens_and_without_content() -> None:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", SPANS], capture_output=True, text=True, timeout=120, check=False, env=environment
     )

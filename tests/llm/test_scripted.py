@@ -1,16 +1,13 @@
-"""The public stand-ins: a scripted model and a server that replays."""
+"""The public stand-in for a language model."""
 
 from __future__ import annotations
 
-import json
 import threading
-import urllib.error
-import urllib.request
 
 import pytest
 
-from reasoningbank.errors import BudgetExhausted, InvalidInput, ModelUnavailable
-from reasoningbank.testing import Asked, ReplayServer, Reply, ScriptedModel
+from reasoningbank.errors import BudgetExhausted, ModelUnavailable
+from reasoningbank.testing import ScriptedModel
 from reasoningbank.types.ports import LanguageModel, Prompt
 
 
@@ -61,30 +58,3 @@ def test_threads_get_each_line_once() -> None:
     for thread in threads:
         thread.join()
     assert sorted(map(int, said)) == list(range(200))
-
-
-@pytest.mark.promise("llm:replay")
-def test_the_server_replays_its_answers_and_says_when_there_are_none_left() -> None:
-    def echo(asked: Asked) -> str | Reply:
-        return str(asked.body["n"])
-
-    def post(url: str, body: object) -> tuple[int, str]:
-        request = urllib.request.Request(f"{url}/chat/completions", data=json.dumps(body).encode())
-        try:
-            with urllib.request.urlopen(request, timeout=10) as response:
-                return response.status, response.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
-
-    with ReplayServer(["one", echo, Reply(status=503, body="later")]) as server:
-        assert server.url.startswith("http://127.0.0.1:")
-        answers = [post(server.url, {"n": number}) for number in range(4)]
-        assert server.left == 0
-        assert [asked.body["n"] for asked in server.requests] == [0, 1, 2, 3]
-    assert [status for status, _ in answers] == [200, 200, 503, 410]
-    assert json.loads(answers[0][1])["choices"][0]["message"]["content"] == "one"
-    assert json.loads(answers[1][1])["choices"][0]["message"]["content"] == "1"
-    assert "no answer left for request 4" in answers[3][1]
-    with pytest.raises(InvalidInput):
-        ReplayServer("text")

@@ -17,7 +17,7 @@ from reasoningbank.memories.vectors import index
 from reasoningbank.sessions.leakage import learned_from, same_text
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
-from reasoningbank.testing.doubles import HashingEmbedder
+from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.matts import Task
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Hit

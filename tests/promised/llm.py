@@ -77,8 +77,8 @@ LLM: tuple[Promise, ...] = (
     ),
     Promise(
         "llm:replay",
-        "issue (a stub that replays recorded answers)",
-        "ReplayServer is a public OpenAI-compatible server on this machine that replays answers and says when it has none left.",
+        "issue 3 (a local OpenAI-compatible server, in CI one that replays recorded answers)",
+        "Any server that speaks OpenAI's chat completions can be the model: its answers come back word for word in the order of the prompts, and one that says it has no more is not asked again.",
     ),
     Promise(
         "telemetry:chat",

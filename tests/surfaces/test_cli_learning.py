@@ -30,7 +30,7 @@ from learned_sessions import (
     with_model,
     written,
 )
-from reasoningbank.testing.replay import ReplayServer
+from replay_server import ReplayServer
 
 HEAVY = {"numpy", "apsw", "mcp", "pydantic", "pydantic_ai", "onnxruntime", "tokenizers", "redact_secret", "asyncio"}
 LEARNING = (

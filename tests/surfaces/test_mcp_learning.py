@@ -41,8 +41,8 @@ from reasoningbank.mcp.learning_schemas import EXPERIENCE, PROFILES
 from reasoningbank.mcp.schemas import TOOLS
 from reasoningbank.mcp.text import TOKEN_BUDGET
 from reasoningbank.operations.fields import experience_fields
-from reasoningbank.testing.replay import Asked, ReplayServer, Reply, completion
 from reasoningbank.types.experience import ExperienceAnswer, Reasoning
+from replay_server import Asked, ReplayServer, Reply, completion
 
 NOBODY = "01a1fe77-2374-71a9-bc1e-9f0d02bda8fe"
 ITEM = {**STRATEGY, "outcome": "success"}

@@ -1,8 +1,8 @@
 """Secrets that are known by their own shape: provider keys, tokens, private keys, passwords inside URLs.
 
-The rules are in ``secret_formats.toml``. A rule looks for its literals with ``str.find`` and tries its expression only there, anchored; every repetition that a
-later part could also match has a bound. So the time is proportional to the length of the text, and a text without any
-of the literals costs about a microsecond per thousand characters and rule.
+The rules are in ``secret_formats.toml``. A rule looks for its literals with ``str.find`` and tries its expression only
+there, anchored; every repetition that a later part could also match has a bound. So the time is proportional to the
+length of the text, and a text without any of the literals costs about a microsecond per thousand characters and rule.
 """
 
 from __future__ import annotations

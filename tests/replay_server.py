@@ -1,6 +1,6 @@
 """A server on this machine that speaks OpenAI's chat completions and answers with what it was given.
 
-For tests and evaluations of everything between us and a language model: the real client talks to it over a real socket.
+For tests of everything between us and a language model: the real client talks to it over a real socket.
 """
 
 from __future__ import annotations

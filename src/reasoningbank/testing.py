@@ -1,4 +1,4 @@
-"""Stand-ins that behave the same at every run."""
+"""Public parts for tests of code that uses ReasoningBank: stand-ins that behave the same at every run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.llm.provider import no_paid_calls
+from reasoningbank.llm.scripted import ScriptedModel
+
+__all__ = ["FrozenClock", "HashingEmbedder", "ScriptedModel", "no_paid_calls"]
 
 _WORD = re.compile(r"\w+")
 
