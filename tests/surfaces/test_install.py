@@ -19,7 +19,6 @@ from learned_sessions import environment
 from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.integrations.agents_md import BLOCK, END, START, with_block
 from reasoningbank.integrations.clients import CLIENTS, KEPT_COPIES, Target, Where, install, targets_of, uninstall
-from reasoningbank.integrations.json_entry import parse
 
 RBANK = Path(sys.executable).parent / "rbank"
 LEVELS = [
@@ -71,10 +70,9 @@ def documents(draw: st.DrawFn) -> str:
 def commented(draw: st.DrawFn) -> str:
     """The same with comments and trailing commas."""
     text = draw(documents())
-    node = parse(text)
-    end = node.end - 1
-    if node.members:
-        end = node.members[-1].value.end
+    last = text.rstrip()[:-1].rstrip()
+    if last != "{":
+        end = len(last)
         text = text[:end] + draw(st.sampled_from(["", ",", " , // the last\n", "/* , } */"])) + text[end:]
     inside = draw(st.sampled_from(["", ' // a comment with } and "quotes"\n', "/* one */", "\n\n"]))
     text = text[:1] + inside + text[1:]
@@ -188,6 +186,22 @@ def test_an_entry_of_ours_is_brought_up_to_date_and_another_ones_is_left(tmp_pat
         install(new, tmp_path / "data")
     assert servers.read_text() == by_hand
     assert not new[1].path.exists()
+
+
+@pytest.mark.promise("install:byte-identical")
+def test_an_entry_that_somebody_moved_below_a_comment_goes_without_it(tmp_path: Path) -> None:
+    targets = targets_of("gemini", where(tmp_path, "user"))
+    install(targets, tmp_path / "data")
+    targets[0].path.write_text(
+        '{"mcpServers": {"a": {}, // first\n  "reasoningbank": {"command": "x", },\n  /* last */ "b": {} }, }\n'
+    )
+    uninstall(targets, tmp_path / "data")
+    left = targets[0].path.read_text()
+    assert "// first\n" in left
+    assert "/* last */" in left
+    assert json.loads(left.replace("// first", "").replace("/* last */", "").replace(", }", "}")) == {
+        "mcpServers": {"a": {}, "b": {}}
+    }
 
 
 @pytest.mark.promise("install:update")
@@ -342,6 +356,12 @@ def test_a_table_that_codex_appends_after_ours_survives(tmp_path: Path) -> None:
     uninstall([target], tmp_path / "data")
     left = tomllib.loads(target.path.read_text())
     assert left == {"model": "gpt", "projects": {"/home/dev": {"trust_level": "trusted"}}}
+    text = '# mine\nmodel = "gpt" # keep\n\n[features] # switches\nweb = true\n'
+    target.path.write_text(text)
+    install([target], tmp_path / "data")
+    target.path.write_text(target.path.read_text().replace("web = true", "web = false") + "# added later\n")
+    uninstall([target], tmp_path / "data")
+    assert target.path.read_text() == text.replace("web = true", "web = false") + "# added later\n"
     target.path.write_text('[mcp_servers.reasoningbank]\ncommand = "uvx"\n')
     with pytest.raises(InvalidInput, match="did not write"):
         install([target], tmp_path / "data")

@@ -1,172 +1,28 @@
-"""Our entries in a JSON file with comments, every other byte left as it is."""
+"""Our entries in a client's JSON file, comments and every other byte left as they are.
+
+The json module reads the values and finds where they end; it sees the text with comments and trailing commas blanked
+out, which moves nothing. So an entry can be put in and taken out without writing the rest again.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
 
 from reasoningbank.errors import InvalidInput
-
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"')
-_SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_BLANK = " \t\r\n"
-_DEEPEST = 200
-
-
-@dataclass(slots=True)
-class Member:
-    """One member of an object or an array: where it begins (its key, when it has one) and its value."""
-
-    key: str | None
-    start: int
-    value: Node
-
-
-@dataclass(slots=True)
-class Node:
-    """One value: where it stands in the text, and its members when it has any."""
-
-    kind: Literal["object", "array", "scalar"]
-    start: int
-    end: int
-    members: list[Member] = field(default_factory=list)
-
-    def member(self, key: str) -> Member | None:
-        """Return the member of a key.
-
-        Raises:
-            InvalidInput: When there are several: it is not known which one counts.
-        """
-        found = [one for one in self.members if one.key == key]
-        if len(found) > 1:
-            raise InvalidInput(f"the key {key!r} is there {len(found)} times", hint="Remove all but one of them.")
-        return found[0] if found else None
-
-
-def parse(text: str) -> Node:
-    """Return where every value of the text stands; comments and trailing commas are allowed.
-
-    Raises:
-        InvalidInput: When it is no JSON, with the line.
-    """
-    parser = _Parser(text)
-    start = parser.after_space(0)
-    node = parser.value(start, 0)
-    if parser.after_space(node.end) != len(text):
-        raise parser.wrong(node.end)
-    return node
-
-
-def insert(text: str, container: Node, body: str) -> str:
-    """Put ``"key": value`` or a value as the first member into an object or an array.
-
-    ``remove`` of that member gives back the very same text.
-
-    Args:
-        text: The text of the container.
-        container: Where to.
-        body: The member; its further lines are indented as the container's members are.
-    """
-    line_end = "\r\n" if "\r\n" in text else "\n"
-    indent = _indent(text, container)
-    comma = "," if container.members else ""
-    lines = f"{line_end}{indent}".join(body.split("\n"))
-    opening = container.start + 1
-    return f"{text[:opening]}{line_end}{indent}{lines}{comma}{text[opening:]}"
-
-
-def remove(text: str, container: Node, member: Member) -> str:
-    """Take a member out, with its comma and the space before it."""
-    index = container.members.index(member)
-    start, end = member.start, member.value.end
-    while text[start - 1] in _BLANK:
-        start -= 1
-    parser = _Parser(text)
-    if index:
-        previous = container.members[index - 1].value.end
-        comma = parser.after_space(previous)
-        return text[:comma] + text[comma + 1 : start] + text[end:]
-    after = parser.after_space(end)
-    if text[after] != ",":
-        return text[:start] + text[end:]
-    return text[:start] + text[end:after] + text[after + 1 :]
-
-
-def _indent(text: str, container: Node) -> str:
-    """Return the white space before the container's first member, or a level more than its own line has."""
-    if container.members:
-        first = container.members[0].start
-        line = text[text.rfind("\n", 0, first) + 1 : first]
-        if not line.strip(" \t") and "\n" in text[container.start : first]:
-            return line
-    begin = text.rfind("\n", 0, container.start) + 1
-    line = text[begin : container.start + 1]
-    own = line[: len(line) - len(line.lstrip(" \t"))]
-    return own + ("\t" if "\t" in own else "  ")
-
-
-class _Parser:
-    """Finds the places of values; what they mean is left to the json module."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def wrong(self, place: int) -> InvalidInput:
-        line = self._text.count("\n", 0, place) + 1
-        return InvalidInput(f"line {line} is no JSON", hint="Correct the file; nothing was changed.")
-
-    def after_space(self, place: int) -> int:
-        """Return the first place after white space and comments."""
-        match = _SPACE.match(self._text, place)
-        return match.end() if match else place
-
-    def value(self, place: int, depth: int) -> Node:
-        if depth > _DEEPEST or place >= len(self._text):
-            raise self.wrong(place)
-        opening = self._text[place]
-        if opening in "{[":
-            return self._container(place, depth)
-        match = (_STRING if opening == '"' else _SCALAR).match(self._text, place)
-        if match is None:
-            raise self.wrong(place)
-        return Node("scalar", place, match.end())
-
-    def _container(self, start: int, depth: int) -> Node:
-        is_object = self._text[start] == "{"
-        node = Node("object" if is_object else "array", start, start)
-        closing = "}" if is_object else "]"
-        place = self.after_space(start + 1)
-        while self._text[place : place + 1] != closing:
-            member = self._member(place, depth, is_object)
-            node.members.append(member)
-            place = self.after_space(member.value.end)
-            if self._text[place : place + 1] == ",":
-                place = self.after_space(place + 1)
-            elif self._text[place : place + 1] != closing:
-                raise self.wrong(place)
-        node.end = place + 1
-        return node
-
-    def _member(self, place: int, depth: int, is_object: bool) -> Member:
-        if not is_object:
-            return Member(None, place, self.value(place, depth + 1))
-        match = _STRING.match(self._text, place)
-        if match is None:
-            raise self.wrong(place)
-        colon = self.after_space(match.end())
-        if self._text[colon : colon + 1] != ":":
-            raise self.wrong(colon)
-        key: str = json.loads(match.group())
-        return Member(key, place, self.value(self.after_space(colon + 1), depth + 1))
-
 
 NAME = "reasoningbank"
 """The name of our entry wherever a name is needed."""
 
+HINT = "Correct the file; nothing was changed."
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_COMMENT = re.compile(rf"{_STRING}|(?P<comment>//[^\n]*|/\*.*?\*/)", re.DOTALL)
+_TRAILING = re.compile(rf"(?P<before>(?:{_STRING}|[\w\]}}])\s*),(?=\s*[\]}}])|{_STRING}", re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_DECODER = json.JSONDecoder(parse_int=str)
 _OUR_COMMAND = re.compile(
     r"(?:rbank|reasoningbank)(?:\.exe)?[\"'\\]*(?:\s*,\s*|\s+|\"args\"|[\s\":\[,])+[\"'\\]*hook[\"'\\]*[\s,\"'\]]"
 )
@@ -187,6 +43,15 @@ class Entry:
     value: object
 
 
+class _Member(NamedTuple):
+    """A member of an object or an array: its key, where it begins, and where its value begins and ends."""
+
+    key: str | None
+    start: int
+    value: int
+    end: int
+
+
 def put(text: str, entries: Sequence[Entry], *, known: bool) -> tuple[str, list[tuple[str, ...]]]:
     """Return the text with the entries, each once, and which objects and arrays had to be made for them.
 
@@ -200,22 +65,20 @@ def put(text: str, entries: Sequence[Entry], *, known: bool) -> tuple[str, list[
     """
     made: list[tuple[str, ...]] = []
     for entry in entries:
-        if (found := _ours(text, entry)) is not None:
-            if _says(text, found[1].value) == entry.value:
+        document = _Document(text)
+        if (found := document.ours(entry)) is not None:
+            if document.value(found[1]) == entry.value:
                 continue
             if not known:
                 raise InvalidInput(
                     f"there is an entry {entry.key or entry.path[-1]!r} for {NAME} that `rbank install` did not write",
                     hint="Remove it, or run `rbank uninstall` first.",
                 )
-        text = take(text, [entry], [])
-        depth = next(size for size in range(len(entry.path), -1, -1) if _find(text, entry.path[:size]) is not None)
+            document = _Document(take(text, [entry], []))
+        depth = next(size for size in range(len(entry.path), -1, -1) if document.find(entry.path[:size]) is not None)
         missing = entry.path[depth:]
         made += [entry.path[:size] for size in range(depth + 1, len(entry.path) + 1)]
-        container = _container(text, entry.path[:depth])
-        if container.kind != ("array" if entry.key is None and not missing else "object"):
-            raise _occupied(entry.path[:depth])
-        text = insert(text, container, _body(entry, missing))
+        text = document.inserted(entry.path[:depth], _body(entry, missing), array=entry.key is None and not missing)
     return text, made
 
 
@@ -225,17 +88,16 @@ def take(text: str, entries: Sequence[Entry], made: Sequence[tuple[str, ...]]) -
     Raises:
         InvalidInput: When the text is no JSON object.
     """
+    document = _Document(text)
     for entry in entries:
-        while (found := _ours(text, entry)) is not None:
-            text = remove(text, *found)
+        while (found := document.ours(entry)) is not None:
+            document = _Document(document.removed(*found))
     for path in sorted(set(made), key=len, reverse=True):
-        node = _find(text, path)
-        if node is not None and node.kind != "scalar" and not node.members and _plain(text, node):
-            parent = _container(text, path[:-1])
-            member = parent.member(path[-1])
-            if member is not None:
-                text = remove(text, parent, member)
-    return text
+        if document.is_empty(path):
+            members = document.members(document.find(path[:-1]))
+            member = next(member for member in members if member.key == path[-1])
+            document = _Document(document.removed(members, member))
+    return document.text
 
 
 def _body(entry: Entry, missing: Sequence[str]) -> str:
@@ -251,59 +113,150 @@ def _body(entry: Entry, missing: Sequence[str]) -> str:
     return f"{json.dumps(missing[0])}: {text}" if missing else text
 
 
-def _plain(text: str, node: Node) -> bool:
-    """Return whether an empty object or array holds no comment either."""
-    return not text[node.start + 1 : node.end - 1].strip()
+class _Document:
+    """The text of a JSON object with comments, and where its members stand.
 
+    Raises:
+        InvalidInput: When it is no JSON object, with the line.
+    """
 
-def _ours(text: str, entry: Entry) -> tuple[Node, Member] | None:
-    node = _find(text, entry.path)
-    if node is None or node.kind == "scalar":
-        return None
-    if entry.key is not None:
-        member = node.member(entry.key)
-        return None if member is None else (node, member)
-    for member in node.members:
-        if _OUR_COMMAND.search(text[member.start : member.value.end]):
-            return node, member
-    return None
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._bare = _COMMENT.sub(_without_comment, text)
+        self._plain = _TRAILING.sub(
+            lambda found: f"{found['before']} " if found["before"] else found.group(), self._bare
+        )
+        try:
+            value = json.loads(self._plain, parse_int=str, parse_constant=_refuse)
+        except json.JSONDecodeError as error:
+            raise InvalidInput(
+                f"line {error.lineno} is no JSON", hint="Correct the file; nothing was changed."
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput("the file is no JSON", hint=HINT) from error
+        if not isinstance(value, dict):
+            raise InvalidInput("the file holds no JSON object", hint=HINT)
 
+    def find(self, path: Sequence[str]) -> int | None:
+        """Return where the object or array at the path begins; None when it is not there."""
+        place = _skip(self._plain, 0)
+        for position, key in enumerate(path):
+            if self._plain[place] != "{":
+                raise _occupied(path[:position])
+            member = self._member(place, key)
+            if member is None:
+                return None
+            place = member.value
+        if self._plain[place] not in "{[":
+            raise _occupied(path)
+        return place
 
-def _says(text: str, node: Node) -> object:
-    """Return what a value means; None for one with comments, which is never ours as we wrote it."""
-    try:
-        return json.loads(text[node.start : node.end])
-    except ValueError:
-        return None
+    def members(self, place: int | None) -> list[_Member]:
+        """Return the members of the object or array that begins there."""
+        found: list[_Member] = []
+        if place is None:
+            return found
+        keyed = self._plain[place] == "{"
+        place = _skip(self._plain, place + 1)
+        while self._plain[place] not in "]}":
+            start, key = place, None
+            if keyed:
+                key, place = _DECODER.raw_decode(self._plain, place)
+                place = _skip(self._plain, _skip(self._plain, place) + 1)
+            end = _DECODER.raw_decode(self._plain, place)[1]
+            found.append(_Member(key, start, place, end))
+            place = _skip(self._plain, end)
+            if self._plain[place] == ",":
+                place = _skip(self._plain, place + 1)
+        return found
 
-
-def _find(text: str, path: Sequence[str]) -> Node | None:
-    node = _top(text)
-    for position, key in enumerate(path):
-        if node.kind != "object":
-            raise _occupied(path[:position])
-        member = node.member(key)
-        if member is None:
+    def value(self, member: _Member) -> object:
+        """Return what a member means; None for one with comments, which is never ours as we wrote it."""
+        try:
+            return json.loads(self.text[member.value : member.end])
+        except ValueError:
             return None
-        node = member.value
-    return node
+
+    def ours(self, entry: Entry) -> tuple[list[_Member], _Member] | None:
+        """Return our entry and all members beside it; of an array's elements, the one that runs our hook."""
+        place = self.find(entry.path)
+        if place is None:
+            return None
+        members = self.members(place)
+        if entry.key is not None:
+            own = self._member(place, entry.key)
+            return None if own is None else (members, own)
+        hooks = (one for one in members if _OUR_COMMAND.search(self.text[one.start : one.end]))
+        hook = next(hooks, None)
+        return None if hook is None else (members, hook)
+
+    def is_empty(self, path: Sequence[str]) -> bool:
+        """Return whether an object or array is there and holds nothing, no comment either."""
+        place = self.find(path)
+        return place is not None and self.text[_skip(self.text, place + 1)] in "]}"
+
+    def inserted(self, path: Sequence[str], body: str, *, array: bool) -> str:
+        """Return the text with a new first member, its further lines indented as the container's members are."""
+        place = self.find(path)
+        if place is None or (self._plain[place] == "[") is not array:
+            raise _occupied(path)
+        members = self.members(place)
+        line_end = "\r\n" if "\r\n" in self.text else "\n"
+        indent = self._indent(place, members)
+        lines = f"{line_end}{indent}".join(body.split("\n"))
+        opening = place + 1
+        return f"{self.text[:opening]}{line_end}{indent}{lines}{',' if members else ''}{self.text[opening:]}"
+
+    def removed(self, members: list[_Member], member: _Member) -> str:
+        """Return the text without a member, its comma and the space before it; what ``inserted`` began with."""
+        text, start, end = self.text, len(self.text[: member.start].rstrip()), member.end
+        if len(self._bare[:start].rstrip()) < start:  # a comment, which the end of its line ends
+            start = member.start
+        index = members.index(member)
+        if index:
+            comma = _skip(self._plain, members[index - 1].end)
+            return text[:comma] + text[comma + 1 : start] + text[end:]
+        after = _skip(self._bare, end)
+        if self._bare[after] != ",":
+            return text[:start] + text[end:]
+        return text[:start] + text[end:after] + text[after + 1 :]
+
+    def _member(self, place: int, key: str) -> _Member | None:
+        found = [one for one in self.members(place) if one.key == key]
+        if len(found) > 1:
+            raise InvalidInput(f"the key {key!r} is there {len(found)} times", hint="Remove all but one of them.")
+        return found[0] if found else None
+
+    def _indent(self, place: int, members: Sequence[_Member]) -> str:
+        """Return the white space before the container's first member, or a level more than its own line has."""
+        text = self.text
+        if members:
+            first = members[0].start
+            line = text[text.rfind("\n", 0, first) + 1 : first]
+            if not line.strip(" \t") and "\n" in text[place:first]:
+                return line
+        line = text[text.rfind("\n", 0, place) + 1 : place + 1]
+        own = line[: len(line) - len(line.lstrip(" \t"))]
+        return own + ("\t" if "\t" in own else "  ")
 
 
-def _container(text: str, path: Sequence[str]) -> Node:
-    node = _find(text, path)
-    if node is None or node.kind == "scalar":
-        raise _occupied(path)
-    return node
+def _without_comment(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found.group()) if found["comment"] else found.group()
 
 
-def _top(text: str) -> Node:
-    node = parse(text)
-    if node.kind != "object":
-        raise InvalidInput("the file holds no JSON object", hint="Correct the file; nothing was changed.")
-    return node
+def _without_comma(found: re.Match[str]) -> str:
+    return f"{found['before']} " if found["before"] else found.group()
+
+
+def _skip(text: str, place: int) -> int:
+    """Return the first place from there on that is not white space."""
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
 
 
 def _occupied(path: Sequence[str]) -> InvalidInput:
-    return InvalidInput(
-        f"something else stands at {'.'.join(path) or 'the top'}", hint="Correct the file; nothing was changed."
-    )
+    return InvalidInput(f"something else stands at {'.'.join(path) or 'the top'}", hint=HINT)
