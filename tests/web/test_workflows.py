@@ -191,6 +191,23 @@ def test_no_request_is_answered_without_a_known_sender(served: Served, method: s
 
 
 @pytest.mark.promise("web:errors")
+def test_what_is_refused_before_it_is_read_is_json_too(served: Served) -> None:
+    url = f"{served.base}/graph/nodes"
+    for answer, error in (
+        (httpx2.get(url), "invalid_token"),
+        (served.call("GET", "/graph/nodes", Origin="http://evil.example"), "invalid_origin"),
+        (served.call("GET", "/graph/nodes", Host="evil.example"), "invalid_host"),
+    ):
+        said = answer.json()
+        assert said["error"] == error
+        assert said["message"]
+        assert said["hint"]
+    assert "error" not in httpx2.get(url).headers["www-authenticate"]
+    wrong = served.call("GET", "/graph/nodes", token="wrong-token-of-nobody")
+    assert 'error="invalid_token"' in wrong.headers["www-authenticate"]
+
+
+@pytest.mark.promise("web:errors")
 @pytest.mark.parametrize(
     ("path", "body", "named"),
     [

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import uvicorn
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
@@ -156,12 +156,16 @@ def checked_hosts(names: Sequence[str]) -> tuple[str, ...]:
 
 
 class Gate:
-    """Lets only known senders through and notes whom they act for. ``/health`` says that the server runs, no more."""
+    """Lets only known senders through and notes whom they act for. ``/health`` says that the server runs, no more.
+
+    The SDK checks Host, Origin and token. Its ``RequireAuthMiddleware`` is not used: it cannot refuse a WebSocket, and
+    its answer has no hint.
+    """
 
     def __init__(self, app: ASGIApp, grants: Grants, security: TransportSecuritySettings) -> None:
         self._app = app
-        self._grants = grants
         self._checks = TransportSecurityMiddleware(security)
+        self._authenticated = AuthenticationMiddleware(self._known, backend=BearerAuthBackend(grants))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 421 or 403 to a foreign Host or Origin, 401 without a token, and hands everything else on.
@@ -171,31 +175,57 @@ class Gate:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        socket = scope["type"] == "websocket"
-        request = Request({**scope, "type": "http", "method": "GET"} if socket else scope)
-        refused = await self._checks.validate_request(request) or self._known(request, scope)
-        if socket and refused is not None:
-            await WebSocket(scope, receive, send).send_denial_response(refused)
-            return
-        await (refused or self._app)(scope, receive, send)
+        request = Request({**scope, "type": "http", "method": scope.get("method", "GET")})
+        refused = await self._checks.validate_request(request)
+        if refused is not None:
+            await _refuse(scope, receive, send, refused.status_code)
+        elif scope["type"] == "http" and scope["path"] == HEALTH_PATH and request.method in {"GET", "HEAD"}:
+            await JSONResponse({"status": "ok"})(scope, receive, send)
+        elif len(request.headers.getlist("authorization")) > 1:
+            await _refuse(scope, receive, send, 401)
+        else:
+            await self._authenticated(scope, receive, send)
 
-    def _known(self, request: Request, scope: Scope) -> Response | None:
-        if scope["path"] == HEALTH_PATH and request.method in {"GET", "HEAD"} and scope["type"] == "http":
-            return JSONResponse({"status": "ok"})
-        values = request.headers.getlist("authorization")
-        kind, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
-        grant = self._grants.of(token.strip()) if kind.lower() == "bearer" else None
-        if grant is None:
-            challenge = 'Bearer realm="reasoningbank"' + (', error="invalid_token"' if values else "")
-            return JSONResponse(
-                {"error": "invalid_token", "hint": f"Send the token in {TOKEN_FILE} as 'Authorization: Bearer ...'."},
-                status_code=401,
-                headers={"WWW-Authenticate": challenge},
-            )
-        scope[_TENANT] = grant.tenant
-        scope[_MEMBERSHIP] = grant.membership
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[], subject=grant.tenant))
-        return None
+    async def _known(self, scope: Scope, receive: Receive, send: Send) -> None:
+        user = scope["user"]
+        if not isinstance(user, AuthenticatedUser):
+            await _refuse(scope, receive, send, 401)
+            return
+        scope[_TENANT] = user.access_token.subject
+        scope[_MEMBERSHIP] = Membership(**(user.access_token.claims or {}))
+        await self._app(scope, receive, send)
+
+
+_REFUSALS = {
+    401: (
+        "invalid_token",
+        "the request has no known bearer token",
+        f"Send the token in {TOKEN_FILE} as 'Authorization: Bearer ...'.",
+    ),
+    403: (
+        "invalid_origin",
+        "the Origin header names a page that is not served here",
+        "Allow its host with --allowed-host, or call from a program instead of a page.",
+    ),
+    421: (
+        "invalid_host",
+        "the Host header names a host that this server does not stand for",
+        "Use the server's own address, or allow the name with --allowed-host.",
+    ),
+}
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> None:
+    error, message, hint = _REFUSALS[status]
+    headers = {}
+    if status == 401:
+        sent = any(name == b"authorization" for name, _ in scope["headers"])
+        headers["WWW-Authenticate"] = 'Bearer realm="reasoningbank"' + (f', error="{error}"' if sent else "")
+    refused = JSONResponse({"error": error, "message": message, "hint": hint}, status, headers)
+    if scope["type"] == "websocket":
+        await WebSocket(scope, receive, send).send_denial_response(refused)
+    else:
+        await refused(scope, receive, send)
 
 
 class _Callers:

@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mcp.server.auth.provider import AccessToken
+
 from reasoningbank.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from reasoningbank.types.scope import Membership
 
@@ -41,7 +43,7 @@ class Grant:
 
 
 class Grants:
-    """All tokens that are accepted."""
+    """All tokens that are accepted; the token verifier of the MCP SDK."""
 
     def __init__(self, grants: Sequence[Grant]) -> None:
         self._grants = tuple(grants)
@@ -54,6 +56,14 @@ class Grants:
             if hmac.compare_digest(grant.digest, digest):
                 found = grant
         return found
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Return whom a token stands for: the tenant as subject, team and org as claims; the token is not handed on."""
+        grant = self.of(token.strip())
+        if grant is None:
+            return None
+        claims = {"team": grant.membership.team, "org": grant.membership.org}
+        return AccessToken(token="", client_id=grant.name, scopes=[], subject=grant.tenant, claims=claims)
 
 
 def load_grants(home: Path, tenant: str, membership: Membership | None = None) -> Grants:
