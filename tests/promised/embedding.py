@@ -43,7 +43,7 @@ EMBEDDING: tuple[Promise, ...] = (
     Promise(
         "embedding:graph",
         "docs/decisions/0002",
-        "The encoder graph written by the package agrees with the model's own floating-point graph.",
+        "The encoder graph in the package agrees with the model's own floating-point graph and gives the vectors that were recorded.",
     ),
     Promise(
         "embedding:hash",

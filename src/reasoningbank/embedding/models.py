@@ -21,7 +21,7 @@ from reasoningbank.embedding.session import Encode, Loaded, OnnxEmbedder, from_j
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
 
 if TYPE_CHECKING:
-    from reasoningbank.embedding.onnx import EncoderWeights
+    from reasoningbank.embedding.encoder import EncoderWeights
     from reasoningbank.embedding.runtime import TextEmbedding
 
 _BLOCK = 1 << 20
@@ -302,7 +302,7 @@ def granite(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
     def load() -> Loaded:
         pack = path if path is not None else _packaged_granite()
         verify_file(pack, GRANITE_SHA256, cache=cache)
-        from reasoningbank.embedding.onnx import read_granite
+        from reasoningbank.embedding.encoder import read_granite
         from reasoningbank.embedding.session import from_json
 
         weights, tokenizer = read_granite(pack)
@@ -322,7 +322,7 @@ def minilm(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
     def load() -> Loaded:
         file = path if path is not None else _packaged_minilm()
         verify_file(file, MINILM_SHA256, cache=cache)
-        from reasoningbank.embedding.onnx import read_minilm
+        from reasoningbank.embedding.encoder import read_minilm
         from reasoningbank.embedding.session import bert_uncased
 
         return Loaded(bert_uncased(limit=MINILM_TOKENS), _encoder(read_minilm(file), first=False))
@@ -331,9 +331,9 @@ def minilm(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
 
 
 def _encoder(weights: EncoderWeights, *, first: bool) -> Encode:
-    from reasoningbank.embedding.onnx import EncoderShape, encoder_graph
+    from reasoningbank.embedding.encoder import encoder_graph
 
-    session = open_session(encoder_graph(EncoderShape()), constants=weights.constants)
+    session = open_session(encoder_graph(), constants=weights.constants)
 
     def encode(ids: NDArray[numpy.int64]) -> NDArray[numpy.float32]:
         tokens: NDArray[numpy.float32] = session.run(None, {"embedded": weights.embed(ids)})[0]

@@ -18,7 +18,7 @@ from reasoningbank.errors import BankError, ModelError, ModelMissing
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from reasoningbank.embedding.onnx import Array
+    from reasoningbank.embedding.encoder import Array
     from reasoningbank.embedding.runtime import InferenceSession
 
 TokenIds = tuple[int, ...]
