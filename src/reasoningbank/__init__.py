@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reasoningbank.aio import AsyncBank
     from reasoningbank.bank import Bank
-    from reasoningbank.curation.evaluator import ConfidenceEvaluator
     from reasoningbank.errors import (
         BankError,
         InvalidInput,
@@ -90,7 +89,6 @@ _PLACES = {
     "Brief": "types.recall",
     "CaptureReport": "types.session",
     "Captured": "types.session",
-    "ConfidenceEvaluator": "curation.evaluator",
     "ConsolidationOptions": "types.consolidation",
     "ConsolidationResult": "types.consolidation",
     "ConsolidationScheduler": "jobs.schedule",
@@ -195,7 +193,6 @@ __all__ = [
     "Brief",
     "CaptureReport",
     "Captured",
-    "ConfidenceEvaluator",
     "ConsolidationOptions",
     "ConsolidationResult",
     "ConsolidationScheduler",

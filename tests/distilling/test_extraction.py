@@ -12,7 +12,7 @@ from distilling.examples import TRAJECTORY
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.sessions.assignment import ASSIGNMENT_TOKENS, Proposals, assign
+from reasoningbank.sessions.assignment import Proposals, assign
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.distil import Extraction, contrast, extract
 from reasoningbank.sessions.validation import examine
@@ -181,7 +181,7 @@ def test_the_calling_agent_gets_record_instructions_and_schema_in_a_bounded_answ
     long = replace(TRAJECTORY, steps=TRAJECTORY.steps * 2_000)
     given = assign(long, judged("partial"))
     schema = json.dumps(given.schema)
-    assert count_tokens(given.record) + count_tokens(given.instructions) + count_tokens(schema) <= ASSIGNMENT_TOKENS
+    assert count_tokens(given.record) + count_tokens(given.instructions) + count_tokens(schema) <= 8_000
     assert given.trajectory == long.id and given.prompt.startswith("distil_agent@")
     assert "=== begin " in given.record and "memory_record" in given.instructions
     assert long.task not in given.instructions

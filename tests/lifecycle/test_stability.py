@@ -9,7 +9,6 @@ import pytest
 
 from lifecycle.conftest import DAY, Git, OpenBank, told
 from reasoningbank.bank import Bank
-from reasoningbank.curation.evaluator import ConfidenceEvaluator
 from reasoningbank.curation.stability import Repository, ties
 from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreUnavailable
 from reasoningbank.testing import FrozenClock
@@ -61,27 +60,22 @@ def test_a_commit_counts_once_as_standing_and_once_as_reverted(open_bank: OpenBa
 
 
 @pytest.mark.promise("lifecycle:evaluator")
-def test_the_evaluator_of_the_seed_takes_every_signal(open_bank: OpenBank, clock: FrozenClock) -> None:
+def test_the_bank_takes_every_signal_of_the_seeds_evaluator(open_bank: OpenBank, clock: FrozenClock) -> None:
     bank = open_bank()
     memory = told(bank)
-    evaluator = ConfidenceEvaluator(bank)
-    assert evaluator.on_feedback(memory.id, True).new_confidence > 0.8
-    assert evaluator.on_usage(memory.id, False).recorded
-    assert evaluator.on_code_stability(memory.id, False, "abcdef1").counted
-    assert not evaluator.on_code_stability(memory.id, False, "abcdef1").counted
+    assert bank.feedback(memory.id, helpful=True, rater="human").new_confidence > 0.8
+    assert bank.outcome(memory.id, succeeded=False, rater="human").recorded
+    assert bank.on_code_stability(memory.id, reverted=False, commit="abcdef1", rater="human").counted
+    assert not bank.on_code_stability(memory.id, reverted=False, commit="abcdef1", rater="human").counted
     before = bank.get(memory.id).confidence
     clock.advance(30 * DAY)
-    assert len(evaluator.decay_all().decayed) == 1
-    assert evaluator.decay_all().decayed == ()
+    assert len(bank.decay().decayed) == 1
+    assert bank.decay().decayed == ()
     assert bank.get(memory.id).confidence == pytest.approx(before - 0.05, abs=1e-9)
-    agent = ConfidenceEvaluator(bank, session="s", rater="agent")
-    assert agent.on_feedback(memory.id, False).counted
-    assert not agent.on_feedback(memory.id, False).counted
-    assert agent.on_usage(memory.id, True).recorded
-    assert not agent.on_usage(memory.id, True).recorded
-    import reasoningbank
-
-    assert reasoningbank.ConfidenceEvaluator is ConfidenceEvaluator
+    assert bank.feedback(memory.id, helpful=False, session="s", rater="agent").counted
+    assert not bank.feedback(memory.id, helpful=False, session="s", rater="agent").counted
+    assert bank.outcome(memory.id, succeeded=True, session="s", rater="agent").recorded
+    assert not bank.outcome(memory.id, succeeded=True, session="s", rater="agent").recorded
 
 
 @pytest.mark.promise("lifecycle:fates")

@@ -99,7 +99,7 @@ LIFECYCLE: tuple[Promise, ...] = (
     Promise(
         "lifecycle:evaluator",
         "seed 001",
-        "ConfidenceEvaluator takes feedback, usage and code stability and decays all.",
+        "What the seed's confidence evaluator takes, feedback, usage, code stability and decay of all, the bank takes itself.",
     ),
     Promise(
         "lifecycle:daily",

@@ -123,9 +123,7 @@ class _Document:
     def __init__(self, text: str) -> None:
         self.text = text
         self._bare = _COMMENT.sub(_without_comment, text)
-        self._plain = _TRAILING.sub(
-            lambda found: f"{found['before']} " if found["before"] else found.group(), self._bare
-        )
+        self._plain = _TRAILING.sub(_without_comma, self._bare)
         try:
             value = json.loads(self._plain, parse_int=str, parse_constant=_refuse)
         except json.JSONDecodeError as error:

@@ -31,11 +31,6 @@ def lexical_text(memory: Memory) -> str:
     return " ".join(part for part in _analysed(memory) if part)
 
 
-def context_words(memory: Memory) -> tuple[int, int]:
-    """Return where the description's words stand in the lexical text: how many come before, how many they are."""
-    return _place(_analysed(memory))
-
-
 def _analysed(memory: Memory) -> tuple[str, ...]:
     """Return the words of each part of a memory, in their order in the lexical text."""
     parts = (memory.title, memory.description, memory.content, " ".join(memory.tags))

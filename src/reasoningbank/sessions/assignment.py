@@ -18,8 +18,6 @@ from reasoningbank.types.session import MAX_ITEMS, Item, Judgement, SessionSumma
 
 AGENT = "agent"
 """What stands for the model in the provenance of these lessons."""
-ASSIGNMENT_TOKENS = 8_000
-"""Most tokens of record, instructions and schema together, at the usual length of the record."""
 
 
 class Proposal(BaseModel):

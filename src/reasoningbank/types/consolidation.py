@@ -25,7 +25,6 @@ ConsolidationType = Literal["merged", "deduplicated", "synthesized"]
 deduplicated: the best source's text, word for word; merged: a model's text whose claims come from one source each or
 from several; synthesized: a model's text whose every claim stands in at least two sources.
 """
-CONSOLIDATION_TYPES: tuple[ConsolidationType, ...] = ("merged", "deduplicated", "synthesized")
 CONSOLIDATION = "consolidation"
 """The entry of a memory's provenance that says how it was consolidated; only a consolidation writes it."""
 SIMILARITY_THRESHOLD = 0.8

@@ -288,9 +288,7 @@ def check_query(query: str, bm25_weight: float, dense_weight: float) -> None:
 
 
 WorkflowStatus = Literal["running", "waiting_for_input", "completed", "failed", "cancelled"]
-WORKFLOW_STATUSES: tuple[WorkflowStatus, ...] = get_args(WorkflowStatus)
 EventKind = Literal["progress", "memories", "status", "error", "complete"]
-EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 FINAL_EVENTS: frozenset[EventKind] = frozenset({"memories", "complete"})
 """What who wants only results is sent."""
 
@@ -301,7 +299,7 @@ class WorkflowEvent:
 
     Attributes:
         cursor: Its number in the workflow, from 1, without gaps; what comes later has a higher one.
-        kind: One of ``EVENT_KINDS``.
+        kind: One of ``EventKind``.
         payload: A JSON object.
         at: When it happened.
     """

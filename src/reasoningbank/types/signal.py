@@ -177,10 +177,6 @@ class ProjectWeights:
         total = sum(means.values())
         return means[signal_type] / total if total > 0.0 else 1.0 / len(SIGNAL_TYPES)
 
-    def compute_weights(self) -> tuple[float, float, float]:
-        """Return the normalised weights of explicit, usage and outcome signals; they sum to one."""
-        return (self.weight_for("explicit"), self.weight_for("usage"), self.weight_for("outcome"))
-
     def _mean(self, signal_type: SignalType) -> float:
         alpha: float = getattr(self, f"{signal_type}_alpha")
         beta: float = getattr(self, f"{signal_type}_beta")
