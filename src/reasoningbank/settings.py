@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import getpass
 import hashlib
+import ipaddress
 import os
 import re
 import subprocess
@@ -268,3 +269,12 @@ def set_default_variable(name: str, value: str) -> None:
 def child_environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Return this process's environment with further variables, for a program that is run."""
     return {**os.environ, **variables}
+
+
+def on_this_machine(url: str) -> bool:
+    """Return whether the URL names the loopback interface: nobody bills for that, and no proxy stands before it."""
+    host = (urlsplit(url).hostname or "") if url else ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -113,6 +113,18 @@ def test_vectors_come_back_in_order_and_of_unit_length(endpoint: Endpoint, embed
 
 
 @pytest.mark.promise("embedding:remote")
+def test_no_proxy_stands_before_an_endpoint_on_this_machine(
+    endpoint: Endpoint, embedder: RemoteEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert embedder.embed_queries(["text"]).shape == (1, 16)
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.promise("embedding:remote")
 def test_no_text_means_no_request_and_an_empty_text_is_sent(endpoint: Endpoint, embedder: RemoteEmbedder) -> None:
     assert embedder.embed_queries([]).shape == (0, 16)
     assert endpoint.requests == []

@@ -17,7 +17,8 @@ import pytest
 from reasoningbank.errors import BudgetExhausted, ConfigurationError, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm import LEDGER, open_model
 from reasoningbank.llm.budget import TokenBudget
-from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel, on_this_machine
+from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel
+from reasoningbank.settings import on_this_machine
 from reasoningbank.types.ports import Completion, Prompt
 from replay_server import ReplayServer, Reply, completion
 

@@ -63,7 +63,7 @@ EMBEDDING: tuple[Promise, ...] = (
     Promise(
         "embedding:remote",
         "DESIGN D11",
-        "An OpenAI-compatible endpoint is asked in batches; vectors come back in the order of the texts, of unit length.",
+        "An OpenAI-compatible endpoint is asked in batches; vectors come back in the order of the texts, of unit length; no proxy stands before one on this machine.",
     ),
     Promise(
         "embedding:remote-dimension",

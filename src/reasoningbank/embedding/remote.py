@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.embedding.session import unit_rows
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
+from reasoningbank.settings import on_this_machine
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
@@ -176,7 +177,12 @@ class RemoteEmbedder:
             if self._client is None:
                 httpx2 = _client_library()
                 headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
-                self._client = httpx2.Client(base_url=self._url, headers=headers, timeout=self._timeout)
+                self._client = httpx2.Client(
+                    base_url=self._url,
+                    headers=headers,
+                    timeout=self._timeout,
+                    trust_env=not on_this_machine(self._url),
+                )
             return self._client
 
     def _vectors(self, answer: object, count: int) -> NDArray[numpy.float32]:

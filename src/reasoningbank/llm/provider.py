@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import ipaddress
 import json
 import random
 import re
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reasoningbank.errors import ConfigurationError, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
+from reasoningbank.settings import on_this_machine
 from reasoningbank.telemetry import chatted
 from reasoningbank.types.ports import Completion, Prompt
 
@@ -46,15 +46,6 @@ def checked(url: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigurationError("The language model's URL holds more than an address.", hint=_HINT)
     return urlunsplit(parts).rstrip("/")
-
-
-def on_this_machine(url: str) -> bool:
-    """Return whether the URL names the loopback interface: nobody bills for that."""
-    host = (urlsplit(url).hostname or "") if url else ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 _lock = threading.Lock()
