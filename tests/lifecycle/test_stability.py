@@ -65,12 +65,12 @@ def test_the_bank_takes_every_signal_of_the_seeds_evaluator(open_bank: OpenBank,
     memory = told(bank)
     assert bank.feedback(memory.id, helpful=True, rater="human").new_confidence > 0.8
     assert bank.outcome(memory.id, succeeded=False, rater="human").recorded
-    assert bank.on_code_stability(memory.id, reverted=False, commit="abcdef1", rater="human").counted
-    assert not bank.on_code_stability(memory.id, reverted=False, commit="abcdef1", rater="human").counted
+    assert bank.curation.report_stability(memory.id, reverted=False, commit="abcdef1", rater="human").counted
+    assert not bank.curation.report_stability(memory.id, reverted=False, commit="abcdef1", rater="human").counted
     before = bank.get(memory.id).confidence
     clock.advance(30 * DAY)
-    assert len(bank.decay().decayed) == 1
-    assert bank.decay().decayed == ()
+    assert len(bank.curation.decay().decayed) == 1
+    assert bank.curation.decay().decayed == ()
     assert bank.get(memory.id).confidence == pytest.approx(before - 0.05, abs=1e-9)
     assert bank.feedback(memory.id, helpful=False, session="s", rater="agent").counted
     assert not bank.feedback(memory.id, helpful=False, session="s", rater="agent").counted
