@@ -182,20 +182,18 @@ def test_ctrl_c_ends_the_command_with_130_and_without_a_traceback(home: Path) ->
 
 
 def wait_until_idle(process: int) -> None:
-    """Waits until a process that has begun waits itself: its processor time stands still for a second."""
-    stat = Path(f"/proc/{process}/stat")
-    if not stat.exists():
+    """Waits until a process that has begun waits for its standard input; where that cannot be seen, five seconds."""
+    call = Path(f"/proc/{process}/syscall")
+    try:
+        call.read_text()
+    except OSError:
         time.sleep(5)
         return
-    spent, since = -1, time.monotonic()
     for _ in range(600):
-        fields = stat.read_text().rpartition(")")[2].split()
-        now = int(fields[11]) + int(fields[12])
-        if now != spent:
-            spent, since = now, time.monotonic()
-        elif spent > 0 and time.monotonic() - since > 1.0 and fields[0] == "S":
+        if call.read_text().split()[:2] == ["0", "0x0"]:
             return
         time.sleep(0.1)
+    raise AssertionError("the process never read its standard input")
 
 
 @pytest.mark.promise("cli:unwritable-home")
