@@ -78,7 +78,7 @@ def test_the_transaction_has_no_other_write_of_text() -> None:
             for argument in method.args.posonlyargs
         )
     }
-    assert methods == ALWAYS_WRITES | WRITES_OF_A_TRANSACTION | {"update_state"}
+    assert methods == ALWAYS_WRITES | WRITES_OF_A_TRANSACTION | {"update_state", "update_states"}
 
 
 @pytest.mark.promise("attack:one-door")

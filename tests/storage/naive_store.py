@@ -5,18 +5,18 @@ It is the store and its transaction in one. A transaction that fails goes back t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy
 
-from reasoningbank.errors import InvalidInput, ScopeViolation, StoreUnavailable
+from reasoningbank.errors import BankError, InvalidInput, ScopeViolation, StoreUnavailable
 from reasoningbank.storage.learning_rows import owned
 from reasoningbank.storage.store import Transaction
-from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state
+from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, VECTOR_LEGS, Filter, Recall
 from reasoningbank.types.records import (
@@ -31,6 +31,7 @@ from reasoningbank.types.records import (
     RecallLog,
     Scored,
     StoreReport,
+    Voices,
     WeightChange,
     WordsWorth,
 )
@@ -132,6 +133,21 @@ class NaiveStore(NaiveLearning, NaiveGraph):
             raise InvalidInput(f"memory {memory.id} has other texts in the bank")
         self.update(memory, revision=revision, cause=cause)
 
+    def update_states(self, changes: Sequence[tuple[Memory, Memory]]) -> None:
+        for before, after in changes:
+            if self.get(after.id) != before:
+                raise InvalidInput("a memory is not as it was read")
+            check_same_texts(before, after)
+        for _, after in changes:
+            self.update_state(after)
+
+    def whole(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    @property
+    def seen_model_id(self) -> str | None:
+        return None
+
     def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
         self.erased.append(Erasure(created_at=self.get(memory_id).created_at, at=at or datetime.now(UTC)))
         for table in (self.memories, self.words, self.contexts, self.numbers, self.versions, self.aggregates):
@@ -199,6 +215,28 @@ class NaiveStore(NaiveLearning, NaiveGraph):
             self.once.add(place)
         self.signal_log[signal.id] = replace(signal, project=self.project)
         return True
+
+    def count_once(self, memory_ids: Collection[str], kind: SignalType, session: str) -> Sequence[str]:
+        for memory_id in memory_ids:
+            self.get(memory_id)
+        fresh = [memory_id for memory_id in memory_ids if (memory_id, kind, session) not in self.once]
+        self.once.update((memory_id, kind, session) for memory_id in fresh)
+        return fresh
+
+    def add_signals(self, signals: Sequence[Signal]) -> None:
+        before = dict(self.signal_log)
+        try:
+            for signal in signals:
+                self.add_signal(signal)
+        except BankError:
+            self.signal_log = before
+            raise
+
+    def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
+        return {
+            memory_id: Voices([*self.signals(memory_id)], [*self.origins(memory_id=memory_id)])
+            for memory_id in memory_ids
+        }
 
     def aggregate(self, memory_id: str) -> SignalAggregate:
         empty = SignalAggregate(memory_id=memory_id, project=self.project, positive=0, negative=0)

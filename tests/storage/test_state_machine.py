@@ -235,6 +235,34 @@ class Lockstep(TwoStores):
         recall = Recall(memories=hits[:2], unproven=hits[2:], query="q'", session="s", tokens=5, at=at)
         self.write(lambda transaction: transaction.log_recall(recall))
 
+    @rule(delivered=st.lists(names, max_size=3, unique=True), session=sessions, weight=st.integers(0, 9), at=moments)
+    def deliver(self, delivered: list[str], session: str, weight: int, at: datetime) -> None:
+        """Counts several memories as used, as a search does, all of them or none."""
+
+        def action(transaction: Transaction) -> dict[str, int]:
+            with transaction.whole():
+                known = transaction.many(delivered)
+                fresh = transaction.count_once(delivered, "usage", session)
+                signals = [
+                    Signal(
+                        id=f"{one} {session} {at}",
+                        memory_id=one,
+                        project=SCOPE.project,
+                        type="usage",
+                        positive=True,
+                        session=session,
+                        at=at,
+                        weight=weight,
+                    )
+                    for one in fresh
+                ]
+                transaction.add_signals(signals)
+                after = {one: replace(known[one], usage_count=known[one].usage_count + 1) for one in fresh}
+                transaction.update_states([(known[one], after[one]) for one in fresh])
+                return {one: len(voices.signals) for one, voices in transaction.voices(delivered).items()}
+
+        self.write(action)
+
     @rule(start=names, end=names, kind=st.sampled_from(("merged", "supports")))
     def link(self, start: str, end: str, kind: str) -> None:
         self.write(lambda transaction: transaction.link(Link(source=start, target=end, kind=kind)))

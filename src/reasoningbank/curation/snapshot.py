@@ -29,7 +29,7 @@ from reasoningbank.types.memory import UNDONE, Memory, StateChange
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.quarantine import PastMemory
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter
-from reasoningbank.types.records import Candidates, LexicalMatches, Pool, WordsWorth
+from reasoningbank.types.records import Candidates, LexicalMatches, Pool
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, SignalAggregate
 
@@ -75,11 +75,6 @@ class Then:
     def model_id(self) -> str | None:
         """The vector space of the bank as it is."""
         return self._store.model_id
-
-    @property
-    def words_worth(self) -> WordsWorth:
-        """What words are worth in the bank as it is."""
-        return self._store.words_worth
 
     def notes(self) -> tuple[str, ...]:
         """Return what cannot be known any more of the bank as a whole, one sentence each."""
@@ -181,6 +176,7 @@ class Then:
             dense={leg: {each: scores[leg][each] for each in found if each in scores[leg]} for leg in DENSE_LEGS},
             lexical=replace(words, hits=tuple(hit for hit in words.hits if hit.id in matched)),
             vectors=vectors | {each: changed[each][CONTENT_LEG] for each in found if each in changed},
+            words_worth=self._store.words_worth,
         )
 
     def _standings(self) -> list[_Standing]:

@@ -31,6 +31,7 @@ from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Bel
 from reasoningbank.types.consolidation import consolidated_confidence
 from reasoningbank.types.memory import Memory, OutcomeReport, Rating
 from reasoningbank.types.records import WeightChange
+from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import (
     COUNTERS,
     LEARNING_WINDOW_HOURS,
@@ -45,29 +46,43 @@ from reasoningbank.types.signal import (
 )
 
 
-def granted(transaction: Transaction, memory: Memory, signal: Signal) -> Signal:
-    """Return the signal with as much of its weight as still counts; nothing changes for one that is not limited."""
-    if not signal.positive or signal.rater != "agent" or signal.type not in SIGNAL_TYPES:
-        return signal
-    if memory.state != "candidate" or memory.confidence >= MIN_CONFIDENCE:
-        return signal
-    given = [
-        each
-        for each in transaction.signals(memory.id)
-        if each.positive and each.rater == "agent" and each.type in SIGNAL_TYPES
-    ]
-    weights = transaction.weights()
+def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[tuple[Memory, Signal]]) -> list[Signal]:
+    """Return each signal with as much of its weight as still counts; nothing changes for one that is not limited.
+
+    Args:
+        transaction: Where they are written.
+        weights: The project's.
+        votes: Memories, each with a signal for it or against it; no memory twice.
+    """
+    limited = [memory.id for memory, signal in votes if _is_limited(memory, signal)]
+    if not limited:
+        return [signal for _, signal in votes]
+    voices = transaction.voices(limited)
     voice = max(to_units(weights.weight_for(kind)) for kind in SIGNAL_TYPES)
-    room = voice * max(1, len(_independent(transaction, memory, [*given, signal])))
-    room -= sum(each.weight or 0 for each in given)
-    return replace(signal, weight=min(signal.weight or 0, max(0, room)))
+    counted = []
+    for memory, signal in votes:
+        if memory.id not in voices:
+            counted.append(signal)
+            continue
+        signals, origins = voices[memory.id]
+        given = [each for each in signals if each.positive and each.rater == "agent" and each.type in SIGNAL_TYPES]
+        room = voice * max(1, len(_independent(memory, [*given, signal], origins)))
+        room -= sum(each.weight or 0 for each in given)
+        counted.append(replace(signal, weight=min(signal.weight or 0, max(0, room))))
+    return counted
 
 
-def _independent(transaction: Transaction, memory: Memory, given: list[Signal]) -> set[str]:
+def _is_limited(memory: Memory, signal: Signal) -> bool:
+    """Return whether an agent speaks for a candidate that is not proven."""
+    if not signal.positive or signal.rater != "agent" or signal.type not in SIGNAL_TYPES:
+        return False
+    return memory.state == "candidate" and memory.confidence < MIN_CONFIDENCE
+
+
+def _independent(memory: Memory, given: Sequence[Signal], origins: Sequence[Origin]) -> set[str]:
     """Return the sessions that spoke for the memory, other than by being shown it, and know it independently."""
     spoke = {each.session for each in given if each.type != "usage" and each.session}
     shown = {each.session for each in given if each.type == "usage"}
-    origins = transaction.origins(memory_id=memory.id)
     again = {origin.session for origin in origins if origin.kind == "corroborated"}
     taught = {origin.session for origin in origins if origin.kind == "distilled"}
     return (spoke & (shown | again)) - taught - {memory.provenance.get("session", "")}
@@ -196,7 +211,8 @@ def rate(
     """
     memory = transaction.get(memory_id)
     weights = transaction.weights()
-    signal = granted(transaction, memory, _signal(memory, "explicit", helpful, session, rater, at, weights))
+    signal = _signal(memory, "explicit", helpful, session, rater, at, weights)
+    (signal,) = granted(transaction, weights, [(memory, signal)])
     predictions = _uncredited_predictions(transaction, memory_id, at)
     if not transaction.add_signal(signal, once=rater == "agent"):
         return Rating(
@@ -244,8 +260,10 @@ def report_outcome(
         shared_by: How many memories share the weight of the outcome in equal parts.
     """
     memory = transaction.get(memory_id)
-    signal = _signal(memory, "outcome", succeeded, session, rater, at, transaction.weights())
-    signal = granted(transaction, memory, replace(signal, weight=(signal.weight or 0) // shared_by))
+    weights = transaction.weights()
+    signal = _signal(memory, "outcome", succeeded, session, rater, at, weights)
+    signal = replace(signal, weight=(signal.weight or 0) // shared_by)
+    (signal,) = granted(transaction, weights, [(memory, signal)])
     if not transaction.add_signal(signal, once=bool(session)):
         return OutcomeReport(
             memory_id=memory_id,
@@ -274,19 +292,36 @@ def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, sessi
     project's weight. With whole weights a memory that is found often would be beyond doubt whatever came of it
     (docs/decisions/0014).
     """
-    weights = transaction.weights()
-    for memory_id in memory_ids:
-        memory = transaction.get(memory_id)
-        signal = _signal(memory, "usage", True, session, "agent", at, weights)
-        signal = granted(transaction, memory, replace(signal, weight=(signal.weight or 0) // (memory.usage_count + 1)))
-        counted = transaction.add_signal(signal, once=True)
-        belief = memory.belief.with_evidence(positive=True, weight=signal.weight or 0) if counted else memory.belief
-        transaction.update_state(replace(memory, belief=belief, usage_count=memory.usage_count + 1, last_used=at))
+    delivered = list(dict.fromkeys(memory_ids))
+    if not delivered:
+        return
+    memories = transaction.many(delivered)
+    fresh = transaction.count_once(delivered, "usage", session)
+    signals: dict[str, Signal] = {}
+    if fresh:
+        weights = transaction.weights()
+        used = [(memories[memory_id], _usage(memories[memory_id], session, at, weights)) for memory_id in fresh]
+        signals = {signal.memory_id: signal for signal in granted(transaction, weights, used)}
+        transaction.add_signals([*signals.values()])
+    changes = []
+    for memory_id in delivered:
+        memory, signal = memories[memory_id], signals.get(memory_id)
+        belief = memory.belief
+        if signal is not None:
+            belief = belief.with_evidence(positive=True, weight=signal.weight or 0)
+        changes.append((memory, replace(memory, belief=belief, usage_count=memory.usage_count + 1, last_used=at)))
+    transaction.update_states(changes)
 
 
 def roll_up(transaction: Transaction, at: datetime) -> int:
     """Move signals older than thirty days into counts; no score changes (seed 000 FR-005c)."""
     return transaction.roll_up(at - timedelta(days=RECENT_DAYS), at)
+
+
+def _usage(memory: Memory, session: str, at: datetime, weights: ProjectWeights) -> Signal:
+    """Return the signal of a memory's next delivery."""
+    signal = _signal(memory, "usage", True, session, "agent", at, weights)
+    return replace(signal, weight=(signal.weight or 0) // (memory.usage_count + 1))
 
 
 def _signal(

@@ -352,10 +352,10 @@ def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: 
         tokens = sum(hit.memory.tokens for hit in part.delivered)
         logged = replace(part, query="", session=session, tokens=tokens, message="", warnings=())
         try:
-            with store.transaction() as transaction:
-                transaction.log_recall(logged)
+            with store.transaction() as transaction, transaction.whole():
                 if usage:
                     count_delivery(transaction, [hit.id for hit in part.delivered], session=session, at=answer.at)
+                transaction.log_recall(logged)
         except (StoreError, MemoryNotFound) as error:
             warnings.append(f"The delivery of the {store.scope.shown} was not logged: {error} {error.hint}")
     return tuple(warnings)

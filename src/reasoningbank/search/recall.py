@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
+from reasoningbank.errors import ModelMismatch
 from reasoningbank.memories.vectors import check_space
 from reasoningbank.memories.words import query_terms
 from reasoningbank.safety.text import reveal
@@ -16,7 +17,7 @@ from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, Filter, Hit
-from reasoningbank.types.records import Candidates, Pool, WordsWorth
+from reasoningbank.types.records import Candidates, Pool
 from reasoningbank.types.scope import Scope
 
 LEAST_DENSE, LEAST_LEXICAL = 30, 50
@@ -57,10 +58,6 @@ class Searched(Protocol):
     def scope(self) -> Scope:
         """Whose memories they are."""
 
-    @property
-    def words_worth(self) -> WordsWorth:
-        """What words are worth in the bank."""
-
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
         """Return the memories of these ids that exist."""
 
@@ -90,7 +87,8 @@ def recall(
     Raises:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
-    if not check_space(store, embedder):
+    # What the last search saw saves a look: the search itself compares the model again.
+    if store.seen_model_id != embedder.model_id and not check_space(store, embedder):
         return (), ()
     if vector is None:
         vector = embedder.embed_queries([question.text])[0]
@@ -107,18 +105,22 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
         model_id: The vector space.
         question: What is wanted.
         vector: The query's vector.
+
+    Raises:
+        ModelMismatch: When the bank's vectors come from another model.
     """
     wanted = [Wanted(replace(question.condition, min_confidence=question.min_confidence), question.limit)]
     if question.unproven > 0 and question.min_confidence > 0.0:
         below = replace(question.condition, below_confidence=question.min_confidence)
         wanted.append(Wanted(below, UNPROVEN_POOL))
-    worth = store.words_worth
-    factor = worth.factor if worth.model_id == model_id else 1.0
     found = gather(store, vector, question.text, wanted, question.legs)
-    proven, *others = [
-        _collapsed(store, rank(candidates, model_id, words_worth=factor), each.limit)
-        for candidates, each in zip(found, wanted, strict=True)
-    ]
+    if stored := next((each.model_id for each in found if each.model_id not in {"", model_id}), None):
+        raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {model_id}")
+    ranked = [rank(candidates, model_id, words_worth=_factor(candidates, model_id)) for candidates in found]
+    # What both lists need first is read at once.
+    first = [one.id for fused, each in zip(ranked, wanted, strict=True) for one in fused[: _batch(each.limit)]]
+    known = store.many(first) if first else {}
+    proven, *others = [_collapsed(store, fused, each.limit, known) for fused, each in zip(ranked, wanted, strict=True)]
     return proven, [hit for hits in others for hit in hits]
 
 
@@ -183,16 +185,27 @@ def _sample(hit: Hit, chance: random.Random) -> float:
     return chance.betavariate(max(belief.alpha, _LEAST), max(belief.beta, _LEAST))
 
 
-def _collapsed(store: Searched, fused: Sequence[Fused], limit: int) -> list[Hit]:
+def _factor(candidates: Candidates, model_id: str) -> float:
+    """Return what the weight of words is multiplied by: 1 when it was learned in another vector space."""
+    worth = candidates.words_worth
+    return worth.factor if worth.model_id == model_id else 1.0
+
+
+def _batch(limit: int) -> int:
+    """Return how many memories are read at once for a list; none for an empty one."""
+    return limit + _SPARE if limit > 0 else 0
+
+
+def _collapsed(store: Searched, fused: Sequence[Fused], limit: int, known: Mapping[str, Memory]) -> list[Hit]:
     """Return the first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
 
     Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
     """
     hits: dict[bytes, Hit] = {}
-    size = limit + _SPARE
-    for start in range(0, len(fused) if limit > 0 else 0, size):
+    size = _batch(limit)
+    for start in range(0, len(fused), size) if size else ():
         batch = fused[start : start + size]
-        memories = store.many([one.id for one in batch])
+        memories = known if start == 0 else store.many([one.id for one in batch])
         for one in batch:
             if one.id in memories:
                 memory, level = memories[one.id], store.scope.level

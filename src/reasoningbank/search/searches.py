@@ -204,10 +204,10 @@ class Search:
         used, shown = (dict.fromkeys([*(hit.id for hit in part.delivered), *also]) for part in (own, answer))
         answer = self._log_wider(answer, usage=usage)
         try:
-            with store.transaction() as transaction:
-                transaction.log_recall(own)
+            with store.transaction() as transaction, transaction.whole():
                 if usage:
                     count_delivery(transaction, used, session=answer.session, at=answer.at)
+                transaction.log_recall(own)
                 if traced is not None:
                     transaction.keep_trace(*traced, model_id=self._context.embedder.model_id)
                 if note is not None:

@@ -52,6 +52,14 @@ class ConnectionSource:
         except (apsw.Error, OSError, ValueError, OverflowError, TypeError) as error:
             raise failure(self._path, error, self.connection) from error
 
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
+        """Run one statement with each of these rows of values; return all that it gives."""
+        try:
+            found: Sequence[Row] = self.connection.executemany(sql, rows).fetchall()
+            return found
+        except (apsw.Error, OSError, ValueError, OverflowError, TypeError) as error:
+            raise failure(self._path, error, self.connection) from error
+
 
 def identity_of(path: str | Path) -> tuple[int, int] | None:
     """Tell two files of the same path apart: a file that was put in a bank's place is another file."""

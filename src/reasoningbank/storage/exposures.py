@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.learning_reads import LearningReads
 from reasoningbank.storage.learning_rows import owned, proven, read_record
-from reasoningbank.storage.rows import Row, checksum
+from reasoningbank.storage.rows import Row, Value, checksum
 from reasoningbank.storage.write_part import WritePart
 from reasoningbank.types.uplift import HOWS, Exposure, Shown
 
 _NAME = "an exposure"
 _HEADS = "SELECT number, session, body, checksum FROM exposures"
+_MET = (
+    "SELECT n.last, e.number, e.session, e.body, e.checksum, "
+    "i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id "
+    "FROM (SELECT coalesce(max(number), 0) AS last FROM exposures) AS n "
+    "LEFT JOIN exposures AS e ON e.session = ? LEFT JOIN exposure_items AS i ON i.exposure = e.number "
+    "LEFT JOIN memories AS m ON m.key = i.key ORDER BY i.position"
+)
 _ITEMS = (
     "SELECT i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id FROM exposure_items AS i "
     "JOIN memories AS m ON m.key = i.key"
 )
 
 
+_PUT_ITEM = (
+    "INSERT INTO exposure_items VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (exposure, key) DO UPDATE SET "
+    "position = excluded.position, how = excluded.how, succeeded = excluded.succeeded, checksum = excluded.checksum"
+)
+
+
+class _Place(NamedTuple):
+    """Where a session's exposure is kept.
+
+    Attributes:
+        number: Its number: that of the next new one when there is none.
+        head: The checksum of its head; None when there is none.
+        items: What it met: the checksum of each item by the memory's key.
+    """
+
+    session: str
+    number: int
+    head: Value
+    items: Mapping[Value, Value]
+
+
 class ExposureReads(LearningReads):
     """The reads of the Store port that concern exposures."""
 
+    _place: _Place | None = None
+    """What the last read has found; a write that follows need not look again."""
+
     def exposure(self, session: str) -> Exposure | None:
-        rows = self._source.run(f"{_HEADS} WHERE session = ?", (session,))
-        if not rows:
-            return None
-        return _exposure(rows[0], self._source.run(f"{_ITEMS} WHERE i.exposure = ? ORDER BY i.position", (rows[0][0],)))
+        rows = self._source.run(_MET, (session,))
+        number, items = rows[0][1], [row[5:] for row in rows if row[5] is not None]
+        if number is None:
+            number = cast(int, rows[0][0]) + 1
+        self._place = _Place(session, cast(int, number), rows[0][4], {row[1]: row[5] for row in items})
+        return None if rows[0][1] is None else _exposure(rows[0][1:5], items)
 
     def exposures(self) -> Sequence[Exposure]:
         met: dict[object, list[Row]] = {}
@@ -43,22 +76,30 @@ class ExposureWrites(ExposureReads, WritePart):
 
     def expose(self, exposure: Exposure) -> None:
         kept, text = owned_exposure(exposure)
-        known = self._source.run("SELECT number FROM exposures WHERE session = ?", (kept.session,))
+        if self._place is None or self._place.session != kept.session:
+            self.exposure(kept.session)
+        assert self._place is not None
+        _, number, known, met = self._place
+        self._place = None
         with self._whole():
-            number = known[0][0] if known else self._next_number("exposures")
             head: Row = (number, kept.session, text)
-            self._source.run(
-                "INSERT INTO exposures VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (number) DO UPDATE SET body = excluded.body, checksum = excluded.checksum",
-                (*head, checksum(head)),
-            )
-            self._source.run("DELETE FROM exposure_items WHERE exposure = ?", (number,))
+            if known != checksum(head):
+                self._source.run(
+                    "INSERT INTO exposures VALUES (?, ?, ?, ?) "
+                    "ON CONFLICT (number) DO UPDATE SET body = excluded.body, checksum = excluded.checksum",
+                    (*head, checksum(head)),
+                )
+            keys = self._keys([one.memory_id for one in kept.shown])
+            items: dict[Value, Row] = {}
             for position, one in enumerate(kept.shown):
-                rows = self._source.run("SELECT key FROM memories WHERE id = ?", (one.memory_id,))
-                if rows:
+                if one.memory_id in keys:
                     said = None if one.succeeded is None else int(one.succeeded)
-                    item: Row = (number, rows[0][0], position, one.how, said)
-                    self._source.run("INSERT INTO exposure_items VALUES (?, ?, ?, ?, ?, ?)", (*item, checksum(item)))
+                    item: Row = (number, keys[one.memory_id], position, one.how, said)
+                    items[keys[one.memory_id]] = (*item, checksum(item))
+            if gone := [(number, key) for key in met if key not in items]:
+                self._source.run_each("DELETE FROM exposure_items WHERE exposure = ? AND key = ?", gone)
+            if changed := [row for key, row in items.items() if met.get(key) != row[5]]:
+                self._source.run_each(_PUT_ITEM, changed)
             self._note_change()
 
 

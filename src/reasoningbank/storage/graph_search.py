@@ -166,8 +166,10 @@ class GraphIndex:
         if gone:
             erased = numpy.array([cast(int, row[0]) - first for row in gone if row[1]], dtype=numpy.int64)
             alive = half.alive.copy()
-            alive[half.found(erased)[0]] = False
+            places = half.found(erased)[0]
+            alive[places] = False
             half.alive = alive
+            half.lengths[places] = 0
             if half.matrix is not None:
                 half.matrix.forget(numpy.array([cast(int, row[0]) - first for row in gone], dtype=numpy.int64))
         if space[3]:
@@ -214,7 +216,9 @@ class FoundInGraph:
         view, table = self._view, TEXT_INDEX[self._kind]
         index = TextIndex(table=table, vocabulary=f"{table}_vocabulary", occurrences=f"{table}_occurrences")
         prepare_vocabulary(self._source.connection, index)
-        ranking = rank(self._source.connection, self._source.run, text, view.places, view.lengths, index)
+        ranking = rank(
+            self._source.connection, self._source.run, text, view.places, view.lengths, view.documents, index
+        )
         best = numpy.flatnonzero(self._mask()[ranking.places])[: max(0, limit)]
         hits = self._scored(ranking.places[best], ranking.scores[best])
         return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=view.documents)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.learning_rows import missing, proven, read_record, unpacked
-from reasoningbank.storage.rows import Row, Value, from_microseconds
+from reasoningbank.storage.reads import SIGNAL_COLUMNS
+from reasoningbank.storage.rows import Row, Value, from_microseconds, signal_from
 from reasoningbank.storage.state_changes import ChangeReads
 from reasoningbank.types.experience import Trace
-from reasoningbank.types.records import TrajectoryEntry
+from reasoningbank.types.records import TrajectoryEntry, Voices
 from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory, Verdict
 
 HEAD_COLUMNS = "number, id, key, digest, session, source, steps, at, distilled, task"
@@ -20,6 +22,15 @@ _ENTRIES = f"""
 SELECT {_HEADS}, t.checksum, j.number, j.trajectory, j.verdict, j.body, j.checksum
 FROM trajectories AS t
 LEFT JOIN judgements AS j ON j.number = (SELECT max(number) FROM judgements WHERE trajectory = t.number)
+"""  # noqa: S608 - constant columns
+
+
+_VOICES = f"""
+SELECT {SIGNAL_COLUMNS} FROM memories AS m JOIN signals AS s ON s.key = m.key
+WHERE m.id IN (SELECT value FROM json_each(?1))
+UNION ALL
+SELECT NULL, m.id, o.number, o.memory, o.trajectory, o.body, o.checksum, NULL
+FROM memories AS m JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM json_each(?1))
 """  # noqa: S608 - constant columns
 
 
@@ -91,6 +102,16 @@ class LearningReads(ChangeReads):
             values,
         )
         return [read_record(Origin, proven("an origin", row[:4], row[4])[3], "an origin") for row in rows]
+
+    def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
+        found = {memory_id: Voices([], []) for memory_id in memory_ids}
+        for row in self._source.run(_VOICES, (json.dumps(list(memory_ids)),)):
+            if row[0] is None:
+                origin = read_record(Origin, proven("an origin", row[2:6], row[6])[3], "an origin")
+                found[cast(str, row[1])].origins.append(origin)
+            else:
+                found[cast(str, row[1])].signals.append(signal_from(self._source.project, row))
+        return found
 
     def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> Sequence[Refusal]:
         where, values = ("", ()) if trajectory is None else ("WHERE trajectory = ?", (trajectory,))

@@ -45,6 +45,9 @@ class Source(Protocol):
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """Return all rows of one statement."""
 
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
+        """Run one statement with each of these rows of values; return all that it gives."""
+
 
 class Reads:
     """The reading half of the Store port over a source of rows."""
@@ -59,12 +62,16 @@ class Reads:
         return found[memory_id]
 
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        return {memory.id: memory for _, memory in self._found(memory_ids)}
+
+    def _found(self, memory_ids: Sequence[str]) -> list[tuple[int, Memory]]:
+        """Return the memories of these ids that exist, each with its key."""
         rows = self._source.run(
-            f"SELECT {MEMORY_COLUMNS}, checksum FROM memories "  # noqa: S608 - constant columns
+            f"SELECT {MEMORY_COLUMNS}, checksum, key FROM memories "  # noqa: S608 - constant columns
             "WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(memory_ids)),),
         )
-        return {cast(str, row[0]): self._memory(row) for row in rows}
+        return [(cast(int, row[-1]), self._memory(row)) for row in rows]
 
     def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
         where, values = condition_sql(condition)

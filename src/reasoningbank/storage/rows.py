@@ -15,6 +15,7 @@ from reasoningbank.types.belief import Belief
 from reasoningbank.types.consolidation import CONSOLIDATION
 from reasoningbank.types.memory import Memory, Outcome, State
 from reasoningbank.types.recall import VECTOR_LEGS, Filter, Leg
+from reasoningbank.types.records import WordsWorth
 from reasoningbank.types.signal import ProjectWeights, Rater, Signal, SignalType
 
 Value = str | int | float | bytes | None
@@ -179,6 +180,19 @@ def weights_from(project: str, row: Row) -> ProjectWeights:
         outcome_alpha=numbers[4],
         outcome_beta=numbers[5],
     )
+
+
+WORDS_WORTH = "words worth"
+"""Under this name ``meta`` holds what the bank has learned that words are worth in it: factor, model and memories."""
+
+
+def words_worth_from(text: Value) -> WordsWorth:
+    """Return what words are worth by the entry of ``meta``; factor 1 when there is none."""
+    if text is None:
+        return WordsWorth()
+    with decoding("what words are worth in the bank"):
+        factor, model_id, memories = json.loads(cast(str, text))
+        return WordsWorth(factor=float(factor), model_id=str(model_id), memories=int(memories))
 
 
 def legs_to_json(legs: Mapping[str, Leg]) -> str:

@@ -107,6 +107,8 @@ class Search:
             Candidates(
                 dense=self._completed(places, scans),
                 lexical=self._matches(ranking, hits),
+                words_worth=self._view.words_worth,
+                model_id=self._view.model_id,
                 vectors=self._taken(CONTENT_LEG, places),
             )
             for places, hits in zip(found, best, strict=True)
@@ -146,7 +148,7 @@ class Search:
 
     def _ranking(self, text: str) -> Ranking:
         view = self._view
-        return rank(self._source.connection, self._source.run, text, view.places, view.lengths)
+        return rank(self._source.connection, self._source.run, text, view.places, view.lengths, view.documents)
 
     def _best(self, ranking: Ranking, number: int, limit: int) -> NDArray[numpy.intp]:
         """Return where in the ranking the best stand that meet a condition."""

@@ -24,7 +24,7 @@ from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
 from reasoningbank.storage.locks import LOCK_TIMEOUT
 from reasoningbank.storage.pairs import close_pairs
 from reasoningbank.storage.queue import QueueReads
-from reasoningbank.storage.rows import Row, Value
+from reasoningbank.storage.rows import WORDS_WORTH, Row, Value, words_worth_from
 from reasoningbank.storage.schema import MIGRATIONS
 from reasoningbank.storage.search import Search, checked
 from reasoningbank.storage.standing import Standings
@@ -32,7 +32,7 @@ from reasoningbank.storage.store import Transaction
 from reasoningbank.storage.trace_index import TraceIndex
 from reasoningbank.storage.vector_index import DenseIndex
 from reasoningbank.storage.vector_search import unit_vector
-from reasoningbank.storage.writes import ERASURE, MEMBERSHIP, WORDS_WORTH, Writes
+from reasoningbank.storage.writes import ERASURE, MEMBERSHIP, Writes
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
@@ -99,13 +99,15 @@ class SqliteStore(QueueReads, GraphReads):
         return cast(str, rows[0][0]) if rows else None
 
     @property
+    def seen_model_id(self) -> str | None:
+        with self._pool_lock:
+            self._check_open()
+            return self._generation.dense.model_id
+
+    @property
     def words_worth(self) -> WordsWorth:
         rows = self.run("SELECT value FROM meta WHERE name = ?", (WORDS_WORTH,))
-        if not rows:
-            return WordsWorth()
-        with decoding("what words are worth in the bank"):
-            factor, model_id, memories = json.loads(cast(str, rows[0][0]))
-            return WordsWorth(factor=float(factor), model_id=str(model_id), memories=int(memories))
+        return words_worth_from(rows[0][0] if rows else None)
 
     @property
     def membership(self) -> Membership:
@@ -120,6 +122,11 @@ class SqliteStore(QueueReads, GraphReads):
         """Return one statement on a pooled connection."""
         with self._borrowed() as (_, source):
             return source.run(sql, values)
+
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return what one statement gives with each of these rows of values, on a pooled connection."""
+        with self._borrowed() as (_, source):
+            return source.run_each(sql, rows)
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self._transaction()

@@ -8,10 +8,18 @@ from typing import cast
 
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.reads import WEIGHT_COLUMNS
+from reasoningbank.storage.rows import weights_from
+from reasoningbank.types.signal import ProjectWeights
 
 _STANDING_SQL = (
     "SELECT 'schema', user_version FROM pragma_user_version UNION ALL SELECT name, value FROM counters "
     "UNION ALL SELECT name, value FROM meta WHERE name IN ('model_id', 'dimension')"
+)
+_WEIGHTS_SQL = "".join(
+    f" UNION ALL SELECT '{name}', {name} FROM weight_history "  # noqa: S608 - constant columns
+    "WHERE number = (SELECT max(number) FROM weight_history)"
+    for name in WEIGHT_COLUMNS.split(", ")
 )
 
 
@@ -24,12 +32,14 @@ class Standing:
         change: The number of the last transaction that changed memories.
         key: The last key given out.
         space: The model and the dimension of the bank's vectors; empty when it has none yet.
+        weights: The project's current weights.
     """
 
     schema: int
     change: int
     key: int
     space: Mapping[str, str]
+    weights: ProjectWeights
 
 
 class Standings:
@@ -45,12 +55,18 @@ class Standings:
             return known[2]
         self._known = None
         with decoding("the bank"):
-            rows = dict(cast("list[tuple[str, str | int]]", source.run(_STANDING_SQL)))
+            rows = dict(cast("list[tuple[str, str | int | float]]", source.run(_STANDING_SQL + _WEIGHTS_SQL)))
+            numbers = [rows.pop(name, None) for name in WEIGHT_COLUMNS.split(", ")]
             return Standing(
                 schema=int(rows.pop("schema")),
                 change=int(rows.pop("change")),
                 key=int(rows.pop("key")),
                 space={name: str(value) for name, value in rows.items()},
+                weights=(
+                    ProjectWeights(project=source.project)
+                    if numbers[0] is None
+                    else weights_from(source.project, tuple(numbers))
+                ),
             )
 
     def keep(self, source: ConnectionSource, standing: Standing) -> None:

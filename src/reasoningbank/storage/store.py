@@ -29,6 +29,7 @@ from reasoningbank.types.records import (
     Scored,
     StoreReport,
     TrajectoryEntry,
+    Voices,
     WeightChange,
     WordsWorth,
 )
@@ -239,6 +240,9 @@ class StoreReader(GraphReads, Protocol):
     def origins(self, *, memory_id: str | None = None, trajectory: str | None = None) -> Sequence[Origin]:
         """Return which trajectories taught which memories, oldest first, of one memory or of one trajectory."""
 
+    def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
+        """Return the individual signals and the origins of each of these memories."""
+
     def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> Sequence[Refusal]:
         """Return items that were not stored, newest first; limit 0 means all."""
 
@@ -298,6 +302,12 @@ class StoreReader(GraphReads, Protocol):
 class Transaction(StoreReader, GraphWrites, Protocol):
     """Writes of one scope that become visible together or not at all."""
 
+    def whole(self) -> AbstractContextManager[None]:
+        """Return a block whose writes happen together or not at all, also when its error is caught."""
+
+    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        """Return the memories of these ids that exist."""
+
     def insert(self, memory: Memory, indexed: Indexed) -> None:
         """Store a new memory with everything derived from it."""
 
@@ -315,6 +325,13 @@ class Transaction(StoreReader, GraphWrites, Protocol):
 
         Raises:
             InvalidInput: When a text of the memory is not the stored one; nothing was changed.
+        """
+
+    def update_states(self, changes: Sequence[tuple[Memory, Memory]]) -> None:
+        """Replace memories as ``update_state`` does, each from what was read of it in this transaction to the new one.
+
+        Raises:
+            InvalidInput: When a stored memory is another one than was read; nothing was changed.
         """
 
     def forget_vectors(self) -> None:
@@ -340,6 +357,12 @@ class Transaction(StoreReader, GraphWrites, Protocol):
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         """Store a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
+
+    def count_once(self, memory_ids: Collection[str], kind: SignalType, session: str) -> Sequence[str]:
+        """Note that a signal of this type and session counts for these memories; return those without one so far."""
+
+    def add_signals(self, signals: Sequence[Signal]) -> None:
+        """Store signals, whatever was counted before."""
 
     def set_aggregate(self, aggregate: SignalAggregate) -> None:
         """Replace a memory's rolled-up counts (seed 004 ``StoreAggregate``); an import brings them along."""
@@ -424,6 +447,10 @@ class Store(StoreReader, GraphSearch, Protocol):
     @property
     def model_id(self) -> str | None:
         """The vector space of the stored vectors; None when there are none yet."""
+
+    @property
+    def seen_model_id(self) -> str | None:
+        """The same as the last search saw it, without a look into the bank; None before the first."""
 
     @property
     def words_worth(self) -> WordsWorth:

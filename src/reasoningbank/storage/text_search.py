@@ -5,15 +5,16 @@ ranking. Terms are taken from the rarest on until their postings exceed the budg
 
 The scores are those of FTS5's own ``bm25()``, to the bit. That function reads every posting twice and the length of
 every text from the file; here postings are read once and the lengths are held in memory, which takes a third of the
-time. Both formats that are read here, lengths and averages, are documented by SQLite (FTS5, section 9).
+time. The format of the lengths is documented by SQLite (FTS5, section 9); averages follow from them.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import apsw
 import numpy
@@ -38,6 +39,23 @@ LEAST_RARITY = 1e-6
 ALL_LENGTHS_SQL = "SELECT id, sz FROM memory_text_docsize"
 LENGTHS_SQL = changed_since("d.id, d.sz", "CROSS JOIN memory_text_docsize AS d ON d.id = m.key", derived=True)
 CONTEXTS_SQL = changed_since("m.key, m.context_start, m.context_words", derived=True)
+
+_POSTINGS_SQL = """
+WITH words AS MATERIALIZED (
+    SELECT w.key AS place, w.value AS term,
+        coalesce((SELECT v.doc FROM temp.{0} AS v WHERE v.term = w.value), 0) AS documents
+    FROM json_each(?1) AS w
+), spent AS MATERIALIZED (
+    SELECT place, term, documents,
+        sum(documents) OVER (ORDER BY documents, place ROWS UNBOUNDED PRECEDING) AS postings
+    FROM words
+)
+SELECT term, documents, CASE WHEN documents > 0 AND (postings <= ?2 OR postings = documents) THEN
+    (SELECT group_concat(o.doc) || ';' || group_concat(o.offset) FROM temp.{1} AS o WHERE o.term = spent.term)
+END
+FROM spent ORDER BY place
+"""
+"""Every term of a query with how many texts hold it; the occurrences of the rarest ones within the budget."""
 
 Run = Callable[[str, Sequence[Value]], Sequence[Row]]
 
@@ -111,6 +129,11 @@ def lengths(run: Run, since: int, columns: Columns, known: NDArray[numpy.int32])
         known: The lengths so far; not changed.
     """
     rows = run(ALL_LENGTHS_SQL, ()) if since < 0 else run(LENGTHS_SQL, (since,))
+    return measured(rows, columns, known)
+
+
+def measured(rows: Sequence[Row], columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
+    """Return the same from rows of keys and entries of the text index's table of sizes."""
     return placed([(row[0], words_of(row[1])) for row in rows], columns, known)
 
 
@@ -147,6 +170,7 @@ def rank(
     text: str,
     places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
     words: NDArray[numpy.int32],
+    documents: int,
     index: TextIndex = MEMORY_TEXT,
 ) -> Ranking:
     """Return the ranking of a query.
@@ -156,21 +180,19 @@ def rank(
         run: Reads the bank.
         text: The query.
         places: Finds the places of memories by their keys.
-        words: How many words the text at each place has.
+        words: How many words the text at each place has; 0 where the text is gone.
+        documents: How many texts there are.
         index: The text index; the connection has its vocabulary.
     """
     with decoding("the text index"):
-        terms = _terms(connection, run, text, index)
-        chosen = _affordable(terms)
+        postings = _postings(connection, run, text, index)
         scores = numpy.zeros(len(words), dtype=numpy.float64)
-        if chosen:
-            averages = run(f"SELECT block FROM {index.table}_data WHERE id = 1", ())  # noqa: S608 - constant tables
-            documents, tokens = _numbers(cast(bytes, averages[0][0]))[:2]
-            for term in chosen:
-                keys, frequency = numpy.unique(_occurrences(run, term, index)[0], return_counts=True)
-                found = places(keys)
-                scores[found] += _rarity(term, documents) * _saturated(frequency, words[found], tokens / documents)
-    return _ranked(scores, terms)
+        average = int(words.sum()) / documents if documents else 0.0
+        for term, raw in _affordable(postings):
+            keys, frequency = numpy.unique(_occurrences(raw)[0], return_counts=True)
+            found = places(keys)
+            scores[found] += _rarity(term, documents) * _saturated(frequency, words[found], average)
+    return _ranked(scores, tuple(each.term for each in postings))
 
 
 def rank_context(
@@ -185,11 +207,12 @@ def rank_context(
     The other arguments are those of ``rank``.
     """
     with decoding("the text index"):
-        terms = list(_terms(connection, run, text, MEMORY_TEXT))
+        postings = _postings(connection, run, text, MEMORY_TEXT)
+        terms = [each.term for each in postings]
         scores = numpy.zeros(len(spans.counts), dtype=numpy.float64)
         documents, tokens = int(numpy.count_nonzero(spans.counts)), int(spans.counts.sum())
-        for term in _affordable(terms) if documents else ():
-            keys, offsets = _occurrences(run, term, MEMORY_TEXT)
+        for term, raw in _affordable(postings) if documents else ():
+            keys, offsets = _occurrences(raw)
             found = places(keys)
             first = spans.starts[found]
             inside = (offsets >= first) & (offsets < first + spans.counts[found])
@@ -201,8 +224,26 @@ def rank_context(
     return _ranked(scores, tuple(terms))
 
 
-def _terms(connection: apsw.Connection, run: Run, text: str, index: TextIndex) -> tuple[LexicalTerm, ...]:
-    return tuple(LexicalTerm(text=term, documents=_documents(run, term, index)) for term in stems(connection, text))
+class _Postings(NamedTuple):
+    """A term of a query, and where it occurs; None when there is no room for it in the budget."""
+
+    term: LexicalTerm
+    occurrences: str | None
+
+
+def _postings(connection: apsw.Connection, run: Run, text: str, index: TextIndex) -> list[_Postings]:
+    """Return the terms of a query in order, with the occurrences of the rarest that fit the budget.
+
+    The rarest is read whatever it costs. All of it is one statement.
+    """
+    terms = stems(connection, text)
+    if not terms:
+        return []
+    rows = run(_POSTINGS_SQL.format(index.vocabulary, index.occurrences), (json.dumps(terms), POSTINGS_BUDGET))
+    return [
+        _Postings(LexicalTerm(text=cast(str, term), documents=cast(int, documents)), cast("str | None", occurrences))
+        for term, documents, occurrences in rows
+    ]
 
 
 def _saturated(frequency: NDArray[numpy.int64], length: NDArray[numpy.int32], average: float) -> NDArray[numpy.float64]:
@@ -230,30 +271,15 @@ def stems(connection: apsw.Connection, text: str) -> list[str]:
     return list(found)
 
 
-def _documents(run: Run, term: str, index: TextIndex) -> int:
-    rows = run(f"SELECT doc FROM temp.{index.vocabulary} WHERE term = ?", (term,))  # noqa: S608 - constant tables
-    return cast(int, rows[0][0]) if rows else 0
+def _affordable(postings: Sequence[_Postings]) -> list[tuple[LexicalTerm, str]]:
+    """Return the terms that were read, the rarest first."""
+    chosen = [(term, raw) for term, raw in postings if raw is not None]
+    return sorted(chosen, key=lambda one: one[0].documents)
 
 
-def _affordable(terms: Sequence[LexicalTerm]) -> list[LexicalTerm]:
-    """Return the rarest terms whose postings fit the budget; at least the rarest."""
-    chosen: list[LexicalTerm] = []
-    spent = 0
-    for term in sorted((term for term in terms if term.documents), key=lambda term: term.documents):
-        if chosen and spent + term.documents > POSTINGS_BUDGET:
-            break
-        chosen.append(term)
-        spent += term.documents
-    return chosen
-
-
-def _occurrences(run: Run, term: LexicalTerm, index: TextIndex) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Return the key of the text and the place in it of each occurrence of the term."""
-    rows = run(
-        f"SELECT group_concat(doc), group_concat(offset) FROM temp.{index.occurrences} WHERE term = ?",  # noqa: S608
-        (term.text,),
-    )
-    keys, offsets = (numpy.fromstring(cast(str, value), dtype=numpy.int64, sep=",") for value in rows[0])
+def _occurrences(raw: str) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return the key of the text and the place in it of each occurrence of a term."""
+    keys, offsets = (numpy.fromstring(part, dtype=numpy.int64, sep=",") for part in raw.split(";"))
     return keys, offsets
 
 

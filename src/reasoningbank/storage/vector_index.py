@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import LEGS_PER_KEY, Row, Value, checksum, vector_id
+from reasoningbank.storage.rows import (
+    LEGS_PER_KEY,
+    WORDS_WORTH,
+    Row,
+    Value,
+    checksum,
+    vector_id,
+    words_worth_from,
+)
 from reasoningbank.storage.sidecars import Register, Sidecars
-from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, contexts, lengths
+from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, contexts, lengths, measured
 from reasoningbank.storage.vector_file import Header
 from reasoningbank.storage.vector_search import (
     COLUMNS_SQL,
@@ -26,20 +34,26 @@ from reasoningbank.storage.vector_search import (
     changed_since,
 )
 from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
+from reasoningbank.types.records import WordsWorth
 
 VECTORS_SQL = changed_since(
     "v.id, v.vector, v.checksum", "CROSS JOIN vectors AS v ON v.id = ?1 * m.key + ?2", change="?3", derived=True
+)
+DERIVED_SQL = changed_since(
+    "m.key, d.sz, v.id, v.vector, v.checksum",
+    "CROSS JOIN memory_text_docsize AS d ON d.id = m.key "
+    "LEFT JOIN vectors AS v ON v.id BETWEEN ?1 * m.key + ?2 AND ?1 * m.key + ?3",
+    change="?4",
+    derived=True,
 )
 NAMED_VECTORS_SQL = (
     "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
     "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
 )
-WITHOUT_VECTOR_SQL = (
-    "SELECT m.key FROM memories AS m INDEXED BY memories_by_change "
-    "WHERE m.change <> m.born AND m.change > ?3 AND m.indexed > ?3 "
-    "AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.id = ?1 * m.key + ?2)"
+STATE_SQL = (
+    "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta "
+    "UNION ALL SELECT NULL, key FROM deletions WHERE change > ?1"
 )
-STATE_SQL = "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta"
 MAX_NAMES = 65_536
 """So many ids are kept; when there are more, they are looked up again."""
 _BATCH = 4_096
@@ -59,12 +73,16 @@ class _State:
 
     Attributes:
         bank: The bank's identifier, and how often all its vectors were made anew.
+        gone: The keys of memories that were deleted since the last state.
+        words_worth: What words are worth in the bank.
     """
 
     bank: str
     change: int
     model: tuple[str, int] | None
     tokens: Mapping[str, str]
+    gone: Sequence[int]
+    words_worth: WordsWorth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +97,8 @@ class View:
         contexts: Where the words of each description stand; of no memory when that was not asked for.
         legs: The dense legs.
         names: Ids by key, as far as they were looked up: a key is never given out again. Add what is looked up.
+        words_worth: What words are worth in the bank.
+        model_id: The vector space; empty when there are no vectors.
     """
 
     documents: int
@@ -88,6 +108,8 @@ class View:
     contexts: Contexts
     legs: Mapping[str, LegView]
     names: dict[int, str]
+    words_worth: WordsWorth
+    model_id: str
 
     def places(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
         """Return the place of each key.
@@ -114,6 +136,12 @@ class DenseIndex:
         self._register = register
         self._lock = threading.Lock()
         self._forget()
+
+    @property
+    def model_id(self) -> str | None:
+        """The vector space of the state that was seen last; None when it had none."""
+        model = self._state.model
+        return None if model is None else model[0]
 
     def view(
         self,
@@ -164,6 +192,8 @@ class DenseIndex:
                 contexts=self._contexts.of(self._columns.alive) if context else NO_CONTEXTS,
                 legs=self._views,
                 names=self._names,
+                words_worth=self._state.words_worth,
+                model_id="" if model is None else model[0],
             )
 
     def _forget(self) -> None:
@@ -174,23 +204,47 @@ class DenseIndex:
         self._views: Mapping[str, LegView] = {}
         self._reached: dict[str, int] = {}
         self._names = {}
-        self._state = _State(bank="", change=-1, model=None, tokens={})
+        self._state = _State(bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth())
 
     def _refresh(self, read: Reader) -> None:
-        state = _read_state(read)
+        state = _read_state(read, self._state.change)
         if (state.bank, state.change, state.model) == (self._state.bank, self._state.change, self._state.model):
+            self._state = state
             return
         if state.change < self._state.change or (state.bank, state.model) != (self._state.bank, self._state.model):
             self._forget()
         since = self._state.change
-        gone = [cast(int, row[0]) for row in read("SELECT key FROM deletions WHERE change > ?", (since,))]
-        self._columns.apply(read(COLUMNS_SQL, (since,)), gone)
-        self._lengths = lengths(read, since, self._columns, self._lengths)
-        if state.model is not None:
-            for leg in DENSE_LEGS:
-                self._refresh_leg(read, leg, gone, since, state)
-        self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
+        gone = state.gone if since >= 0 else ()
+        rows = read(COLUMNS_SQL, (since,))
+        self._columns.apply(rows, gone)
+        if len(self._names) + len(rows) <= MAX_NAMES:
+            self._names.update((cast(int, row[0]), cast(str, row[-1])) for row in rows)
+        if since < 0 or gone or self._columns.derived_since(since).size:
+            self._refresh_derived(read, since, gone, state)
         self._state = state
+
+    def _refresh_derived(self, read: Reader, since: int, gone: Sequence[int], state: _State) -> None:
+        """Refresh lengths and vectors, which a search's own log does not change.
+
+        One statement reads all, unless there is so much that memory counts, or a sidecar has most of it.
+        """
+        prepared = {leg: self._prepared(read, leg, gone, since, state) for leg in DENSE_LEGS if state.model is not None}
+        begun = {start for _, start in prepared.values()} | {since}
+        if len(begun) == 1 and (since >= 0 or len(self._columns.keys) <= _BATCH):
+            first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
+            rows = read(DERIVED_SQL, (LEGS_PER_KEY, first, last, since))
+            self._lengths = measured([row[:2] for row in rows], self._columns, self._lengths)
+            for leg, (matrix, _) in prepared.items():
+                number = vector_id(0, leg)
+                mine = [row[2:] for row in rows if row[2] is not None and cast(int, row[2]) % LEGS_PER_KEY == number]
+                self._take(leg, matrix, mine, state)
+        else:
+            self._lengths = lengths(read, since, self._columns, self._lengths)
+            for leg, (matrix, start) in prepared.items():
+                self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), start)), state)
+        if gone:
+            self._lengths[self._columns.found(numpy.array(gone, dtype=numpy.int64))[0]] = 0
+        self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
 
     def _refresh_on_demand(self, read: Reader, leg: str) -> None:
         """Refresh a leg that only some searches use, when they do."""
@@ -198,21 +252,28 @@ class DenseIndex:
         if state.model is None or since == state.change:
             return
         gone = [cast(int, row[0]) for row in read("SELECT key FROM deletions WHERE change > ?", (since,))]
-        self._refresh_leg(read, leg, gone, since, state)
+        matrix, since = self._prepared(read, leg, gone, since, state)
+        self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), since)), state)
         self._views = {**self._views, leg: self._legs[leg].view()}
         self._reached[leg] = state.change
 
-    def _refresh_leg(self, read: Reader, leg: str, gone: list[int], since: int, state: _State) -> None:
-        assert state.model is not None
-        dimension = state.model[1]
+    def _prepared(
+        self, read: Reader, leg: str, gone: Sequence[int], since: int, state: _State
+    ) -> tuple[LegMatrix, int]:
+        """Return the leg without what was deleted or changed, and the change after which its vectors are to be read."""
         matrix = self._legs.get(leg)
+        dead = numpy.array(gone, dtype=numpy.int64)
         if matrix is None:
             matrix, since = self._loaded(read, leg, state)
-            gone = []
+            dead = numpy.empty(0, dtype=numpy.int64)
         if since >= 0:
-            gone = gone + [cast(int, row[0]) for row in read(WITHOUT_VECTOR_SQL, (*_place(leg), since))]
-        matrix.forget(numpy.array(gone, dtype=numpy.int64))
-        self._append(matrix, read(VECTORS_SQL, (*_place(leg), since)), dimension)
+            dead = numpy.concatenate([dead, self._columns.derived_since(since)])
+        matrix.forget(dead)
+        return matrix, since
+
+    def _take(self, leg: str, matrix: LegMatrix, rows: Sequence[Row], state: _State) -> None:
+        assert state.model is not None
+        self._append(matrix, rows, state.model[1])
         if matrix.tail_rows > max(SNAPSHOT_MIN_ROWS, matrix.snapshot_rows // 4):
             matrix = self._written(leg, matrix, state)
         self._legs[leg] = matrix
@@ -262,11 +323,19 @@ def _header(leg: str, state: _State) -> Header:
     )
 
 
-def _read_state(read: Reader) -> _State:
-    values = dict(cast("Sequence[tuple[str, str]]", read(STATE_SQL)))
+def _read_state(read: Reader, since: int) -> _State:
+    rows = read(STATE_SQL, (since,))
+    values = {name: cast(str, value) for name, value in rows if isinstance(name, str)}
     model = (values["model_id"], int(values["dimension"])) if "model_id" in values else None
     bank = f"{values['bank']} {values.get('space', '')}"
-    return _State(bank=bank, change=int(values["change"]), model=model, tokens=values)
+    return _State(
+        bank=bank,
+        change=int(values["change"]),
+        model=model,
+        tokens=values,
+        gone=[cast(int, key) for name, key in rows if name is None],
+        words_worth=words_worth_from(values.get(WORDS_WORTH)),
+    )
 
 
 def _place(leg: str) -> tuple[int, int]:

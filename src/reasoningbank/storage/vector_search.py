@@ -82,8 +82,22 @@ def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived
 
 
 COLUMNS_SQL = changed_since(
-    "m.key, m.outcome, m.state, m.category, m.confidence, m.created_at, m.tags, " + CONSOLIDATED_SQL
+    f"m.key, m.outcome, m.state, m.category, m.confidence, m.created_at, m.tags, {CONSOLIDATED_SQL}, m.indexed, m.id"
 )
+
+
+_ARRAYS = (
+    "_keys",
+    "_outcome",
+    "_state",
+    "_category",
+    "_confidence",
+    "_created",
+    "_tags",
+    "_consolidated",
+    "_indexed",
+)
+"""The columns of Columns."""
 
 
 class Places(Protocol):
@@ -110,6 +124,7 @@ class Columns:
         self._created = numpy.empty(0, dtype=numpy.int64)
         self._tags = numpy.empty(0, dtype=numpy.int32)
         self._consolidated = numpy.empty(0, dtype=numpy.bool_)
+        self._indexed = numpy.empty(0, dtype=numpy.int64)
         self._categories: dict[str, int] = {}
         self._tag_sets: dict[str, int] = {}
         self._sets_with: dict[str, list[int]] = {}
@@ -150,6 +165,10 @@ class Columns:
         held = rows < self._count
         held[held] = self.keys[rows[held]] == keys[held]
         return rows[held], held
+
+    def derived_since(self, change: int) -> NDArray[numpy.int64]:
+        """Return the keys of the memories whose derived parts were changed or made after a change."""
+        return self.keys[self._indexed[: self._count] > change]
 
     def mask(self, condition: Filter) -> NDArray[numpy.bool_]:
         """Return which rows meet the filter."""
@@ -195,7 +214,9 @@ class Columns:
 
     def _write(self, start: int, rows: Sequence[Row]) -> None:
         end = start + len(rows)
-        keys, outcomes, states, categories, confidences, created, tags, consolidated = zip(*rows, strict=True)
+        keys, outcomes, states, categories, confidences, created, tags, consolidated, indexed, _ = zip(
+            *rows, strict=True
+        )
         self._keys[start:end] = keys
         self._outcome[start:end] = [OUTCOMES.index(outcome) for outcome in outcomes]
         self._state[start:end] = [STATES.index(state) for state in states]
@@ -204,6 +225,7 @@ class Columns:
         self._created[start:end] = created
         self._tags[start:end] = [self._tag_set(text) for text in tags]
         self._consolidated[start:end] = consolidated
+        self._indexed[start:end] = indexed
 
     def _tag_set(self, text: str) -> int:
         """Return the number of a list of tags as it is stored."""
@@ -220,7 +242,7 @@ class Columns:
         if size <= capacity:
             return
         capacity = max(size, capacity + capacity // 4, 1_024)
-        for name in ("_keys", "_outcome", "_state", "_category", "_confidence", "_created", "_tags", "_consolidated"):
+        for name in _ARRAYS:
             old = getattr(self, name)
             grown = numpy.empty(capacity, dtype=old.dtype)
             grown[: self._count] = old[: self._count]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import cast
 
@@ -30,6 +31,10 @@ class WritePart(Reads, ABC):
     @abstractmethod
     def _key(self, memory_id: str) -> int:
         """Return the key of a memory; raises MemoryNotFound."""
+
+    @abstractmethod
+    def _keys(self, memory_ids: Collection[str]) -> Mapping[str, int]:
+        """Return the keys of those of these memories that exist."""
 
     @abstractmethod
     def _check_space(self, model_id: str, dimension: int) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import astuple, replace
 from datetime import datetime
 from typing import cast
 
@@ -30,6 +31,7 @@ from reasoningbank.storage.reads import AGGREGATE_COLUMNS, WEIGHT_COLUMNS
 from reasoningbank.storage.rows import (
     LEGS_PER_KEY,
     MEMORY_COLUMNS,
+    WORDS_WORTH,
     Row,
     Value,
     checksum,
@@ -45,13 +47,12 @@ from reasoningbank.types.memory import Cause, Memory, changed_state, check_same_
 from reasoningbank.types.recall import VECTOR_LEGS, Recall
 from reasoningbank.types.records import Indexed, Link, WeightChange, WordsWorth
 from reasoningbank.types.scope import Membership
-from reasoningbank.types.signal import COUNTERS, Signal, SignalAggregate
+from reasoningbank.types.signal import COUNTERS, ProjectWeights, Signal, SignalAggregate, SignalType
 
 ERASURE = "erasure"
 """Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
-WORDS_WORTH = "words worth"
 MEMBERSHIP = "membership"
-"""Under this name it holds what the bank has learned that words are worth in it: factor, model and memories as JSON."""
+"""Under this name it holds which team and org the project belongs to."""
 _WRITTEN = f"{MEMORY_COLUMNS}, confidence, fingerprint, checksum, change"
 _PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
 _ANY_VECTOR = (
@@ -77,22 +78,33 @@ ON CONFLICT (key) DO UPDATE SET
 """  # noqa: S608 - constant columns
 
 
+_COUNT = "INSERT INTO counted VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING key"
+_Before = tuple[int, int, Mapping[str, str], ProjectWeights, bool, bool]
+"""Change, last key, space and weights before a write; whether the transaction was noted and a memory says so."""
+
+
 class _Whole:
     """The statements of one write: all of them happen or none; when even that fails, the transaction does.
 
-    The first write needs no savepoint: when it fails, the transaction begins anew.
+    The first write needs no savepoint: when it fails, the transaction begins anew. Nor does a write that is a part of
+    another one.
     """
 
-    __slots__ = ("_before", "_first", "_writes")
+    __slots__ = ("_before", "_first", "_inside", "_writes")
 
     def __init__(self, writes: Writes) -> None:
         self._writes = writes
 
     def __enter__(self) -> None:
-        self._first, self._before = self._writes._begin_write()
+        self._inside = self._writes._writing
+        if not self._inside:
+            self._first, self._before = self._writes._begin_write()
+            self._writes._writing = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._writes._end_write(self._first, self._before, error)
+        if not self._inside:
+            self._writes._writing = False
+            self._writes._end_write(self._first, self._before, error)
 
 
 class _Ended:
@@ -100,6 +112,9 @@ class _Ended:
 
     def __init__(self, project: str) -> None:
         self.project = project
+
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:  # noqa: ARG002 - as the port has it
+        return self.run(sql)
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:  # noqa: ARG002 - as the port has it
         raise StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
@@ -121,7 +136,10 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         self._connection = source
         self._schema = self._last_change = self._last_key = self._unwritten = 0
         self._space: Mapping[str, str] = {}
+        self._weights = ProjectWeights(project=source.project)
         self._broken: BankError | None = None
+        self._writing = self._noted = self._said = False
+        self._known: dict[str, int] = {}
         self.change = 0
         self.deleted: list[int] = []
         self.erased = False
@@ -131,15 +149,19 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         self._source.run("BEGIN IMMEDIATE")
         standing = self._standings.read(self._connection)
         self._schema, self._last_change, self._last_key = standing.schema, standing.change, standing.key
-        self._space = standing.space
+        self._space, self._weights = standing.space, standing.weights
         self._unwritten = self._connection.connection.total_changes()
         return self._schema
 
     def commit(self) -> None:
         """Make everything durable; nothing of it when a write failed half-way."""
         self.check_whole()
+        if self._noted and not self._said:
+            self._source.run("UPDATE floors SET value = ?1 WHERE name = 'change' AND value < ?1", (self.change,))
         change = self.change or self._last_change
-        standing = Standing(schema=self._schema, change=change, key=self._last_key, space=self._space)
+        standing = Standing(
+            schema=self._schema, change=change, key=self._last_key, space=self._space, weights=self._weights
+        )
         self._source.run("COMMIT")
         self._standings.keep(self._connection, standing)
 
@@ -154,6 +176,18 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
                 f"a write of this transaction failed half-way, so nothing of it was stored: {self._broken}",
                 hint=self._broken.hint,
             ) from self._broken
+
+    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+        found = self._found(memory_ids)
+        self._known.update((memory.id, key) for key, memory in found)
+        return {memory.id: memory for _, memory in found}
+
+    def weights(self) -> ProjectWeights:
+        return self._weights
+
+    def whole(self) -> AbstractContextManager[None]:
+        """Return a block whose writes happen together or not at all, also when its error is caught."""
+        return _Whole(self)
 
     def insert(self, memory: Memory, indexed: Indexed) -> None:
         with self._whole():
@@ -197,6 +231,20 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
                 self._source.run(_REINDEX, (indexed.text, *indexed.context, key))
                 self._write_derived(key, indexed, vectors)
 
+    def update_states(self, changes: Sequence[tuple[Memory, Memory]]) -> None:
+        for before, after in changes:
+            check_same_texts(before, after)
+            self._checked(after, None)
+        with self._whole():
+            keys = self._all_keys([after.id for _, after in changes])
+            rows = [(*self._values(new), keys[new.id], checksum(memory_row(old))) for old, new in changes]
+            updated = self._source.run_each(f"{_UPDATE} AND checksum = ? RETURNING key", rows) if rows else ()
+            if len(updated) != len(rows):
+                raise InvalidInput("a memory is not as it was read", hint="Read it in the transaction that changes it.")
+            for old, new in changes:
+                if (change := changed_state(old, new, None)) is not None:
+                    self._log(keys[new.id], change)
+
     def forget_vectors(self) -> None:
         with self._whole():
             self._source.run("DELETE FROM vectors")
@@ -205,7 +253,7 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
             self._source.run("DELETE FROM graph_vectors")
             self._source.run("DELETE FROM meta WHERE name IN ('model_id', 'dimension') OR name LIKE 'sidecar %'")
             self._source.run("INSERT OR REPLACE INTO meta VALUES ('space', ?)", (uuid.uuid4().hex,))
-            self._source.run("UPDATE floors SET value = ? WHERE name = 'change'", (self._next_change(),))
+            self._note_change()
             self._space = {}
 
     def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
@@ -215,35 +263,47 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
             self._remove_derived(key)
             self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
             self._source.run("DELETE FROM memories WHERE key = ?", (key,))
+            self._known.pop(memory_id, None)
             self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._next_change()))
+            self._said = True
             self._note_erasure()
         self.deleted.append(key)
         self.erased = True
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
-        if signal.weight is None:
+        with self._whole():
+            if once and not self.count_once([signal.memory_id], signal.type, signal.session):
+                return False
+            self.add_signals([signal])
+        return True
+
+    def count_once(self, memory_ids: Collection[str], kind: SignalType, session: str) -> Sequence[str]:
+        with self._whole():
+            keys = self._all_keys(memory_ids)
+            rows = [(key, kind, session) for key in keys.values()]
+            fresh = {row[0] for row in self._source.run_each(_COUNT, rows)} if rows else set()
+        return [memory_id for memory_id in keys if keys[memory_id] in fresh]
+
+    def add_signals(self, signals: Sequence[Signal]) -> None:
+        if any(signal.weight is None for signal in signals):
             raise InvalidInput("a stored signal carries the weight of its time")
         with self._whole():
-            key = self._key(signal.memory_id)
-            if once:
-                place = (key, signal.type, signal.session)
-                if self._source.run("SELECT 1 FROM counted WHERE key = ? AND type = ? AND session = ?", place):
-                    return False
-                self._source.run("INSERT INTO counted VALUES (?, ?, ?)", place)
-            self._source.run(
-                "INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            keys = self._all_keys([signal.memory_id for signal in signals])
+            rows: list[Row] = [
                 (
                     signal.id,
-                    key,
+                    keys[signal.memory_id],
                     signal.type,
                     int(signal.positive),
                     signal.session,
                     signal.rater,
                     to_microseconds(signal.at),
                     signal.weight,
-                ),
-            )
-        return True
+                )
+                for signal in signals
+            ]
+            if rows:
+                self._source.run_each("INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def set_aggregate(self, aggregate: SignalAggregate) -> None:
         if aggregate.positive is None or aggregate.negative is None or aggregate.last_rollup is None:
@@ -268,6 +328,7 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
             f"INSERT INTO weight_history (at, signal_id, {WEIGHT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (to_microseconds(change.at), change.signal_id, *numbers),
         )
+        self._weights = replace(change.weights, project=self._source.project)
 
     def set_membership(self, membership: Membership) -> None:
         self._source.run(
@@ -294,24 +355,44 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
                 "VALUES (?, ?, ?, ?, ?, ?) RETURNING number",
                 (recall.id, to_microseconds(recall.at), recall.query, recall.session, recall.embedder, recall.tokens),
             )
-            for position, hit in enumerate(recall.delivered, start=1):
-                place = (rows[0][0], position, self._key(hit.id))
-                self._source.run(
-                    "INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)",
-                    (*place, int(hit.unproven), hit.relevance, legs_to_json(hit.legs)),
-                )
+            keys = self._all_keys([hit.id for hit in recall.delivered])
+            items: list[Row] = [
+                (rows[0][0], position, keys[hit.id], int(hit.unproven), hit.relevance, legs_to_json(hit.legs))
+                for position, hit in enumerate(recall.delivered, start=1)
+            ]
+            if items:
+                self._source.run_each("INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)", items)
 
     def link(self, link: Link) -> None:
         self._source.run("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", (link.source, link.target, link.kind))
 
     def _key(self, memory_id: str) -> int:
-        rows = self._source.run("SELECT key FROM memories WHERE id = ?", (memory_id,))
-        if not rows:
-            raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self._source.project[:80]!r}")
-        return cast(int, rows[0][0])
+        return self._all_keys([memory_id])[memory_id]
+
+    def _all_keys(self, memory_ids: Collection[str]) -> Mapping[str, int]:
+        """Return the key of each memory.
+
+        Raises:
+            MemoryNotFound: When one does not exist.
+        """
+        keys = self._keys(memory_ids)
+        for memory_id in memory_ids:
+            if memory_id not in keys:
+                raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self._source.project[:80]!r}")
+        return keys
+
+    def _keys(self, memory_ids: Collection[str]) -> Mapping[str, int]:
+        missing = [memory_id for memory_id in memory_ids if memory_id not in self._known]
+        if missing:
+            rows = self._source.run(
+                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(missing),)
+            )
+            self._known.update(cast("Sequence[tuple[str, int]]", rows))
+        return {memory_id: self._known[memory_id] for memory_id in memory_ids if memory_id in self._known}
 
     def _values(self, memory: Memory) -> Row:
         row = memory_row(memory)
+        self._said = True
         return (*row, memory.confidence, memory.fingerprint, checksum(row), self._next_change())
 
     def _next_change(self) -> int:
@@ -321,10 +402,12 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
         return self.change
 
     def _note_change(self) -> int:
-        """Return the same for a transaction that perhaps changes no memory: a floor of the counter says it instead."""
-        change = self._next_change()
-        self._source.run("UPDATE floors SET value = ?1 WHERE name = 'change' AND value < ?1", (change,))
-        return change
+        """Return the same for a transaction that perhaps changes no memory.
+
+        When it is committed and no row of a memory says its number, a floor of the counter does.
+        """
+        self._noted = True
+        return self._next_change()
 
     def _note_erasure(self) -> None:
         self._source.run("INSERT OR IGNORE INTO meta VALUES (?, ?)", (ERASURE, "pending"))
@@ -332,19 +415,21 @@ class Writes(LearningWrites, QueueWrites, ExposureWrites, ChangeWrites, Document
     def _whole(self) -> _Whole:
         return _Whole(self)
 
-    def _begin_write(self) -> tuple[bool, tuple[int, int, Mapping[str, str]]]:
+    def _begin_write(self) -> tuple[bool, _Before]:
         """Return whether it is the first write of the transaction, and what to go back to when it fails."""
         first = self._connection.connection.total_changes() == self._unwritten
         if not first:
             self._source.run("SAVEPOINT one_write")
-        return first, (self.change, self._last_key, self._space)
+        return first, (self.change, self._last_key, self._space, self._weights, self._noted, self._said)
 
-    def _end_write(self, first: bool, before: tuple[int, int, Mapping[str, str]], error: BaseException | None) -> None:
+    def _end_write(self, first: bool, before: _Before, error: BaseException | None) -> None:
         if error is None:
             if not first:
                 self._source.run("RELEASE one_write")
             return
-        self.change, self._last_key, self._space = before
+        self.change, self._last_key, self._space, self._weights, self._noted, self._said = before
+        self._known.clear()
+        self._place = None
         try:
             self._undo(first)
         except BankError as second:
