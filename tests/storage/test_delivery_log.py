@@ -64,7 +64,7 @@ def filled(path: Path, size: int) -> Bank:
     chance = random.Random(size)
     bank = Bank.open(f"sqlite:///{path}", tenant="me", project="demo", embedder=HashingEmbedder())
     for number in range(5):
-        bank.ingest(f"Always retry the timeout of pool {number} {' '.join(chance.sample(WORDS, 6))}.")
+        bank.experience.ingest(f"Always retry the timeout of pool {number} {' '.join(chance.sample(WORDS, 6))}.")
     for number in range(size - 5):
         bank.record(
             title=f"Strategy {number} {' '.join(chance.sample(WORDS, 3))}",
