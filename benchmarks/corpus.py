@@ -102,7 +102,7 @@ def fill(store: Store, count: int, *, described: bool) -> None:
 def _store(store: Store, batch: list[tuple[Memory, Indexed]]) -> None:
     with store.transaction() as transaction:
         for memory, indexed in batch:
-            transaction.insert(memory, indexed)
+            transaction.memories.insert(memory, indexed)
 
 
 def questions(count: int) -> list[str]:
@@ -122,5 +122,5 @@ def filled(home: Path, size: int) -> Store:
     store = open_storage(None, home=home).open(Scope(tenant="bench", project=f"memories-{size}"))
     fill(store, size, described=True)
     for leg in DENSE_LEGS:
-        store.nearest(leg, vectors(1, 9)[0], Filter(), 1)
+        store.search.nearest(leg, vectors(1, 9)[0], Filter(), 1)
     return store

@@ -126,8 +126,8 @@ def test_a_thousand_sessions(benchmark: BenchmarkFixture, tmp_path: Path, transc
             judgement = by_evidence(trajectory, at=datetime.now(UTC))
             judged = time.process_time()
             with store.transaction() as transaction:
-                assert transaction.keep(trajectory)
-                transaction.judge(trajectory.id, judgement)
+                assert transaction.sessions.keep(trajectory)
+                transaction.sessions.judge(trajectory.id, judgement)
             kept = time.process_time()
             seconds["read and redact"] += seen - start
             seconds["judge"] += judged - seen

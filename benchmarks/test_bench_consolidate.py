@@ -49,7 +49,9 @@ def test_a_hundred_thousand_memories_are_clustered_in_a_minute(
     for _ in range(0, MEMORIES, _BATCH):
         with store.transaction() as transaction:
             for _, (number, (memory, indexed)) in zip(range(_BATCH), made, strict=False):
-                transaction.insert(memory, dataclasses.replace(indexed, vectors={CONTENT_LEG: vectors[number]}))
+                transaction.memories.insert(
+                    memory, dataclasses.replace(indexed, vectors={CONTENT_LEG: vectors[number]})
+                )
     used = time.process_time()
     clusters, contradictions = benchmark.pedantic(clustered, args=(store,), rounds=1, iterations=1)
     used = time.process_time() - used

@@ -44,7 +44,7 @@ def test_a_record_against_a_bare_commit(
     def record(number: int) -> None:
         memory, indexed = prepared[number]
         with store.transaction() as transaction:
-            transaction.insert(memory, indexed)
+            transaction.memories.insert(memory, indexed)
 
     def commit(number: int) -> None:
         memory, indexed = prepared[number]

@@ -55,7 +55,7 @@ def test_three_scopes_against_one_without_embedding(benchmark: BenchmarkFixture,
         for _ in range(0, MEMORIES, _BATCH):
             with store.transaction() as transaction:
                 for memory, indexed in itertools.islice(made, _BATCH):
-                    transaction.insert(memory, indexed)
+                    transaction.memories.insert(memory, indexed)
         stores.append(store)
 
     def question(number: int) -> Question:

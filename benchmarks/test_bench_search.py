@@ -66,11 +66,11 @@ def test_dense_search_against_a_bare_scan(benchmark: BenchmarkFixture, stores: d
         return best[numpy.argsort(-scores[best])]
 
     def dense(number: int) -> object:
-        return stores[size].nearest("content", QUERIES[number], Filter(), 10)
+        return stores[size].search.nearest("content", QUERIES[number], Filter(), 10)
 
     figures = compare(dense, scan, rounds=ROUNDS)
     filtered = compare(
-        lambda number: stores[size].nearest(
+        lambda number: stores[size].search.nearest(
             "content", QUERIES[number + 100], Filter(outcome="failure", min_confidence=0.7), 10
         ),
         scan,

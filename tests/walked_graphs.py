@@ -84,8 +84,8 @@ def shop() -> GraphInMemory:
 def put(store: Store, graph: GraphInMemory) -> None:
     """Stores a graph as it is."""
     with store.transaction() as transaction:
-        transaction.put_nodes([(node, words(node)) for node in graph.by_id.values()])
-        transaction.put_edges([(edge, words(edge)) for edge in graph.all_edges])
+        transaction.graph.put_nodes([(node, words(node)) for node in graph.by_id.values()])
+        transaction.graph.put_edges([(edge, words(edge)) for edge in graph.all_edges])
 
 
 def studied(name: str) -> GraphInMemory:

@@ -77,7 +77,7 @@ class Banks:
             ]
             with store.transaction() as transaction:
                 for memory, indexed in zip(memories, self._derive(memories), strict=True):
-                    transaction.insert(memory, indexed)
+                    transaction.memories.insert(memory, indexed)
             yield store
 
     def words_worth(self, store: Store) -> float:

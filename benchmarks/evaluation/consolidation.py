@@ -158,8 +158,8 @@ def _near(
     bar = least_cosine(SIMILARITY_THRESHOLD, embedder.model_id) - NEAR_MISS
     store = open_storage(None, home=home).open(Scope(tenant="evaluation", project=name))
     try:
-        pairs = store.close_pairs(CONTENT_LEG, bar, Filter(), limit=_MOST_PAIRS)
-        outcomes = {memory.id: memory.outcome for memory in store.many(pairs.ids).values()}
+        pairs = store.search.close_pairs(CONTENT_LEG, bar, Filter(), limit=_MOST_PAIRS)
+        outcomes = {memory.id: memory.outcome for memory in store.memories.many(pairs.ids).values()}
     finally:
         store.close()
     found = set()

@@ -61,7 +61,7 @@ def measured(setup: Setup, tasks: TaskSet, number: int = 0) -> list[dict[str, Ce
     """The rows of one set: every mode, then by task less by memory."""
     rankings: dict[str, list[list[str]]] = {}
     with closing(_filled(setup, tasks, f"recall-{number}")) as store:
-        owners = {one.id: one.provenance["trajectory"] for one in store.page(Filter(), limit=0, offset=0)}
+        owners = {one.id: one.provenance["trajectory"] for one in store.memories.page(Filter(), limit=0, offset=0)}
         texts = [safe_line(ask.text) for ask in tasks.asks]
         vectors = _embedded(setup, texts)
         for mode, find in MODES.items():
@@ -142,7 +142,7 @@ def _filled(setup: Setup, tasks: TaskSet, project: str) -> Store:
         for start in range(0, len(memories), _BATCH):
             batch = memories[start : start + _BATCH]
             for memory, indexed in zip(batch, index(batch, setup.embedder), strict=True):
-                transaction.insert(memory, indexed)
+                transaction.memories.insert(memory, indexed)
     return store
 
 

@@ -45,16 +45,16 @@ class Admin:
     def stats(self) -> Stats:
         """Count, learned weights and what searches cost."""
         store = self._context.store()
-        recallable = store.count(Filter())
-        proven = store.count(Filter(min_confidence=MIN_CONFIDENCE))
-        weights = store.weights()
-        served = [log for log in store.recalls(limit=100) if log.entries]
+        recallable = store.memories.count(Filter())
+        proven = store.memories.count(Filter(min_confidence=MIN_CONFIDENCE))
+        weights = store.evidence.weights()
+        served = [log for log in store.deliveries.recalls(limit=100) if log.entries]
         return Stats(
             tenant=self._context.scope.tenant,
             project=self._context.scope.project,
-            memories=store.count(Filter(states=STATES)),
-            by_state={state: store.count(Filter(states=(state,))) for state in STATES},
-            by_outcome={outcome: store.count(Filter(states=STATES, outcome=outcome)) for outcome in OUTCOMES},
+            memories=store.memories.count(Filter(states=STATES)),
+            by_state={state: store.memories.count(Filter(states=(state,))) for state in STATES},
+            by_outcome={outcome: store.memories.count(Filter(states=STATES, outcome=outcome)) for outcome in OUTCOMES},
             proven=proven,
             unproven=recallable - proven,
             weights={name: weights.weight_for(name) for name in SIGNAL_TYPES},
@@ -150,7 +150,7 @@ class Admin:
             raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise InvalidInput(f"{source} is not UTF-8 text", hint="Pass a file that `rbank export` wrote.") from error
-        known = store.many([record.memory.id for record in records])
+        known = store.memories.many([record.memory.id for record in records])
         fresh = [replace(record, memory=clean(record.memory)) for record in records if record.memory.id not in known]
         documents, left_out = sift_documents(documents)
         prepared: list[tuple[Record, Ready]] = []
@@ -164,12 +164,12 @@ class Admin:
         with store.transaction() as transaction:
             stored = write_import(transaction, prepared, at=self._context.clock.now())
             for document in documents:
-                if transaction.document(*document.place) is None:
+                if transaction.documents.document(*document.place) is None:
                     put(transaction, document, texts, self._context.embedder.model_id)
             put_graph(transaction, graph, at=self._context.clock.now())
-            if weights and not store.weight_history():
+            if weights and not store.evidence.weight_history():
                 for change in weights:
-                    transaction.set_weights(change)
+                    transaction.evidence.set_weights(change)
         same = {record.memory.id for record in records if record.memory.id in known}
         conflicts = {
             record.memory.id

@@ -370,7 +370,7 @@ class Bank:
         """
         from reasoningbank.safety.text import reveal
 
-        return reveal(self._context.owner(memory_id).get(memory_id))
+        return reveal(self._context.owner(memory_id).memories.get(memory_id))
 
     def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
         """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.
@@ -440,7 +440,7 @@ class Bank:
         with observed("update_memory", store=self._context.place):
             store = self._context.owner(memory_id)
             for _ in range(_UPDATE_ATTEMPTS):
-                old = store.get(memory_id)
+                old = store.memories.get(memory_id)
                 new = clean(
                     replace(
                         old,
@@ -475,7 +475,7 @@ class Bank:
         with observed("delete_memory", store=self._context.place):
             store = self._context.owner(memory_id)
             with store.transaction() as transaction:
-                transaction.delete(memory_id, at=self._context.clock.now())
+                transaction.memories.delete(memory_id, at=self._context.clock.now())
 
     def at(self, moment: datetime) -> Past:
         """Return this project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.

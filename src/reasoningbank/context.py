@@ -133,7 +133,7 @@ class Context:
         """
         store = self.store()
         check_memory_id(memory_id)
-        if memory_id in store.many([memory_id]):
+        if memory_id in store.memories.many([memory_id]):
             return store
         near = [scope for scope in self.wider if self.storage.has(scope)]
         unreadable: StoreError | None = None
@@ -142,7 +142,7 @@ class Context:
                 continue
             try:
                 neighbour = self.neighbour(scope)
-                if memory_id in neighbour.many([memory_id]):
+                if memory_id in neighbour.memories.many([memory_id]):
                     return neighbour
             except StoreError as error:
                 unreadable = error
@@ -207,8 +207,8 @@ class Context:
         with self.store().transaction() as transaction:
             moved = roll_up(transaction, now)
             job = Job(kind=ROLL_UP, key="daily", due=now + _ROLL_UP_EVERY)
-            transaction.finish(job)
-            transaction.enqueue(job)
+            transaction.jobs.finish(job)
+            transaction.jobs.enqueue(job)
         return moved
 
     def keep_up(self) -> None:
@@ -219,11 +219,11 @@ class Context:
                 return
             self._next_look = now + _LOOK_EVERY
         store = self.store()
-        if any(job.kind == ROLL_UP for job in store.jobs(due=now)):
+        if any(job.kind == ROLL_UP for job in store.jobs.waiting(due=now)):
             self.roll_up()
             return
         with store.transaction() as transaction:
-            transaction.enqueue(Job(kind=ROLL_UP, key="daily", due=now + _ROLL_UP_EVERY))
+            transaction.jobs.enqueue(Job(kind=ROLL_UP, key="daily", due=now + _ROLL_UP_EVERY))
 
     def restore(self, source: Path) -> None:
         """Replace the bank's content by that of a backup; a damaged bank can be read again afterwards."""

@@ -48,8 +48,8 @@ def remake(store: Store, embedder: Embedder, progress: Progress | None = None) -
         embedder: Makes the vectors.
         progress: Called with memories, nodes and edges done, and with how many there are in all.
     """
-    memories = store.page(_EVERYTHING, limit=0, offset=0)
-    size = store.graph_size()
+    memories = store.memories.page(_EVERYTHING, limit=0, offset=0)
+    size = store.graph.graph_size()
     total = len(memories) + size.nodes + size.edges
     indexed: dict[tuple[str, int], Indexed] = {}
     for start in range(0, len(memories), _BATCH):
@@ -72,8 +72,8 @@ def remake(store: Store, embedder: Embedder, progress: Progress | None = None) -
                 progress(done, total)
     return Remade(
         memories=indexed,
-        queries=query_vectors(store.traces(limit=COMPARED_TRACES), embedder),
-        texts=vectors_of(store.documents(), embedder),
+        queries=query_vectors(store.sessions.traces(limit=COMPARED_TRACES), embedder),
+        texts=vectors_of(store.documents.below(), embedder),
         graph=graph,
     )
 
@@ -84,21 +84,21 @@ def put_remade(transaction: Transaction, embedder: Embedder, remade: Remade) -> 
     What was changed since ``remake`` is embedded here.
     """
     transaction.forget_vectors()
-    current = transaction.page(_EVERYTHING, limit=0, offset=0)
+    current = transaction.memories.page(_EVERYTHING, limit=0, offset=0)
     for memory in current:
         indexed = remade.memories.get((memory.id, memory.version)) or index([memory], embedder)[0]
         reindex(transaction, memory, indexed)
     queries = dict(remade.queries)
-    for trace in transaction.traces(limit=COMPARED_TRACES):
+    for trace in transaction.sessions.traces(limit=COMPARED_TRACES):
         if trace.id not in queries:
             queries |= query_vectors([trace], embedder)
-        transaction.update_trace(trace, queries[trace.id], embedder.model_id)
+        transaction.sessions.update_trace(trace, queries[trace.id], embedder.model_id)
     put_again(transaction, embedder, remade.texts)
     for kind in GRAPH_KINDS:
         texts, known = graph_texts(transaction, kind), remade.graph[kind]
         late = embedded([each for each in texts if (each.id, each.text) not in known], embedder)
         vectors = {each.id: late[each.id] if each.id in late else known[each.id, each.text] for each in texts}
-        transaction.put_graph_vectors(kind, vectors, embedder.model_id)
+        transaction.graph.put_graph_vectors(kind, vectors, embedder.model_id)
     return len(current)
 
 
@@ -115,5 +115,5 @@ def query_vectors(traces: Sequence[Trace], embedder: Embedder) -> dict[str, Vect
 def graph_texts(reader: StoreReader, kind: GraphKind) -> list[GraphText]:
     """Return the text of every node, or of every edge."""
     if kind == "node":
-        return [GraphText(id=node.id, text=node.text) for node in reader.node_page(GraphFilter(), limit=0)]
-    return [GraphText(id=edge.id, text=edge.text) for edge in reader.edge_page(limit=0)]
+        return [GraphText(id=node.id, text=node.text) for node in reader.graph.node_page(GraphFilter(), limit=0)]
+    return [GraphText(id=edge.id, text=edge.text) for edge in reader.graph.edge_page(limit=0)]

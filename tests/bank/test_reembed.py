@@ -49,14 +49,14 @@ def test_traces_move_with_the_bank_and_every_one_is_found_again(open_bank: Calla
     with store.transaction() as transaction:
         for number, vector in enumerate(bank.embedder.embed_queries(queries)):
             trace = Trace(id=f"s{number}", query=queries[number], approach="fused", details={})
-            transaction.keep_trace(trace, vector, bank.embedder.model_id)
+            transaction.sessions.keep_trace(trace, vector, bank.embedder.model_id)
     settings = Settings(home=bank._context.settings.home)
     with Bank.open(tenant="acme", project="shop", embedder=HashingEmbedder(), settings=settings) as other:
         moved = other._context.store()
         with pytest.raises(ModelMismatch):
-            moved.similar_traces(other.embedder.embed_queries(queries[:1])[0], limit=1)
+            moved.search.similar_traces(other.embedder.embed_queries(queries[:1])[0], limit=1)
         assert other.admin.reembed() == 1
         assert other.admin.check().problems == ()
         for number, vector in enumerate(other.embedder.embed_queries(queries)):
-            equal = {trace.id for trace, cosine in moved.similar_traces(vector, limit=9) if cosine == 1.0}
+            equal = {trace.id for trace, cosine in moved.search.similar_traces(vector, limit=9) if cosine == 1.0}
             assert f"s{number}" in equal

@@ -111,13 +111,13 @@ def test_origins_travel_with_their_memories_and_trajectories_do_not(
         Origin(memory_id=ids[0], trajectory="t2", kind="corroborated", session="s2"),
     ]
     with bank._context.store().transaction() as transaction:
-        assert [transaction.add_origin(origin) for origin in origins] == [True, True]
+        assert [transaction.sessions.add_origin(origin) for origin in origins] == [True, True]
     bank.admin.export(path)
     other = open_bank(tenant="umbrella", project="copy")
     other.admin.import_(path)
-    assert list(other._context.store().origins(memory_id=ids[0])) == origins
-    assert list(other._context.store().origins(memory_id=ids[1])) == []
-    assert list(other._context.store().trajectories(limit=0)) == []
+    assert list(other._context.store().sessions.origins(memory_id=ids[0])) == origins
+    assert list(other._context.store().sessions.origins(memory_id=ids[1])) == []
+    assert list(other._context.store().sessions.trajectories(limit=0)) == []
     assert other.admin.check().problems == ()
     lines = path.read_text(encoding="utf-8").splitlines()
     for wrong in ({"kind": "guessed"}, {"steps": ["3"]}, {"at": "2026-01-01T00:00:00"}, {"session": 5}, {"at": None}):

@@ -91,9 +91,9 @@ def test_a_store_keeps_the_same_transcript_once(tmp_path: Path) -> None:
     (first,) = sessions(tmp_path, claude_code())
     (second,) = sessions(tmp_path, claude_code())
     with store.transaction() as transaction:
-        assert transaction.keep(first)
-        assert not transaction.keep(second)
-        assert transaction.keep(replace(second, session="another"))
-    stored = store.trajectory(first.id)
+        assert transaction.sessions.keep(first)
+        assert not transaction.sessions.keep(second)
+        assert transaction.sessions.keep(replace(second, session="another"))
+    stored = store.sessions.trajectory(first.id)
     assert stored == first
     store.close()

@@ -84,7 +84,7 @@ def used(bank: Bank, memory: Memory, count: int) -> Memory:
     """The memory as if it had been delivered that often, without evidence."""
     changed = replace(memory, usage_count=count)
     with bank._context.store().transaction() as transaction:
-        transaction.update(changed)
+        transaction.memories.update(changed)
     return changed
 
 

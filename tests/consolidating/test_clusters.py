@@ -52,7 +52,7 @@ def fill(store: Store, vectors: NDArray[numpy.float32], **of: object) -> list[Me
             memory = replace(
                 Memory(id=f"m{number:05}", project=SCOPE.project, title="t", content="c", outcome="success"), **fields
             )
-            transaction.insert(memory, Indexed(text="", model_id="test", vectors={CONTENT_LEG: vector}))
+            transaction.memories.insert(memory, Indexed(text="", model_id="test", vectors={CONTENT_LEG: vector}))
             made.append(memory)
     return made
 

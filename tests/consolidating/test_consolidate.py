@@ -108,7 +108,7 @@ def test_two_clusters_give_two_memories_linked_both_ways(open_bank: OpenBank) ->
     assert (result.skipped_count, result.total_processed) == (0, 4)
     assert result.duration > timedelta(0)
     for created in result.created_memories:
-        links = {(link.source, link.target, link.kind) for link in bank._context.store().links(created)}
+        links = {(link.source, link.target, link.kind) for link in bank._context.store().memories.links(created)}
         sources = {bank.get(target).id for source, target, kind in links if kind == CONSOLIDATED_FROM}
         assert len(sources) == 2
         assert links == {(created, source, CONSOLIDATED_FROM) for source in sources} | {
@@ -187,7 +187,7 @@ def test_a_contradiction_is_linked_shown_and_not_averaged(open_bank: OpenBank) -
     result = bank.curation.consolidate()
     assert (result.created_memories, result.total_processed) == ((), 0)
     assert [(each.success, each.failure) for each in result.contradictions] == [(worked.id, failed.id)]
-    linked = [link for link in bank._context.store().links(failed.id) if link.kind == CONTRADICTS]
+    linked = [link for link in bank._context.store().memories.links(failed.id) if link.kind == CONTRADICTS]
     assert [(link.source, link.target) for link in linked] == [(worked.id, failed.id)]
     assert [bank.get(memory.id).confidence for memory in (worked, failed)] == [0.8, 0.8]
     assert bank.curation.contradictions(failed.id) == result.contradictions

@@ -132,11 +132,11 @@ def test_one_delivery_of_two_memories_in_one_session_is_one_piece_of_evidence(op
     bank.feedback(one.id, helpful=True, rater="human")
     bank.feedback(other.id, helpful=True, rater="human")
     made = bank.get(bank.curation.consolidate(FORCED).created_memories[0])
-    signals = bank._context.store().signals(made.id)
+    signals = bank._context.store().evidence.signals(made.id)
     assert Counter(signal.type for signal in signals) == {"usage": 1, "explicit": 2}
     assert made.belief.positive == sum(signal.weight or 0 for signal in signals)
     bank.search("close the file before it is moved", session="s")
-    assert Counter(signal.type for signal in bank._context.store().signals(made.id))["usage"] == 1
+    assert Counter(signal.type for signal in bank._context.store().evidence.signals(made.id))["usage"] == 1
     assert bank.admin.check().problems == ()
 
 
@@ -278,7 +278,10 @@ def test_whatever_happens_evidence_is_conserved_and_undo_is_exact(
 def _all(bank: Bank) -> list[tuple[Memory, tuple[object, ...], tuple[object, ...]]]:
     """Every memory with its signals and links."""
     store = bank._context.store()
-    return [(memory, tuple(store.signals(memory.id)), tuple(store.links(memory.id))) for memory in bank.memories.list()]
+    return [
+        (memory, tuple(store.evidence.signals(memory.id)), tuple(store.memories.links(memory.id)))
+        for memory in bank.memories.list()
+    ]
 
 
 def _total(bank: Bank) -> int:
@@ -290,12 +293,12 @@ def _check_union(bank: Bank, name: str) -> None:
     store = bank._context.store()
     memory = bank.get(name)
     sources = [each for each in bank.memories.list(states=STATES) if each.consolidation_id == name]
-    own = [signal for source in sources for signal in store.signals(source.id)]
+    own = [signal for source in sources for signal in store.evidence.signals(source.id)]
     free = [signal for signal in own if not counts_once(signal)]
     once = {(signal.type, signal.session, signal.positive) for signal in own if counts_once(signal)}
-    copied = store.signals(name)
+    copied = store.evidence.signals(name)
     assert len(copied) == len(free) + len(once)
-    rolled = sum((store.aggregate(source.id).positive or 0) for source in sources)
+    rolled = sum((store.evidence.aggregate(source.id).positive or 0) for source in sources)
     assert memory.belief.positive == rolled + sum(signal.weight or 0 for signal in copied if signal.positive)
 
 
@@ -305,12 +308,14 @@ def test_what_taught_the_sources_has_taught_the_memory_that_stands_for_them(open
     bank = open_bank()
     learned, recorded = (said(bank, text, session=f"session {number}") for number, text in enumerate(TEXTS[:2]))
     with bank._context.store().transaction() as transaction:
-        transaction.add_origin(Origin(memory_id=learned.id, trajectory="t1", kind="distilled", session="earlier"))
+        transaction.sessions.add_origin(
+            Origin(memory_id=learned.id, trajectory="t1", kind="distilled", session="earlier")
+        )
     made = bank.curation.consolidate(FORCED).created_memories[0]
     origins = {(origin.trajectory, origin.kind, origin.session) for origin in bank.memories.origins(made)}
     assert origins == {("t1", "distilled", "earlier"), (recorded.id, "corroborated", "session 1")}
     with bank._context.store().transaction() as transaction:
-        transaction.add_origin(Origin(memory_id=made, trajectory="t2", kind="corroborated", session="later"))
+        transaction.sessions.add_origin(Origin(memory_id=made, trajectory="t2", kind="corroborated", session="later"))
     heir, other = bank.get(bank.get(made).provenance["verbatim"]).id, {learned.id, recorded.id}
     bank.curation.undo(made)
     taught = {name: [origin.trajectory for origin in bank.memories.origins(name)] for name in other}

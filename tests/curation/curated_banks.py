@@ -70,7 +70,7 @@ def stores_of(bank: Bank) -> list[Store]:
 
 def memories_of(store: Store) -> list[Memory]:
     """All memories of a store, whatever their state."""
-    return list(store.page(EVERYTHING, limit=0, offset=0))
+    return list(store.memories.page(EVERYTHING, limit=0, offset=0))
 
 
 def evidence(bank: Bank) -> tuple[int, int]:
@@ -91,9 +91,9 @@ def broken(bank: Bank) -> Iterator[str]:
     for store in stores_of(bank):
         memories = {memory.id: memory for memory in memories_of(store)}
         changes: dict[str, list[StateChange]] = {name: [] for name in memories}
-        for change in store.changes():
+        for change in store.memories.changes():
             changes[change.memory_id].append(change)
-        by_state = {state: store.page(Filter(states=(state,)), limit=0, offset=0) for state in STATES}
+        by_state = {state: store.memories.page(Filter(states=(state,)), limit=0, offset=0) for state in STATES}
         for memory in memories.values():
             if memory.id in places:
                 yield f"{memory.id} is in {places[memory.id]} and in {store.scope.shown}"
@@ -101,7 +101,7 @@ def broken(bank: Bank) -> Iterator[str]:
             found = [state for state in STATES if memory in by_state[state]]
             if found != [memory.state]:
                 yield f"{memory.id} is {memory.state} and found as {found}"
-            own = (store.aggregate(memory.id), store.signals(memory.id), store.weights())
+            own = (store.evidence.aggregate(memory.id), store.evidence.signals(memory.id), store.evidence.weights())
             if replay(memory.belief.initial, *own) != memory.belief:
                 yield f"the belief of {memory.id} does not follow from its evidence"
             if (memory.state == "quarantined") != bool(holding(changes[memory.id])):

@@ -134,7 +134,7 @@ class Curation(RuleBasedStateMachine):
         team = Scope(tenant="acme", project=TEAM, level="team")
         for store in stores_of(bank):
             if store.scope == team:
-                own |= {memory.id for memory in store.page(Filter(), limit=0, offset=0)}
+                own |= {memory.id for memory in store.memories.page(Filter(), limit=0, offset=0)}
         assert {hit.id for hit in recall.delivered} <= own
         self.gave(bank)
 
@@ -321,8 +321,8 @@ class Curation(RuleBasedStateMachine):
             if past is None:
                 assert any(moment < undone for undone in self.undone)
             else:
-                noticed_late = any(each.type == "disuse" for each in store.signals(past.id))
-                known = past.exact and not noticed_late and not store.aggregate(past.id).disuse_negative
+                noticed_late = any(each.type == "disuse" for each in store.evidence.signals(past.id))
+                known = past.exact and not noticed_late and not store.evidence.aggregate(past.id).disuse_negative
                 assert seen(past)[: len(row) if known else -1] == row[: len(row) if known else -1]
 
 

@@ -32,7 +32,7 @@ def kept(
         created_at=AT,
     )
     with store.transaction() as transaction:
-        assert transaction.keep(trajectory)
+        assert transaction.sessions.keep(trajectory)
     return trajectory
 
 

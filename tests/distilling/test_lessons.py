@@ -84,7 +84,7 @@ def taught(
 
 
 def everything(store: Store) -> list[Memory]:
-    return list(store.page(Filter(states=STATES), limit=0, offset=0))
+    return list(store.memories.page(Filter(states=STATES), limit=0, offset=0))
 
 
 @pytest.mark.promise("distil:provenance")
@@ -94,7 +94,7 @@ def test_a_lesson_is_a_candidate_at_sixty_per_cent_that_knows_where_it_came_from
     learned = taught(store, trajectory, CLOCK, failure)
     assert [memory.outcome for memory in learned.memories] == ["success", "failure"]
     for memory, item in zip(learned.memories, (CLOCK, failure), strict=True):
-        stored = store.get(memory.id)
+        stored = store.memories.get(memory.id)
         assert stored == memory
         assert (stored.confidence, stored.state, stored.project) == (0.6, "candidate", "shop")
         assert (stored.title, stored.description, stored.content, stored.tags) == (
@@ -114,11 +114,11 @@ def test_a_lesson_is_a_candidate_at_sixty_per_cent_that_knows_where_it_came_from
             "prompt": "distil_success@1",
             "in_context": "m1,m2",
         }
-        (origin,) = store.origins(memory_id=memory.id)
+        (origin,) = store.sessions.origins(memory_id=memory.id)
         assert (origin.trajectory, origin.kind) == (trajectory.id, "distilled")
         assert (origin.session, origin.steps) == ("s1", item.steps)
         assert (origin.model, origin.prompt) == ("scripted", "distil_success@1")
-    assert store.entry(trajectory.id).distilled == AT + timedelta(minutes=1)
+    assert store.sessions.entry(trajectory.id).distilled == AT + timedelta(minutes=1)
 
 
 GOOD_LESSON = Item(
@@ -137,7 +137,7 @@ def test_refused_items_are_kept_with_the_reason_and_only_once(store: Store) -> N
     for _ in range(2):
         learned = taught(store, trajectory, *bad, CLOCK, limit=1)
         assert [refusal.reason for refusal in learned.refused] == ["incomplete"] * 3
-    assert sorted(refusal.reason for refusal in store.refusals(trajectory=trajectory.id)) == ["incomplete"] * 3
+    assert sorted(refusal.reason for refusal in store.sessions.refusals(trajectory=trajectory.id)) == ["incomplete"] * 3
     assert len(everything(store)) == 1
 
 
@@ -145,7 +145,10 @@ def test_refused_items_are_kept_with_the_reason_and_only_once(store: Store) -> N
 def test_learning_the_same_trajectory_twice_adds_nothing(store: Store) -> None:
     trajectory = kept(store)
     first = taught(store, trajectory, CLOCK, LOCK)
-    before = [(memory, store.signals(memory.id), store.origins(memory_id=memory.id)) for memory in everything(store)]
+    before = [
+        (memory, store.evidence.signals(memory.id), store.sessions.origins(memory_id=memory.id))
+        for memory in everything(store)
+    ]
     second = taught(store, trajectory, LOCK, CLOCK)
     assert second.memories == () and set(second.corroborated) == {memory.id for memory in first.memories}
     third = taught(
@@ -155,7 +158,10 @@ def test_learning_the_same_trajectory_twice_adds_nothing(store: Store) -> None:
         again=False,
     )
     assert {memory.id for memory in third.memories} == {memory.id for memory in first.memories}
-    after = [(memory, store.signals(memory.id), store.origins(memory_id=memory.id)) for memory in everything(store)]
+    after = [
+        (memory, store.evidence.signals(memory.id), store.sessions.origins(memory_id=memory.id))
+        for memory in everything(store)
+    ]
     assert after == before and len(after) == 2
 
 
@@ -166,13 +172,13 @@ def test_a_near_duplicate_is_not_stored_but_corroborates(store: Store, embedder:
     learned = taught(store, second, CLOCK_AGAIN, LOCK, embedder=embedder)
     assert learned.corroborated == (memory.id,)
     assert [new.title for new in learned.memories] == [LOCK.title]
-    assert [(origin.kind, origin.trajectory) for origin in store.origins(memory_id=memory.id)][1] == (
+    assert [(origin.kind, origin.trajectory) for origin in store.sessions.origins(memory_id=memory.id)][1] == (
         "corroborated",
         second.id,
     )
-    (given,) = store.signals(memory.id)
+    (given,) = store.evidence.signals(memory.id)
     assert (given.type, given.positive, given.session) == ("outcome", True, "s2")
-    assert store.get(memory.id).confidence > 0.6
+    assert store.memories.get(memory.id).confidence > 0.6
 
 
 @pytest.mark.promise("distil:independent")
@@ -195,9 +201,9 @@ def test_only_an_independent_session_that_facts_or_a_person_judged_counts_as_evi
     other = kept(store, session, task="Mend the billing test", memories=(memory.id,) if shown else ())
     learned = taught(store, other, CLOCK, judgement=judged(judge=judge))
     assert learned.corroborated == (memory.id,) and not learned.memories
-    assert len(store.signals(memory.id)) == int(counts)
-    assert (store.get(memory.id).confidence > 0.6) is counts
-    assert len(store.origins(memory_id=memory.id)) == 2
+    assert len(store.evidence.signals(memory.id)) == int(counts)
+    assert (store.memories.get(memory.id).confidence > 0.6) is counts
+    assert len(store.sessions.origins(memory_id=memory.id)) == 2
 
 
 @pytest.mark.promise("distil:independent")
@@ -205,9 +211,9 @@ def test_a_session_counts_once_however_many_of_its_trajectories_say_the_same(sto
     (memory,) = taught(store, kept(store, "s1"), CLOCK).memories
     for task in ("Mend the billing test", "Mend the shipping test", "Mend the tax test"):
         taught(store, kept(store, "s2", task=task), CLOCK)
-    assert len(store.signals(memory.id)) == 1
+    assert len(store.evidence.signals(memory.id)) == 1
     taught(store, kept(store, "s3", task="Mend the stock test"), CLOCK)
-    assert len(store.signals(memory.id)) == 2
+    assert len(store.evidence.signals(memory.id)) == 2
 
 
 @pytest.mark.promise("distil:near-duplicate")
@@ -249,11 +255,11 @@ def test_nothing_is_stored_when_any_part_cannot_be(store: Store) -> None:
     trajectory = kept(store)
     with pytest.raises(TrajectoryNotFound):
         taught(store, replace(trajectory, id="unknown"), CLOCK, replace(CLOCK, title=""))
-    assert everything(store) == [] and list(store.refusals()) == []
+    assert everything(store) == [] and list(store.sessions.refusals()) == []
     taught(store, trajectory, CLOCK)
     with pytest.raises(ModelMismatch):
         taught(store, kept(store, "s2", task="Other"), LOCK, replace(CLOCK, title=""), embedder=HashingEmbedder(32))
-    assert len(everything(store)) == 1 and list(store.refusals()) == []
+    assert len(everything(store)) == 1 and list(store.sessions.refusals()) == []
 
 
 @pytest.mark.promise("distil:limit")
@@ -266,7 +272,7 @@ def test_an_agent_that_answers_item_by_item_meets_the_same_limit(store: Store) -
     for item in items:
         taught(store, trajectory, item)
     assert [memory.title for memory in everything(store)] == [item.title for item in items[:3]]
-    assert [refusal.reason for refusal in store.refusals(trajectory=trajectory.id)] == ["too_many"] * 2
+    assert [refusal.reason for refusal in store.sessions.refusals(trajectory=trajectory.id)] == ["too_many"] * 2
     anew = judged(at=AT + timedelta(minutes=2))
     assert taught(store, trajectory, items[4], judgement=anew).memories
     assert taught(store, trajectory, items[0], judgement=anew).corroborated
@@ -290,8 +296,8 @@ def test_of_many_workers_one_stores_a_lesson_and_the_others_corroborate(store: S
         thread.join()
     assert sum(len(result.memories) for result in results) == 1
     (memory,) = everything(store)
-    assert len(store.origins(memory_id=memory.id)) == 6
-    assert len(store.signals(memory.id)) == 5
+    assert len(store.sessions.origins(memory_id=memory.id)) == 6
+    assert len(store.evidence.signals(memory.id)) == 5
 
 
 @pytest.mark.promise("distil:once")
@@ -320,8 +326,8 @@ from reasoningbank.storage import open_storage
 
 store = open_storage(None, home=Path(sys.argv[1])).open(SCOPE)
 print("ready", flush=True)
-for entry in store.trajectories(limit=0, pending=True):
-    taught(store, store.trajectory(entry.id), *items_for(entry.task), again=False)
+for entry in store.sessions.trajectories(limit=0, pending=True):
+    taught(store, store.sessions.trajectory(entry.id), *items_for(entry.task), again=False)
     print(entry.id, flush=True)
 """
 
@@ -362,14 +368,14 @@ def test_a_worker_that_is_killed_loses_no_lesson_and_doubles_none(tmp_path: Path
                 process.send_signal(signal.SIGKILL)
             acknowledged |= set(process.stdout.read().split())
         for trajectory in trajectories:
-            origins = store.origins(trajectory=trajectory.id)
-            refused = store.refusals(trajectory=trajectory.id)
-            done = store.entry(trajectory.id).distilled is not None
+            origins = store.sessions.origins(trajectory=trajectory.id)
+            refused = store.sessions.refusals(trajectory=trajectory.id)
+            done = store.sessions.entry(trajectory.id).distilled is not None
             assert (len(origins), len(refused)) == ((3, 1) if done else (0, 0))
             assert done or trajectory.id not in acknowledged
     assert len(everything(store)) == 3 * len(trajectories)
     assert len(acknowledged) <= len(trajectories)
-    assert not store.trajectories(limit=0, pending=True)
+    assert not store.sessions.trajectories(limit=0, pending=True)
     assert store.check().problems == ()
     store.close()
 
@@ -410,5 +416,5 @@ def test_what_was_learned_is_found_in_a_new_process(tmp_path: Path, embedder: Em
 def test_the_index_of_a_lesson_is_the_bank_s_own(store: Store, embedder: Embedder) -> None:
     (memory,) = taught(store, kept(store), CLOCK, embedder=embedder).memories
     expected = index([memory], embedder)[0].vectors[CONTENT_LEG]
-    stored = store.vector(CONTENT_LEG, memory.id)
+    stored = store.search.vector(CONTENT_LEG, memory.id)
     assert stored is not None and float(stored @ expected) > 0.999

@@ -36,28 +36,30 @@ def traced(name: str) -> Trace:
 
 def capture(transaction: Transaction, name: str) -> None:
     """All that a session writes when it ends, its job included."""
-    assert transaction.keep(session(name), key=f"key/{name}")
-    transaction.judge(name, judged(name))
-    transaction.keep_trace(traced(name), vector(name, 1, "content"), MODEL)
-    assert transaction.enqueue(Job(kind=KIND, key=name, due=START, payload={"trajectory": name}))
+    assert transaction.sessions.keep(session(name), key=f"key/{name}")
+    transaction.sessions.judge(name, judged(name))
+    transaction.sessions.keep_trace(traced(name), vector(name, 1, "content"), MODEL)
+    assert transaction.jobs.enqueue(Job(kind=KIND, key=name, due=START, payload={"trajectory": name}))
 
 
 def distil(transaction: Transaction, job: Job, at: datetime) -> bool:
     """All that the job of a session writes, its end included; False when the lease was lost, and then nothing."""
-    if not transaction.finish(job):
+    if not transaction.jobs.finish(job):
         return False
     lesson_id = f"lesson/{job.key}"
-    transaction.insert(lesson(lesson_id), derived(lesson_id))
-    transaction.refuse(Refusal(id=f"refusal/{job.key}", trajectory=job.key, reason="markup", detail="d", at=START))
-    assert transaction.add_origin(Origin(memory_id=lesson_id, trajectory=job.key, kind="distilled", at=START))
-    transaction.mark_distilled(job.key, at)
+    transaction.memories.insert(lesson(lesson_id), derived(lesson_id))
+    transaction.sessions.refuse(
+        Refusal(id=f"refusal/{job.key}", trajectory=job.key, reason="markup", detail="d", at=START)
+    )
+    assert transaction.sessions.add_origin(Origin(memory_id=lesson_id, trajectory=job.key, kind="distilled", at=START))
+    transaction.sessions.mark_distilled(job.key, at)
     return True
 
 
 def claim(store: Store, lease: str, at: datetime) -> Job | None:
     """The next session's job."""
     with store.transaction() as transaction:
-        return transaction.claim((KIND,), lease=lease, at=at, until=at + LEASE)
+        return transaction.jobs.claim((KIND,), lease=lease, at=at, until=at + LEASE)
 
 
 def check_sessions(store: Store, late: datetime) -> tuple[set[str], set[str]]:
@@ -66,32 +68,32 @@ def check_sessions(store: Store, late: datetime) -> tuple[set[str], set[str]]:
     Returns:
         The names of all sessions, and of those whose job was done.
     """
-    waiting = {job.key for job in store.jobs(due=late)}
-    assert not store.dead_jobs()
-    lessons = {memory.id for memory in store.page(EVERYTHING, limit=0, offset=0)}
+    waiting = {job.key for job in store.jobs.waiting(due=late)}
+    assert not store.jobs.dead_jobs()
+    lessons = {memory.id for memory in store.memories.page(EVERYTHING, limit=0, offset=0)}
     names, done = set[str](), set[str]()
-    for entry in store.trajectories(limit=0):
+    for entry in store.sessions.trajectories(limit=0):
         name = entry.id
         names.add(name)
-        assert store.trajectory(name) == session(name), f"torn trajectory: {name}"
-        assert list(store.judgements(name)) == [judged(name)], f"torn judgements: {name}"
+        assert store.sessions.trajectory(name) == session(name), f"torn trajectory: {name}"
+        assert list(store.sessions.judgements(name)) == [judged(name)], f"torn judgements: {name}"
         assert entry.judgement == judged(name)
-        assert store.captured(f"key/{name}") == store.captured(session(name).digest) == name
-        assert store.trace(f"trace/{name}") == traced(name)
+        assert store.sessions.captured(f"key/{name}") == store.sessions.captured(session(name).digest) == name
+        assert store.sessions.trace(f"trace/{name}") == traced(name)
         ends = [
             entry.distilled is not None,
             f"lesson/{name}" in lessons,
-            len(store.origins(trajectory=name)) == 1,
-            len(store.refusals(trajectory=name)) == 1,
+            len(store.sessions.origins(trajectory=name)) == 1,
+            len(store.sessions.refusals(trajectory=name)) == 1,
             name not in waiting,
         ]
         assert len(set(ends)) == 1, f"half done: {name}: {ends}"
         if ends[0]:
             done.add(name)
     assert waiting == names - done
-    assert {trace.id for trace in store.traces()} == {f"trace/{name}" for name in names}
+    assert {trace.id for trace in store.sessions.traces()} == {f"trace/{name}" for name in names}
     assert {f"lesson/{name}" for name in done} == {name for name in lessons if name.startswith("lesson/")}
     for name in sorted(names)[:20]:
-        nearest = store.similar_traces(vector(name, 1, "content"), limit=1)
+        nearest = store.search.similar_traces(vector(name, 1, "content"), limit=1)
         assert [(each.id, cosine) for each, cosine in nearest] == [(f"trace/{name}", 1.0)]
     return names, done

@@ -90,7 +90,7 @@ def write_many(task: Task, store: Store, report: Report) -> None:
         memory, indexed = lesson(memory_id), derived(memory_id)
         begun = time.perf_counter()
         with store.transaction() as transaction:
-            transaction.insert(memory, indexed)
+            transaction.memories.insert(memory, indexed)
         report(f"done {memory_id} {time.perf_counter() - begun:.6f}")
 
 
@@ -101,7 +101,7 @@ def write_until_told(task: Task, store: Store, report: Report) -> None:
     while not stop.exists():
         number += 1
         with store.transaction() as transaction:
-            transaction.insert(lesson(f"{task.name}-{number}"), derived(f"{task.name}-{number}"))
+            transaction.memories.insert(lesson(f"{task.name}-{number}"), derived(f"{task.name}-{number}"))
         report(f"done {task.name}-{number}")
 
 
@@ -111,11 +111,11 @@ def read_until_told(task: Task, store: Store, report: Report) -> None:
     chance = random.Random(task.name)
     while not stop.exists():
         begun = time.perf_counter()
-        known = store.page(EVERYTHING, limit=20, offset=chance.randrange(50))
+        known = store.memories.page(EVERYTHING, limit=20, offset=chance.randrange(50))
         if known:
             memory = chance.choice(list(known))
-            assert store.matching(word(memory.id, 1), EVERYTHING, 1).hits[0].id == memory.id
-            best = store.nearest("content", vector(memory.id, 1, "content"), EVERYTHING, 1)
+            assert store.search.matching(word(memory.id, 1), EVERYTHING, 1).hits[0].id == memory.id
+            best = store.search.nearest("content", vector(memory.id, 1, "content"), EVERYTHING, 1)
             assert best[0].id == memory.id
         report(f"read {time.perf_counter() - begun:.6f}")
 
@@ -123,7 +123,7 @@ def read_until_told(task: Task, store: Store, report: Report) -> None:
 def create(task: Task, store: Store, report: Report) -> None:
     """Records one memory in the bank that was just opened."""
     with store.transaction() as transaction:
-        transaction.insert(lesson(task.name), derived(task.name))
+        transaction.memories.insert(lesson(task.name), derived(task.name))
     report(f"done {task.name}")
 
 
@@ -135,19 +135,19 @@ def fill_the_disk(task: Task, store: Store, report: Report) -> None:
         while True:
             number += 1
             with store.transaction() as transaction:
-                transaction.insert(lesson(f"{task.name}-{number}"), derived(f"{task.name}-{number}"))
+                transaction.memories.insert(lesson(f"{task.name}-{number}"), derived(f"{task.name}-{number}"))
             report(f"done {task.name}-{number}")
     except StoreFull as error:
         report(f"full {error.hint}")
     for old in range(1, number):
-        assert store.get(f"{task.name}-{old}") == lesson(f"{task.name}-{old}")
+        assert store.memories.get(f"{task.name}-{old}") == lesson(f"{task.name}-{old}")
         vector_of = vector(f"{task.name}-{old}", 1, "content")
-        assert store.nearest("content", vector_of, EVERYTHING, 1)[0].id == f"{task.name}-{old}"
+        assert store.search.nearest("content", vector_of, EVERYTHING, 1)[0].id == f"{task.name}-{old}"
     report(f"read {number - 1}")
     while not space.exists():
         time.sleep(0.01)
     with store.transaction() as transaction:
-        transaction.insert(lesson(f"{task.name}-after"), derived(f"{task.name}-after"))
+        transaction.memories.insert(lesson(f"{task.name}-after"), derived(f"{task.name}-after"))
     report(f"done {task.name}-after")
 
 

@@ -20,7 +20,7 @@ import apsw
 
 from durability.workload import SCOPE, Model, operations
 from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.storage.store import Store
 
 SECTOR = 512
 NAME = "recording"
@@ -138,7 +138,7 @@ def record(directory: Path, *, seed: int, count: int, stacked: bool) -> Recordin
     return Recording(events=tuple(LOG), models=tuple(models), bank=bank.name)
 
 
-def _change(store: SqliteStore) -> int:
+def _change(store: Store) -> int:
     return int(str(store.run("SELECT value FROM counters WHERE name = 'change'")[0][0]))
 
 

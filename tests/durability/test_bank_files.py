@@ -35,7 +35,7 @@ ERASED = 40
 def _fill(store: Store, count: int, prefix: str = "m") -> None:
     with store.transaction() as transaction:
         for number in range(count):
-            transaction.insert(lesson(f"{prefix}{number}"), derived(f"{prefix}{number}"))
+            transaction.memories.insert(lesson(f"{prefix}{number}"), derived(f"{prefix}{number}"))
 
 
 def _bytes(directory: Path) -> dict[str, bytes]:
@@ -54,9 +54,9 @@ def test_the_log_stays_bounded_while_readers_never_stop(tmp_path: Path, monkeypa
     def read() -> None:
         try:
             while not stop.is_set():
-                store.matching("common", EVERYTHING, 5)
-                store.nearest("content", vector("m1", 1, "content"), EVERYTHING, 5)
-                store.page(EVERYTHING, limit=10, offset=0)
+                store.search.matching("common", EVERYTHING, 5)
+                store.search.nearest("content", vector("m1", 1, "content"), EVERYTHING, 5)
+                store.memories.page(EVERYTHING, limit=10, offset=0)
         except StoreError as error:
             failures.append(error)
 
@@ -91,7 +91,7 @@ def test_only_the_owner_can_read_a_bank(mask: int, place: str, tmp_path: Path, m
         storage = SqliteStorage(tmp_path / place)
         store = storage.open(SCOPE)
         _fill(store, 10)
-        store.nearest("content", vector("m1", 1, "content"), EVERYTHING, 1)
+        store.search.nearest("content", vector("m1", 1, "content"), EVERYTHING, 1)
         store.backup(tmp_path / "home" / "backup.db")
         paths = list((tmp_path / "home").rglob("*"))
         store.close()
@@ -147,7 +147,7 @@ def test_a_bank_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) ->
     newer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     newer.close()
     with pytest.raises(StoreTooNew), store.transaction() as transaction:
-        transaction.insert(lesson("late"), derived("late"))
+        transaction.memories.insert(lesson("late"), derived("late"))
     store.close()
     before = bank.read_bytes()
     with pytest.raises(StoreTooNew) as caught:
@@ -180,7 +180,7 @@ def test_a_bank_that_was_emptied_or_replaced_by_an_old_copy_is_not_taken_for_the
     bank.write_bytes(content)
     bank.with_name("bank.db-wal").write_bytes(log)
     with _opened(storage) as whole:
-        assert whole.count(EVERYTHING) == 6
+        assert whole.memories.count(EVERYTHING) == 6
 
 
 @pytest.mark.promise("durability:erased")
@@ -203,35 +203,35 @@ def test_nothing_of_a_deleted_memory_is_left_in_the_banks_files(
     )
     for number in range(ERASED):
         with store.transaction() as transaction:
-            transaction.insert(lesson(f"m{number}"), derived(f"m{number}", 1, 64))
+            transaction.memories.insert(lesson(f"m{number}"), derived(f"m{number}", 1, 64))
             if number == ERASED // 2:
-                transaction.insert(
+                transaction.memories.insert(
                     canary,
                     Indexed(text=f"{CANARY} here", model_id="test/64", vectors=dict.fromkeys(DENSE_LEGS, secret)),
                 )
     for number in range(ERASED):
         with store.transaction() as transaction:
-            transaction.update(lesson(f"m{number}", 2), derived(f"m{number}", 2, 64), revision=True)
+            transaction.memories.update(lesson(f"m{number}", 2), derived(f"m{number}", 2, 64), revision=True)
     with store.transaction() as transaction:
-        transaction.update(
+        transaction.memories.update(
             canary, Indexed(text=f"{CANARY} again", model_id="test/64", vectors={"content": secret}), revision=False
         )
     for reader in (store, witness):
-        assert reader.nearest("content", secret, EVERYTHING, 1)[0].id == "canary"
+        assert reader.search.nearest("content", secret, EVERYTHING, 1)[0].id == "canary"
     needles = (CANARY.encode(), CANARY[3:10].encode(), secret.tobytes()[:40], secret.tobytes()[-40:])
     held = _bytes(tmp_path)
     assert all(any(needle in content for content in held.values()) for needle in needles)
     assert any(name.endswith(".vectors") and needles[2] in content for name, content in held.items())
     with store.transaction() as transaction:
-        transaction.delete("canary")
+        transaction.memories.delete("canary")
     for name, content in _bytes(tmp_path).items():
         for needle in needles:
             assert needle not in content, f"{needle!r} is left in {name}"
     for reader in (store, witness):
-        assert {hit.id for hit in reader.nearest("content", secret, EVERYTHING, 100)} == {
+        assert {hit.id for hit in reader.search.nearest("content", secret, EVERYTHING, 100)} == {
             f"m{n}" for n in range(ERASED)
         }
-        assert not reader.matching(CANARY, EVERYTHING, 5).hits
+        assert not reader.search.matching(CANARY, EVERYTHING, 5).hits
         assert reader.check().problems == ()
         reader.close()
 
@@ -246,8 +246,8 @@ def test_a_deletion_that_a_reader_delays_is_finished_later(tmp_path: Path) -> No
     blocker.execute("BEGIN")
     blocker.execute("SELECT count(*) FROM memories").fetchall()
     with store.transaction() as transaction:
-        transaction.delete("m3")
-    assert store.count(EVERYTHING) == 9
+        transaction.memories.delete("m3")
+    assert store.memories.count(EVERYTHING) == 9
     blocker.execute("COMMIT")
     blocker.close()
     store.close()
@@ -267,7 +267,7 @@ def test_a_large_bank_is_rewritten_once_after_many_deletions(
     assert any(traces[7] in content for content in _bytes(tmp_path).values())
     for number in range(20):
         with store.transaction() as transaction:
-            transaction.delete(f"m{number}")
+            transaction.memories.delete(f"m{number}")
         assert b"Lesson m" not in (tmp_path / "bank.db-wal").read_bytes()
     if finish == "check":
         assert store.check().problems == ()
@@ -286,12 +286,12 @@ def test_a_second_transaction_of_one_thread_and_a_closed_bank_fail_at_once(tmp_p
     with store.transaction() as transaction:
         with pytest.raises(StoreBusy), store.transaction():
             pass
-        transaction.insert(lesson("m"), derived("m"))
+        transaction.memories.insert(lesson("m"), derived("m"))
     with pytest.raises(StoreClosed):
-        transaction.insert(lesson("n"), derived("n"))
+        transaction.memories.insert(lesson("n"), derived("n"))
     store.close()
     store.close()
-    for call in (lambda: store.get("m"), lambda: store.transaction().__enter__(), store.check):
+    for call in (lambda: store.memories.get("m"), lambda: store.transaction().__enter__(), store.check):
         with pytest.raises(StoreClosed):
             call()
     assert time.monotonic() - begun < 5
@@ -310,7 +310,7 @@ def test_a_sidecar_that_is_missing_or_of_another_time_changes_no_answer(
 
     def ask() -> list[list[str]]:
         with _opened(storage) as store:
-            return [[hit.id for hit in store.nearest(leg, question[leg], EVERYTHING, 100)] for leg in DENSE_LEGS]
+            return [[hit.id for hit in store.search.nearest(leg, question[leg], EVERYTHING, 100)] for leg in DENSE_LEGS]
 
     with _opened(storage) as store:
         _fill(store, 20)
@@ -318,10 +318,10 @@ def test_a_sidecar_that_is_missing_or_of_another_time_changes_no_answer(
     early = {path: path.read_bytes() for path in sidecars.glob("*.vectors")}
     assert len(early) == len(DENSE_LEGS)
     with _opened(storage) as store, store.transaction() as transaction:
-        transaction.delete("m3")
-        transaction.update(lesson("m5", 2), derived("m5", 2))
+        transaction.memories.delete("m3")
+        transaction.memories.update(lesson("m5", 2), derived("m5", 2))
         without = derived("m6", 2)
-        transaction.update(
+        transaction.memories.update(
             lesson("m6", 2),
             Indexed(text=without.text, model_id=without.model_id, vectors={"content": without.vectors["content"]}),
         )

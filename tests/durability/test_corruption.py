@@ -14,7 +14,7 @@ from durability.workload import EVERYTHING, SCOPE, Model, check_gone, check_whol
 from reasoningbank.errors import StoreCorrupt, StoreError
 from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.storage.store import Store
 from reasoningbank.types.recall import DENSE_LEGS
 
 CORRUPTIONS = 300
@@ -105,9 +105,9 @@ class Specimen:
         store.close()
 
     @staticmethod
-    def _search(store: SqliteStore) -> None:
+    def _search(store: Store) -> None:
         for leg in DENSE_LEGS:
-            store.nearest(leg, vector("any", 1, leg), EVERYTHING, 1)
+            store.search.nearest(leg, vector("any", 1, leg), EVERYTHING, 1)
 
     def names(self, part: str) -> list[Path]:
         """The files of one part."""
@@ -208,36 +208,36 @@ def _examined(bank: Path, specimen: Specimen) -> str:
         store.close()
 
 
-def _search_everything(store: SqliteStore, state: Model) -> None:
+def _search_everything(store: Store, state: Model) -> None:
     """The dense legs rank exactly as the vectors say; the lexical leg finds every memory."""
     for leg in DENSE_LEGS:
         query = vector("question", 1, leg)
-        hits = store.nearest(leg, query, EVERYTHING, 1_000)
+        hits = store.search.nearest(leg, query, EVERYTHING, 1_000)
         expected = {name: float(vector(name, version, leg) @ query) for name, version in state.versions.items()}
         assert {hit.id for hit in hits} == set(expected)
         assert numpy.allclose([hit.score for hit in hits], [expected[hit.id] for hit in hits], atol=1e-5)
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert {hit.id for hit in store.matching("common", EVERYTHING, 1_000).hits} == set(state.versions)
+    assert {hit.id for hit in store.search.matching("common", EVERYTHING, 1_000).hits} == set(state.versions)
     for memory_id in state.deleted:
         check_gone(store, memory_id)
 
 
-def _ask_one_by_one(store: SqliteStore, last: Model) -> None:
+def _ask_one_by_one(store: Store, last: Model) -> None:
     """Where something is damaged, every single answer is still right or an error."""
     for memory_id, version in last.versions.items():
         try:
-            memory = store.get(memory_id)
+            memory = store.memories.get(memory_id)
             assert memory.version == version
             check_whole(store, memory)
-            best = store.nearest("content", vector(memory_id, version, "content"), EVERYTHING, 1)
+            best = store.search.nearest("content", vector(memory_id, version, "content"), EVERYTHING, 1)
             assert best[0].id == memory_id
-            found = store.matching(word(memory_id, version), EVERYTHING, 5).hits
+            found = store.search.matching(word(memory_id, version), EVERYTHING, 5).hits
             assert [hit.id for hit in found] == [memory_id]
         except StoreError:
             continue
 
 
-def _problems(store: SqliteStore) -> tuple[str, ...]:
+def _problems(store: Store) -> tuple[str, ...]:
     try:
         return store.check().problems
     except StoreError as error:

@@ -59,7 +59,7 @@ def test_writes_that_fail_at_random_places_leave_no_trace(disk: Disk, tmp_path: 
                 assert (found.versions, found.signals) == (model.versions, model.signals)
         disk.share = 0.0
         with store.transaction() as transaction:
-            transaction.insert(lesson("after"), derived("after"))
+            transaction.memories.insert(lesson("after"), derived("after"))
         assert store.check().problems == ()
     finally:
         disk.share = 0.0
@@ -122,9 +122,9 @@ def test_a_search_answers_when_its_sidecar_cannot_be_written(tmp_path: Path) -> 
     try:
         with store.transaction() as transaction:
             for number in range(count):
-                transaction.insert(lesson(f"m{number}"), derived(f"m{number}"))
+                transaction.memories.insert(lesson(f"m{number}"), derived(f"m{number}"))
         for number in (0, 7, count - 1):
-            hits = store.nearest("content", vector(f"m{number}", 1, "content"), EVERYTHING, 3)
+            hits = store.search.nearest("content", vector(f"m{number}", 1, "content"), EVERYTHING, 3)
             assert hits[0].id == f"m{number}"
             assert numpy.isclose(hits[0].score, 1.0)
     finally:

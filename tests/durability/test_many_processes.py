@@ -42,7 +42,7 @@ def test_sixteen_writers_and_four_readers_lose_nothing_and_are_never_turned_away
     assert len(writes) == WRITERS * WRITES
     store = SqliteStorage(bank).open(SCOPE)
     try:
-        assert store.count(EVERYTHING) == WRITERS * WRITES
+        assert store.memories.count(EVERYTHING) == WRITERS * WRITES
         assert store.check().problems == ()
         assert len(read_back(store, "w0-").versions) == WRITES
     finally:
@@ -69,7 +69,7 @@ def test_eight_processes_that_create_one_bank_at_once_all_succeed(place: str, tm
                 assert [event[0] for event in seen] == ["open", "done", "end"], seen
             store = SqliteStorage(directory / place).open(SCOPE)
             try:
-                assert store.count(EVERYTHING) == CREATORS
+                assert store.memories.count(EVERYTHING) == CREATORS
             finally:
                 store.close()
 

@@ -21,11 +21,11 @@ from reasoningbank.types.scope import Scope
 def _fill(store: Store, *names: str) -> None:
     for name in names:
         with store.transaction() as transaction:
-            transaction.insert(lesson(name), derived(name))
+            transaction.memories.insert(lesson(name), derived(name))
 
 
 def _ids(store: Store) -> list[str]:
-    return [memory.id for memory in store.page(EVERYTHING, limit=0, offset=0)]
+    return [memory.id for memory in store.memories.page(EVERYTHING, limit=0, offset=0)]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def newer_schema(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr("reasoningbank.storage.schema.MIGRATIONS", [*MIGRATIONS, add_a_column])
     monkeypatch.setattr("reasoningbank.storage.bank_file.MIGRATIONS", [*MIGRATIONS, add_a_column])
-    monkeypatch.setattr("reasoningbank.storage.sqlite.MIGRATIONS", [*MIGRATIONS, add_a_column])
+    monkeypatch.setattr("reasoningbank.storage.store.MIGRATIONS", [*MIGRATIONS, add_a_column])
     return ran
 
 
@@ -81,7 +81,7 @@ def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path: Path, monkey
         raise StoreUnavailable("the power went off")
 
     with monkeypatch.context() as patched:
-        for module in ("schema", "bank_file", "sqlite"):
+        for module in ("schema", "bank_file", "store"):
             patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", [*MIGRATIONS, fail])
         with pytest.raises(StoreUnavailable):
             SqliteStorage(bank).open(SCOPE)
@@ -117,7 +117,7 @@ def test_a_process_that_has_the_bank_open_goes_on_in_the_restored_one(tmp_path: 
     assert not found & set(done[: before - 1]), "a write from before the backup's restore came back"
     assert "old" in _ids(store)
     late = done[-1]
-    assert store.nearest("content", vector(late, 1, "content"), EVERYTHING, 1)[0].id == late
+    assert store.search.nearest("content", vector(late, 1, "content"), EVERYTHING, 1)[0].id == late
     assert store.check().problems == ()
     store.close()
     kept = next(tmp_path.glob("bank.db.before-restore-*"))

@@ -78,13 +78,13 @@ def derived(memory_id: str, version: int = 1, dimension: int = DIMENSION) -> Ind
 
 def record(transaction: Transaction, memory_id: str) -> None:
     """Stores a new memory."""
-    transaction.insert(lesson(memory_id), derived(memory_id))
+    transaction.memories.insert(lesson(memory_id), derived(memory_id))
 
 
 def edit(transaction: Transaction, memory_id: str, version: int) -> None:
     """Replaces text, tags and vectors, and keeps the earlier version and the evidence."""
-    old = transaction.get(memory_id)
-    transaction.update(
+    old = transaction.memories.get(memory_id)
+    transaction.memories.update(
         replace(lesson(memory_id, version), belief=old.belief), derived(memory_id, version), revision=True
     )
 
@@ -92,7 +92,7 @@ def edit(transaction: Transaction, memory_id: str, version: int) -> None:
 def rate(transaction: Transaction, memory_id: str, number: int) -> None:
     """Adds one signal and the belief that follows from it."""
     positive = number % 3 != 0
-    transaction.add_signal(
+    transaction.evidence.add_signal(
         Signal(
             id=f"{memory_id}/signal/{number}",
             memory_id=memory_id,
@@ -104,8 +104,8 @@ def rate(transaction: Transaction, memory_id: str, number: int) -> None:
             weight=WEIGHT,
         )
     )
-    memory = transaction.get(memory_id)
-    transaction.update(replace(memory, belief=memory.belief.with_evidence(positive=positive, weight=WEIGHT)))
+    memory = transaction.memories.get(memory_id)
+    transaction.memories.update(replace(memory, belief=memory.belief.with_evidence(positive=positive, weight=WEIGHT)))
 
 
 @dataclass
@@ -141,9 +141,9 @@ class Model:
         elif operation == "signal":
             rate(transaction, memory_id, self.signals[memory_id] + 1)
         elif operation == "delete":
-            transaction.delete(memory_id)
+            transaction.memories.delete(memory_id)
         else:
-            transaction.roll_up(START + timedelta(days=3), LATE)
+            transaction.evidence.roll_up(START + timedelta(days=3), LATE)
 
     def choose(self, chance: random.Random, prefix: str, number: int) -> tuple[Operation, str]:
         """The next operation of a random writer that owns the ids of a prefix."""
@@ -161,7 +161,7 @@ class Model:
 def read_back(store: Store, prefix: str = "") -> Model:
     """What the bank holds of the ids of a prefix; every memory of them must be whole."""
     found = Model()
-    for memory in store.page(EVERYTHING, limit=0, offset=0):
+    for memory in store.memories.page(EVERYTHING, limit=0, offset=0):
         if memory.id.startswith(prefix):
             found.versions[memory.id] = memory.version
             found.signals[memory.id] = check_whole(store, memory)
@@ -173,17 +173,19 @@ def check_whole(store: Store, memory: Memory) -> int:
     expected = lesson(memory.id, memory.version)
     assert replace(memory, belief=expected.belief) == expected, f"torn row: {memory.id}"
     for leg in DENSE_LEGS:
-        stored = store.vector(leg, memory.id)
+        stored = store.search.vector(leg, memory.id)
         assert stored is not None, f"lost vector: {memory.id}"
         assert numpy.array_equal(stored, vector(memory.id, memory.version, leg, len(stored))), f"torn: {memory.id}"
-    hits = store.matching(word(memory.id, memory.version), EVERYTHING, 3).hits
+    hits = store.search.matching(word(memory.id, memory.version), EVERYTHING, 3).hits
     assert [hit.id for hit in hits] == [memory.id], f"torn text index: {memory.id}"
     if memory.version > 1:
-        assert not store.matching(word(memory.id, memory.version - 1), EVERYTHING, 3).hits, f"old text: {memory.id}"
-        assert [old.version for old in store.revisions(memory.id)] == list(range(1, memory.version))
-    aggregate = store.aggregate(memory.id)
+        assert not store.search.matching(word(memory.id, memory.version - 1), EVERYTHING, 3).hits, (
+            f"old text: {memory.id}"
+        )
+        assert [old.version for old in store.memories.revisions(memory.id)] == list(range(1, memory.version))
+    aggregate = store.evidence.aggregate(memory.id)
     rolled = aggregate.outcome_positive + aggregate.outcome_negative
-    count = rolled + len(store.signals(memory.id))
+    count = rolled + len(store.evidence.signals(memory.id))
     belief = expected.belief
     for number in range(1, count + 1):
         belief = belief.with_evidence(positive=number % 3 != 0, weight=WEIGHT)
@@ -194,10 +196,10 @@ def check_whole(store: Store, memory: Memory) -> int:
 def check_gone(store: Store, memory_id: str) -> None:
     """Asserts that nothing of a deleted memory can be found."""
     try:
-        store.get(memory_id)
+        store.memories.get(memory_id)
     except MemoryNotFound:
-        assert store.vector("content", memory_id) is None
-        assert not store.matching(word(memory_id, 1), EVERYTHING, 3).hits
+        assert store.search.vector("content", memory_id) is None
+        assert not store.search.matching(word(memory_id, 1), EVERYTHING, 3).hits
         return
     raise AssertionError(f"deleted memory {memory_id} is there")
 

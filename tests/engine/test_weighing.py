@@ -95,7 +95,7 @@ def bank(home: Path, memories: Sequence[Memory], embedder: Embedder) -> Iterator
     try:
         with store.transaction() as transaction:
             for memory, indexed in zip(memories, index(memories, embedder), strict=True):
-                transaction.insert(memory, indexed)
+                transaction.memories.insert(memory, indexed)
         yield store, scratch
     finally:
         store.close()
@@ -131,9 +131,9 @@ def test_a_search_heeds_what_the_bank_has_learned_with_its_model(tmp_path: Path)
             return recall(store, embedder, question, random.Random(1))[0][0].memory.id
 
         with store.transaction() as transaction:
-            transaction.update(
-                replace(store.get("m7"), content="nothing of it"),
-                replace(index([store.get("m7")], embedder)[0], text="nothing of it"),
+            transaction.memories.update(
+                replace(store.memories.get("m7"), content="nothing of it"),
+                replace(index([store.memories.get("m7")], embedder)[0], text="nothing of it"),
             )
         assert first() == "m8"
         assert due(store)

@@ -164,8 +164,8 @@ def test_secrets_and_invisible_characters_are_not_stored(bank: Bank, tmp_path: P
 @pytest.mark.promise("graph:hygiene")
 def test_what_somebody_else_wrote_is_redacted_when_it_leaves(chain: Bank) -> None:
     with chain._context.store().transaction() as transaction:
-        transaction.put_nodes([(request("a", f"key {KEY}"), "key")])
-        transaction.put_edges([(edge("a", "b", f"hands {KEY} over"), "key")])
+        transaction.graph.put_nodes([(request("a", f"key {KEY}"), "key")])
+        transaction.graph.put_edges([(edge("a", "b", f"hands {KEY} over"), "key")])
     shown = [
         chain.graph.get("a"),
         chain.edges.get("ab"),

@@ -58,7 +58,7 @@ CSV_EDGES = "id,source,target,text,weight,tags\nE1,N1,N2,Explains.,0.8,solution\
 def graph(bank: Bank) -> tuple[object, object]:
     """Everything of the graph but the times that the bank has set."""
     nodes = [(node.id, node.label, node.text, node.conv_id, node.tags, dict(node.fields)) for node in bank.graph.list()]
-    edges = bank._context.store().edge_page(limit=0)
+    edges = bank._context.store().graph.edge_page(limit=0)
     return nodes, [(edge.id, edge.source, edge.target, edge.text, edge.weight, edge.tags) for edge in edges]
 
 

@@ -58,20 +58,20 @@ class GraphLockstep(TwoStores):
     @rule(name=node_ids, text=words, carried=tags)
     def put_node(self, name: str, text: str, carried: tuple[str, ...]) -> None:
         node = Node(id=name, label="UserRequest", text=text, tags=carried, conv_id="talk", ingestion_time=START)
-        self.write(lambda transaction: transaction.put_nodes([(node, text)]))
+        self.write(lambda transaction: transaction.graph.put_nodes([(node, text)]))
 
     @rule(name=edge_ids, first=node_ids, second=node_ids, text=words, carried=tags)
     def put_edge(self, name: str, first: str, second: str, text: str, carried: tuple[str, ...]) -> None:
         edge = Edge(id=name, source=first, target=second, text=text, weight=0.5, tags=carried, created_time=START)
-        self.write(lambda transaction: transaction.put_edges([(edge, text)]))
+        self.write(lambda transaction: transaction.graph.put_edges([(edge, text)]))
 
     @rule(name=node_ids)
     def delete_node(self, name: str) -> None:
-        self.write(lambda transaction: transaction.delete_node(name))
+        self.write(lambda transaction: transaction.graph.delete_node(name))
 
     @rule(name=edge_ids)
     def delete_edge(self, name: str) -> None:
-        self.write(lambda transaction: transaction.delete_edge(name))
+        self.write(lambda transaction: transaction.graph.delete_edge(name))
 
     @rule(name=memory_ids, text=words)
     def put_memory(self, name: str, text: str) -> None:
@@ -80,24 +80,26 @@ class GraphLockstep(TwoStores):
 
         def write(transaction: Transaction) -> None:
             if name in known:
-                transaction.update(lesson(name), derived)
+                transaction.memories.update(lesson(name), derived)
             else:
-                transaction.insert(lesson(name), derived)
+                transaction.memories.insert(lesson(name), derived)
 
         self.write(write)
 
     @rule(name=memory_ids)
     def delete_memory(self, name: str) -> None:
-        self.write(lambda transaction: transaction.delete(name))
+        self.write(lambda transaction: transaction.memories.delete(name))
 
     @rule(node=node_ids, memory=memory_ids, away=st.booleans())
     def link(self, node: str, memory: str, away: bool) -> None:
         pointer = Pointer(node_id=node, memory_id=memory)
-        self.write(lambda transaction: (transaction.unlink_node if away else transaction.link_node)(pointer))
+        self.write(
+            lambda transaction: (transaction.graph.unlink_node if away else transaction.graph.link_node)(pointer)
+        )
 
     @rule(kind=kinds, name=node_ids | edge_ids, row=directions, model=st.sampled_from(("lattice/4", "other/4")))
     def embed(self, kind: GraphKind, name: str, row: tuple[float, ...], model: str) -> None:
-        self.write(lambda transaction: transaction.put_graph_vectors(kind, {name: vector(*row)}, model))
+        self.write(lambda transaction: transaction.graph.put_graph_vectors(kind, {name: vector(*row)}, model))
 
     @rule()
     def forget_vectors(self) -> None:
@@ -105,7 +107,7 @@ class GraphLockstep(TwoStores):
 
     @rule(name=node_ids)
     def fail(self, name: str) -> None:
-        self.write(lambda transaction: transaction.delete_node(name), interrupted=True)
+        self.write(lambda transaction: transaction.graph.delete_node(name), interrupted=True)
 
     @rule(record=records)
     def import_twice(self, record: dict[str, list[dict[str, object]]]) -> None:
@@ -117,18 +119,18 @@ class GraphLockstep(TwoStores):
         draft = reader.draft
         ready = Ready(draft=draft, nodes=with_words(draft.nodes), edges=with_words(draft.edges))
         self.write(lambda transaction: write_import(transaction, ready))
-        before = everything(self.model)
+        before = everything(self.model.as_store)
         reports = []
         for store in (self.model, self.subject):
             with store.transaction() as transaction:
                 reports.append(write_import(transaction, ready))
         assert reports[0] == reports[1]
         assert (reports[0].nodes_added, reports[0].edges_added, reports[0].pointers_added) == (0, 0, 0)
-        assert everything(self.model) == before
+        assert everything(self.model.as_store) == before
 
     @invariant()
     def same(self) -> None:
-        expected = everything(self.model)
+        expected = everything(self.model.as_store)
         assert everything(self.watcher) == expected
 
     @invariant()
@@ -147,7 +149,7 @@ class GraphLockstep(TwoStores):
 
     def teardown(self) -> None:
         try:
-            assert problems(self.model) == problems(self.subject) == []
+            assert problems(self.model.as_store) == problems(self.subject) == []
         finally:
             super().teardown()
 
@@ -159,26 +161,26 @@ def problems(store: Store) -> list[str]:
 
 def everything(store: Store) -> tuple[object, ...]:
     """What any reader can see of the graph."""
-    nodes, edges = store.node_page(GraphFilter(), limit=0), store.edge_page(limit=0)
+    nodes, edges = store.graph.node_page(GraphFilter(), limit=0), store.graph.edge_page(limit=0)
     legs: list[object] = []
     for kind in GRAPH_KINDS:
-        legs += [store.unembedded(kind, limit=0)]
+        legs += [store.graph.unembedded(kind, limit=0)]
         for condition in (GraphFilter(), GraphFilter(tags=("x",))):
-            found = store.graph_matching(kind, "plum fig", condition, 10)
+            found = store.search.graph_matching(kind, "plum fig", condition, 10)
             legs.append([(hit.id, round(hit.score, 9)) for hit in found.hits])
-            near = store.graph_nearest(kind, vector(1, 0, 0, 0), condition, 10)
+            near = store.search.graph_nearest(kind, vector(1, 0, 0, 0), condition, 10)
             legs.append([(hit.id, round(hit.score, 6)) for hit in near])
-    context = store.matching_context("plum fig", EVERYTHING, 10)
+    context = store.search.matching_context("plum fig", EVERYTHING, 10)
     return (
         nodes,
         edges,
-        [store.edges_of(names) for names in (NODES[:1], NODES)],
-        {name: list(edges) for name, edges in store.edges_around(NODES).items() if edges},
-        store.nodes(NODES),
-        store.conversation("talk"),
-        store.pointers(),
-        store.row_ids(MEMORIES),
-        store.graph_size(),
+        [store.graph.edges_of(names) for names in (NODES[:1], NODES)],
+        {name: list(edges) for name, edges in store.graph.edges_around(NODES).items() if edges},
+        store.graph.nodes(NODES),
+        store.graph.conversation("talk"),
+        store.graph.pointers(),
+        store.graph.row_ids(MEMORIES),
+        store.graph.graph_size(),
         legs,
         [(hit.id, round(hit.score, 9)) for hit in context.hits],
     )

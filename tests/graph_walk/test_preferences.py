@@ -54,10 +54,10 @@ def test_what_was_replaced_is_kept_and_linked_by_a_sentence(store: Store) -> Non
     for each in (first, second):
         with store.transaction() as transaction:
             add(transaction, each)
-    (edge,) = store.edges_of([first.id])
+    (edge,) = store.graph.edges_of([first.id])
     assert (edge.source, edge.target, edge.tags) == (second.id, first.id, ("supersedes", "preference"))
     assert edge.text == "The wish 'Light theme.' of ines replaces the earlier wish 'Dark theme.'."
-    assert store.nodes([first.id])[first.id] == first
+    assert store.graph.nodes([first.id])[first.id] == first
     assert store.check().problems == ()
 
 
@@ -136,7 +136,7 @@ def test_an_imported_preference_without_an_owner_is_its_conversations(store: Sto
         node("p2", "Charts.", "UserPreference", conv_id="two", fields={"preference_type": "style"}),
     ]
     with store.transaction() as transaction:
-        transaction.put_nodes([(each, "") for each in nodes])
+        transaction.graph.put_nodes([(each, "") for each in nodes])
     assert _texts(preferences(store, user="ines")) == ["Tables."]
     assert preferences(store, user="tom") == ()
 

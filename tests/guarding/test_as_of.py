@@ -181,7 +181,7 @@ def test_a_bank_that_is_older_than_its_log_says_since_when_it_is_sure(tmp_path: 
         MIGRATIONS[number](connection)
         assert connection.execute("SELECT 1 FROM meta WHERE name = 'changes since'").get == 1
     with Bank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=home) as bank:
-        since = store_of(bank).changes_since()
+        since = store_of(bank).memories.changes_since()
         assert since is not None
         assert abs(datetime.now(UTC) - since) < timedelta(minutes=5)
         view = bank.at(memory.created_at)
@@ -210,7 +210,7 @@ def test_a_search_finds_what_it_would_have_found(bank: Bank, clock: FrozenClock)
     assert then.at == at
     assert new.id in {hit.id for hit in bank.at(clock.now()).search("postgres replica").memories}
     assert old.id not in {hit.id for hit in bank.at(clock.now()).search("postgres replica").memories}
-    assert not store_of(bank).recalls(limit=0)
+    assert not store_of(bank).deliveries.recalls(limit=0)
     assert bank.at(at - timedelta(days=1)).search("postgres replica").delivered == ()
     nothing = bank.at(at).search("postgres replica", outcome="failure", tags=["none"], category="none")
     assert nothing.delivered == ()
@@ -275,7 +275,7 @@ def test_a_bank_of_another_embedder_is_refused(tmp_path: Path, clock: FrozenCloc
 def test_a_month_without_use_counts_from_when_it_was_over(bank: Bank, clock: FrozenClock) -> None:
     memory = said(bank, OTHER)
     with store_of(bank).transaction() as transaction:
-        transaction.update(replace(memory, provenance={"source": "distilled"}))
+        transaction.memories.update(replace(memory, provenance={"source": "distilled"}))
     later(clock, 100)
     (report,) = bank.curation.decay().decayed
     assert report.memory_id == memory.id

@@ -36,7 +36,7 @@ def with_provenance(bank: Bank, content: str, **provenance: str) -> Memory:
     """A stored memory with this provenance, as a distiller writes it."""
     memory = replace(said(bank, content), provenance=provenance)
     with store_of(bank).transaction() as transaction:
-        transaction.update(memory)
+        transaction.memories.update(memory)
     return memory
 
 
@@ -110,10 +110,10 @@ def test_selected_is_what_a_session_a_source_or_a_time_names(bank: Bank, clock: 
     third = said(bank, "Charlie is third", session="bad", source="cli")
     learned = with_provenance(bank, "Delta was distilled", session="", model="m-1", trajectory="t-1")
     with store_of(bank).transaction() as transaction:
-        transaction.add_origin(
+        transaction.sessions.add_origin(
             Origin(memory_id=learned.id, trajectory="t-1", kind="distilled", session="bad", at=clock.now())
         )
-        transaction.add_origin(
+        transaction.sessions.add_origin(
             Origin(memory_id=second.id, trajectory="t-1", kind="corroborated", session="bad", at=clock.now())
         )
 
@@ -161,7 +161,7 @@ def test_lessons_of_sessions_that_were_shown_a_memory_follow_it(bank: Bank, cloc
     trace = Trace(query="what now", approach="all", details={}, results=(bad.id, clean.id), at=clock.now())
     with store_of(bank).transaction() as transaction:
         vector = bank.embedder.embed_queries(["what now"])[0]
-        transaction.keep_trace(trace, vector, bank.embedder.model_id)
+        transaction.sessions.keep_trace(trace, vector, bank.embedder.model_id)
     strategy = with_provenance(bank, "Echo came of a search", trace=trace.id)
     stranger = with_provenance(bank, "Foxtrot came of a lost search", trace="gone")
     report = bank.quarantine.add(memory_id=bad.id, reason=WHY)
@@ -216,25 +216,27 @@ def test_copies_in_wider_scopes_follow(open_bank: OpenBank, clock: FrozenClock) 
     store = bank._context.storage.open(team)
     copy = replace(source, id="promoted", project="platform")
     with store.transaction() as transaction:
-        transaction.insert(copy, index([copy], bank.embedder)[0])
-        transaction.link(Link(source=copy.id, target=str(Reference.to(bank.scope, source.id)), kind=PROMOTED_FROM))
+        transaction.memories.insert(copy, index([copy], bank.embedder)[0])
+        transaction.memories.link(
+            Link(source=copy.id, target=str(Reference.to(bank.scope, source.id)), kind=PROMOTED_FROM)
+        )
     with store_of(bank).transaction() as transaction:
-        transaction.link(Link(source=source.id, target=str(Reference.to(team, copy.id)), kind=PROMOTED_TO))
-        transaction.link(Link(source=source.id, target="no reference", kind=PROMOTED_TO))
+        transaction.memories.link(Link(source=source.id, target=str(Reference.to(team, copy.id)), kind=PROMOTED_TO))
+        transaction.memories.link(Link(source=source.id, target="no reference", kind=PROMOTED_TO))
     report = bank.quarantine.add(memory_id=source.id, reason=WHY)
     assert [(one.id, one.level, one.name) for one in report.quarantined] == [
         (source.id, "project", "shop"),
         (copy.id, "team", "platform"),
     ]
-    assert store.get(copy.id).state == "quarantined"
+    assert store.memories.get(copy.id).state == "quarantined"
     (listed,) = bank.quarantine.list()
     assert (listed.id, listed.reason, len(listed.members)) == (report.id, WHY, 2)
     bank.quarantine.release(quarantine_id=report.id)
-    assert store.get(copy.id) == copy
+    assert store.memories.get(copy.id) == copy
     assert bank.get(source.id).state == "active"
     single = bank.quarantine.add(memory_id=source.id, reason=WHY, cascade=False)
     assert [one.id for one in single.quarantined] == [source.id]
-    assert store.get(copy.id).state == "active"
+    assert store.memories.get(copy.id).state == "active"
     store.close()
 
 
@@ -246,8 +248,10 @@ def test_a_copy_follows_whose_promotion_was_interrupted(open_bank: OpenBank) -> 
     store = bank._context.storage.open(team)
     copy = replace(source, id="promoted", project="platform")
     with store.transaction() as transaction:
-        transaction.insert(copy, index([copy], bank.embedder)[0])
-        transaction.link(Link(source=copy.id, target=str(Reference.to(bank.scope, source.id)), kind=PROMOTED_FROM))
+        transaction.memories.insert(copy, index([copy], bank.embedder)[0])
+        transaction.memories.link(
+            Link(source=copy.id, target=str(Reference.to(bank.scope, source.id)), kind=PROMOTED_FROM)
+        )
     report = bank.quarantine.add(memory_id=source.id, reason=WHY)
     assert [one.id for one in report.quarantined] == [source.id, copy.id]
     store.close()
@@ -275,7 +279,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(bank: Bank, tmp_path: Path) 
     assert exported(bank, tmp_path) == before
     done = bank.quarantine.add(memory_id=sources[0].id, reason=WHY)
     assert (planned.quarantined, planned.id, planned.dry_run) == (done.quarantined, done.id, True)
-    assert list(store_of(bank).changes(reference=planned.id))
+    assert list(store_of(bank).memories.changes(reference=planned.id))
 
 
 @pytest.mark.promise("guard:cascade")

@@ -70,7 +70,7 @@ def test_secrets_are_removed_from_earlier_versions_too(bank: Bank) -> None:
     memory = said(bank, OTHER)
     secret = "ghp_" + "a1B2" * 9
     with store_of(bank).transaction() as transaction:
-        transaction.update(replace(memory, content=f"Use {secret} there"))
+        transaction.memories.update(replace(memory, content=f"Use {secret} there"))
     bank.update(memory.id, content="Use the token")
     assert secret not in bank.memories.versions(memory.id)[0].content
     assert secret not in bank.memories.revert(memory.id, 1).content

@@ -207,10 +207,10 @@ def test_no_secret_is_shown_even_when_the_stored_row_holds_one(bank: Bank) -> No
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     memory = bank.record(title="Deploy with the token", content="Use the deploy token of the vault.", outcome="success")
     with bank._context.store().transaction() as transaction:
-        stored = transaction.get(memory.id)
+        stored = transaction.memories.get(memory.id)
         object.__setattr__(stored, "content", f"Use {secret} to deploy.")
-        transaction.update(stored)
-    assert secret in bank._context.store().get(memory.id).content
+        transaction.memories.update(stored)
+    assert secret in bank._context.store().memories.get(memory.id).content
     for brief in (bank.briefing(), bank.briefing("deploy with a token")):
         assert brief.items
         assert secret not in brief.text

@@ -28,7 +28,7 @@ def fill(bank: Bank) -> list[str]:
 
 def outcomes(bank: Bank, memory_id: str) -> list[tuple[bool, str, int | None]]:
     """The outcome signals of a memory: polarity, session, weight."""
-    signals = bank._context.store().signals(memory_id)
+    signals = bank._context.store().evidence.signals(memory_id)
     return [(one.positive, one.session, one.weight) for one in signals if one.type == "outcome"]
 
 

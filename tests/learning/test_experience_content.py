@@ -45,7 +45,7 @@ def test_h14_every_mode_is_asserted(open_bank: OpenBank, clock: FrozenClock, emb
     ]
     with bank._context.store().transaction() as transaction:
         for memory, derived in zip(synthesis, index(synthesis, embedder), strict=True):
-            transaction.insert(memory, derived)
+            transaction.memories.insert(memory, derived)
     older = bank.record(title="Order service", content="Its database timed out under load in March.", outcome="success")
     clock.advance(timedelta(days=30))
     decision = bank.record(

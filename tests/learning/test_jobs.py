@@ -41,7 +41,7 @@ def queued(store: Store, *keys: str, kind: str = "distill", due: datetime) -> No
     """Stores jobs."""
     with store.transaction() as transaction:
         for key in keys:
-            assert transaction.enqueue(Job(kind=kind, key=key, due=due))
+            assert transaction.jobs.enqueue(Job(kind=kind, key=key, due=due))
 
 
 def worker(store: Store, clock: FrozenClock, handler: Handler, lease: timedelta = LEASE) -> Worker:
@@ -54,7 +54,7 @@ def test_a_job_belongs_to_one_worker_until_its_lease_has_run_out(store: Store, c
     done: list[tuple[str, int]] = []
     queued(store, "a", due=clock.now())
     with store.transaction() as transaction:
-        held = transaction.claim(("distill",), lease="killed", at=clock.now(), until=clock.now() + LEASE)
+        held = transaction.jobs.claim(("distill",), lease="killed", at=clock.now(), until=clock.now() + LEASE)
     assert held is not None
     other = worker(store, clock, lambda job: done.append((job.key, job.attempts)))
     assert other.step() is None
@@ -64,9 +64,11 @@ def test_a_job_belongs_to_one_worker_until_its_lease_has_run_out(store: Store, c
     report = other.step()
     assert report is not None
     assert (report.done, done) == (1, [("a", 2)])
-    assert list(store.jobs(due=FAR)) == []
+    assert list(store.jobs.waiting(due=FAR)) == []
     with store.transaction() as transaction:
-        assert not transaction.finish(held), "the worker that was slow finds out that the job is not its own any more"
+        assert not transaction.jobs.finish(held), (
+            "the worker that was slow finds out that the job is not its own any more"
+        )
 
 
 @pytest.mark.promise("worker:heartbeat")
@@ -91,7 +93,7 @@ def test_a_job_that_takes_longer_than_its_lease_stays_with_its_worker(store: Sto
         time.sleep(0.02)
     thread.join()
     assert (done, stolen) == (["a"], [])
-    assert list(store.jobs(due=FAR)) == []
+    assert list(store.jobs.waiting(due=FAR)) == []
 
 
 @pytest.mark.promise("worker:backoff", "worker:dead")
@@ -106,7 +108,7 @@ def test_a_job_that_fails_waits_longer_each_time_and_is_buried_in_the_end(store:
     for attempt in range(1, MAX_ATTEMPTS):
         report = failing.drain()
         assert (report.done, report.postponed, report.buried) == (0, 1, 0)
-        (job,) = store.jobs(due=FAR)
+        (job,) = store.jobs.waiting(due=FAR)
         assert (job.attempts, job.lease, job.error) == (attempt, "", "no answer")
         pauses.append((job.due - clock.now()) / timedelta(minutes=1))
         assert failing.step() is None, "it does not come before its time"
@@ -117,8 +119,8 @@ def test_a_job_that_fails_waits_longer_each_time_and_is_buried_in_the_end(store:
     report = failing.drain()
     assert (report.buried, report.postponed) == (1, 0)
     assert "given up: no answer" in report.messages[0]
-    assert list(store.jobs(due=FAR)) == []
-    (dead,) = store.dead_jobs()
+    assert list(store.jobs.waiting(due=FAR)) == []
+    (dead,) = store.jobs.dead_jobs()
     assert (dead.key, dead.attempts, dead.error) == ("a", MAX_ATTEMPTS, "no answer")
 
 
@@ -133,11 +135,11 @@ def test_a_spent_budget_waits_for_the_next_day_however_many_days_it_takes(store:
     poor = worker(store, clock, spent)
     for day in range(3 * MAX_ATTEMPTS):
         assert poor.drain().postponed == 1
-        (job,) = store.jobs(due=FAR)
+        (job,) = store.jobs.waiting(due=FAR)
         assert job.due == datetime(2026, 4, 1, tzinfo=UTC) + timedelta(days=day)
         assert job.attempts == 0, "waiting for a budget is no attempt"
         clock.set(job.due + timedelta(hours=7))
-    assert list(store.dead_jobs()) == []
+    assert list(store.jobs.dead_jobs()) == []
 
 
 @pytest.mark.promise("worker:dead")
@@ -145,12 +147,12 @@ def test_a_job_whose_workers_die_again_and_again_is_buried(store: Store, clock: 
     queued(store, "poison", due=clock.now())
     for _ in range(MAX_ATTEMPTS):
         with store.transaction() as transaction:
-            assert transaction.claim(("distill",), lease="dies", at=clock.now(), until=clock.now() + LEASE)
+            assert transaction.jobs.claim(("distill",), lease="dies", at=clock.now(), until=clock.now() + LEASE)
         clock.advance(LEASE)
     ran: list[str] = []
     report = worker(store, clock, lambda job: ran.append(job.key)).drain()
     assert (report.buried, ran) == (1, [])
-    assert store.dead_jobs()[0].error == f"it was begun {MAX_ATTEMPTS} times and never ended"
+    assert store.jobs.dead_jobs()[0].error == f"it was begun {MAX_ATTEMPTS} times and never ended"
 
 
 @pytest.mark.promise("worker:errors")
@@ -170,18 +172,18 @@ def test_an_error_of_one_job_is_not_the_end_of_the_worker(store: Store, clock: F
     queued(store, "a fault", "fine", "gone", "open", due=clock.now())
     report = worker(store, clock, handle).drain()
     assert (report.done, report.postponed, report.buried) == (2, 1, 1)
-    (job,) = store.jobs(due=FAR)
+    (job,) = store.jobs.waiting(due=FAR)
     assert job.key == "a fault"
     assert job.error.startswith("the job ended with KeyError")
     assert token not in job.error
-    assert [dead.key for dead in store.dead_jobs()] == ["open"]
+    assert [dead.key for dead in store.jobs.dead_jobs()] == ["open"]
 
 
 @pytest.mark.promise("worker:other-kinds")
 def test_a_worker_leaves_the_jobs_alone_that_it_cannot_do(store: Store, clock: FrozenClock) -> None:
     queued(store, "daily", kind="roll_up", due=clock.now())
     assert worker(store, clock, lambda _: None).drain().done == 0
-    (job,) = store.jobs(due=FAR)
+    (job,) = store.jobs.waiting(due=FAR)
     assert (job.kind, job.attempts) == ("roll_up", 0)
 
 
@@ -198,7 +200,7 @@ def test_workers_that_share_a_bank_do_every_job_once(store: Store) -> None:
     for thread in threads:
         thread.join()
     assert Counter(done) == Counter(keys)
-    assert list(store.jobs(due=FAR)) == []
+    assert list(store.jobs.waiting(due=FAR)) == []
 
 
 @pytest.mark.promise("worker:stop")
@@ -219,7 +221,7 @@ def test_a_worker_that_is_told_to_stop_finishes_what_it_has_in_hand(store: Store
     thread.join(10)
     assert not thread.is_alive()
     assert done == ["a"]
-    assert [job.key for job in store.jobs(due=FAR)] == ["b"]
+    assert [job.key for job in store.jobs.waiting(due=FAR)] == ["b"]
 
 
 @pytest.mark.promise("worker:busy")
@@ -239,11 +241,11 @@ def test_a_busy_bank_is_waited_for(store: Store) -> None:
     queued(store, "a", due=clock.now())
     running = Worker(store, {"distill": busy}, clock, chance=random.Random(1))
     assert running.step() is not None
-    (job,) = store.jobs(due=FAR)
+    (job,) = store.jobs.waiting(due=FAR)
     assert job.error == "held too long"
     with store.transaction() as transaction:
-        transaction.finish(job)
-        transaction.enqueue(Job(kind="distill", key="a", due=clock.now()))
+        transaction.jobs.finish(job)
+        transaction.jobs.enqueue(Job(kind="distill", key="a", due=clock.now()))
     report = running.run(stop, poll=0.01)
     assert (report.done, calls) == (1, ["a", "a"])
 

@@ -70,20 +70,22 @@ def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, tortur
 def _finish(bank: Bank) -> None:
     """Does what the last killed workers had in hand when their leases have run out."""
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and any(job.kind == DISTILL for job in bank._context.store().jobs(due=FAR)):
+    while time.monotonic() < deadline and any(
+        job.kind == DISTILL for job in bank._context.store().jobs.waiting(due=FAR)
+    ):
         bank.jobs.work()
         time.sleep(0.05)
 
 
 def _check(bank: Bank, wanted: int) -> None:
-    assert [job for job in bank._context.store().jobs(due=FAR) if job.kind == DISTILL] == []
+    assert [job for job in bank._context.store().jobs.waiting(due=FAR) if job.kind == DISTILL] == []
     assert bank.jobs.dead() == ()
     entries = bank.sessions.list()
     assert len(entries) == wanted
     taught = set()
     for entry in entries:
         assert entry.distilled is not None
-        (origin,) = bank._context.store().origins(trajectory=entry.id)
+        (origin,) = bank._context.store().sessions.origins(trajectory=entry.id)
         assert origin.kind == "distilled"
         memory = bank.get(origin.memory_id)
         assert words(int(entry.session[1:]))[5] in memory.content

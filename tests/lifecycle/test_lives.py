@@ -59,7 +59,7 @@ def test_decay_never_raises_never_passes_the_floor_and_never_touches_an_active_m
             if way not in {"roll up", "reopen", "prune"}:
                 active.append(clock.now())
             assert bank.admin.check().problems == ()
-        for signal in bank._context.store().signals(memory.id):
+        for signal in bank._context.store().evidence.signals(memory.id):
             if signal.type == "disuse":
                 months += 1
                 last = max(moment for moment in active if moment < signal.at)

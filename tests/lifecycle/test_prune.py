@@ -34,7 +34,7 @@ def test_disbelieved_and_unused_memories_are_archived_with_the_reason(open_bank:
     assert bank.get(low.id).belief == before.belief
     assert {bank.get(each.id).state for each in (edge, high)} == {"active"}
     assert bank.curation.prune().pruned == ()
-    (change,) = [each for each in bank._context.store().changes(memory_id=low.id) if each.kind == "pruned"]
+    (change,) = [each for each in bank._context.store().memories.changes(memory_id=low.id) if each.kind == "pruned"]
     assert (change.reason, change.before, change.after) == (report.pruned[0].reason, "active", "archived")
     assert any(report.pruned[0].reason in event.detail for event in bank.memories.history(low.id))
 

@@ -29,7 +29,7 @@ def learned(bank: Bank, commit: str, *, outcome: str = "success") -> Memory:
     )
     kept = bank.sessions.keep(Trajectory(task="Fix it", steps=(step,), session=commit, final_answer=commit))
     with bank._context.store().transaction() as transaction:
-        transaction.add_origin(Origin(memory_id=memory.id, trajectory=kept.id, kind="distilled"))
+        transaction.sessions.add_origin(Origin(memory_id=memory.id, trajectory=kept.id, kind="distilled"))
     return memory
 
 
@@ -152,7 +152,7 @@ def test_lessons_are_tied_to_the_commits_of_their_sessions_and_to_those_they_nam
     assert ties(bank._context.store()) == {from_session.id: ("3f2a9c1",), named.id: ("4be0d215555",)}
     bank.update(named.id, state="archived")
     assert set(ties(bank._context.store())) == {from_session.id}
-    (origin,) = bank._context.store().origins(memory_id=from_session.id)
+    (origin,) = bank._context.store().sessions.origins(memory_id=from_session.id)
     bank.sessions.delete(origin.trajectory)
     assert ties(bank._context.store()) == {}
 
@@ -204,7 +204,7 @@ def test_a_commit_counts_once_for_what_is_consolidated(open_bank: OpenBank) -> N
         before[source.id] = bank.get(source.id)
     (created,) = bank.curation.consolidate().created_memories
     store = bank._context.store()
-    assert sorted(signal.session for signal in store.signals(created)) == ["0bcdef1", "1bcdef1", "abcdef1"]
+    assert sorted(signal.session for signal in store.evidence.signals(created)) == ["0bcdef1", "1bcdef1", "abcdef1"]
     assert not bank.curation.report_stability(created, reverted=False, commit="abcdef1").counted
     assert bank.curation.report_stability(created, reverted=True, commit="abcdef1").counted
     assert bank.admin.check().problems == ()

@@ -36,14 +36,14 @@ def store(tmp_path: Path) -> Store:
 def keep(store: Store, *memories: Memory) -> None:
     with store.transaction() as transaction:
         for memory, indexed in zip(memories, index(memories, HashingEmbedder()), strict=True):
-            transaction.insert(memory, indexed)
+            transaction.memories.insert(memory, indexed)
 
 
 def keep_source(store: Store, memory: Memory, trajectory: Trajectory, *, kind: str = "distilled") -> None:
     with store.transaction() as transaction:
-        transaction.keep(trajectory)
+        transaction.sessions.keep(trajectory)
         origin = Origin(memory_id=memory.id, trajectory=trajectory.id, kind="distilled", at=AT)
-        transaction.add_origin(origin if kind == "distilled" else replace(origin, kind="corroborated"))
+        transaction.sessions.add_origin(origin if kind == "distilled" else replace(origin, kind="corroborated"))
 
 
 @pytest.mark.promise("matts:leakage")
@@ -83,7 +83,7 @@ def test_a_source_in_the_provenance_counts_and_an_erased_one_does_not(store: Sto
     there, gone = a_memory(source=source.id, identity="there"), a_memory(source="erased", identity="gone")
     keep(store, there, gone)
     with store.transaction() as transaction:
-        transaction.keep(source)
+        transaction.sessions.keep(source)
     leaks = learned_from(TASK, store)
     assert [leaks(there), leaks(gone)] == [True, False]
 

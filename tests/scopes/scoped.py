@@ -51,7 +51,7 @@ def plant(
         tokens=30,
     )
     with closing(open_storage(None, home=home).open(scope)) as store, store.transaction() as transaction:
-        transaction.insert(memory, index([memory], embedder)[0])
+        transaction.memories.insert(memory, index([memory], embedder)[0])
     return memory
 
 

@@ -137,7 +137,9 @@ def test_a_source_in_the_answer_stands_for_what_was_promoted_from_it(
     assert [hit.scope for hit in bank.search(QUERY).memories] == ["project", "team"]
     store = wider(home, "team", "payments")
     with store.transaction() as transaction:
-        transaction.link(Link(source=team.id, target=str(Reference.to(bank.scope, own.id)), kind=PROMOTED_FROM))
+        transaction.memories.link(
+            Link(source=team.id, target=str(Reference.to(bank.scope, own.id)), kind=PROMOTED_FROM)
+        )
     store.close()
     assert [(hit.id, hit.duplicates) for hit in bank.search(QUERY).memories] == [(own.id, (team.id,))]
     bank.delete(own.id)
@@ -154,19 +156,19 @@ def test_deliveries_and_ratings_are_kept_where_the_memory_lives_without_the_quer
     for _ in range(2):
         bank.search(QUERY)
     store = wider(home, "team", "payments")
-    logs = store.recalls(limit=0)
+    logs = store.deliveries.recalls(limit=0)
     assert [[entry.memory_id for entry in log.entries] for log in logs] == [[team.id], [team.id]]
     assert {log.query for log in logs} == {""}
     assert not any("alice" in log.session for log in logs)
-    assert (store.get(team.id).usage_count, len(store.signals(team.id))) == (2, 1)
+    assert (store.memories.get(team.id).usage_count, len(store.evidence.signals(team.id))) == (2, 1)
     assert bank.get(own.id).usage_count == 2
     rating = bank.feedback(team.id, helpful=True, rater="agent")
     assert rating.counted
     assert not bank.feedback(team.id, helpful=True, rater="agent").counted
     assert bank.outcome(team.id, succeeded=True, session="run").recorded
     assert not bank.outcome(team.id, succeeded=True, session="run").recorded
-    assert {signal.type for signal in store.signals(team.id)} == {"usage", "explicit", "outcome"}
-    assert not any("alice" in signal.session or signal.session == "run" for signal in store.signals(team.id))
+    assert {signal.type for signal in store.evidence.signals(team.id)} == {"usage", "explicit", "outcome"}
+    assert not any("alice" in signal.session or signal.session == "run" for signal in store.evidence.signals(team.id))
     store.close()
     assert bank.memories.history(team.id)
     assert bank.update(team.id, title="Retry flaky calls of a network").version == 2
@@ -187,7 +189,7 @@ def test_a_sessions_outcome_credits_what_every_scope_has_shown_in_equal_parts(
     report = bank.sessions.outcome("s", succeeded=True)
     assert {credit.memory_id for credit in report.credited} == {own.id, team.id}
     store = wider(home, "team", "payments")
-    weights = [signal.weight for signal in store.signals(team.id) if signal.type == "outcome"]
+    weights = [signal.weight for signal in store.evidence.signals(team.id) if signal.type == "outcome"]
     store.close()
     mine = [event for event in bank.memories.history(own.id) if event.kind == "outcome"]
     assert len(weights) == len(mine) == 1

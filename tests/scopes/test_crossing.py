@@ -159,11 +159,11 @@ class Life:
         """All that a bank holds in words."""
         store = open_storage(self.url, home=self.home).open(scope)
         try:
-            memories = store.page(Filter(states=STATES), limit=0, offset=0)
+            memories = store.memories.page(Filter(states=STATES), limit=0, offset=0)
             said = [repr((each.title, each.content, dict(each.provenance))) for each in memories]
-            said += [repr((log.query, log.session)) for log in store.recalls(limit=0)]
-            said += [repr(signal.session) for each in memories for signal in store.signals(each.id)]
-            said += [repr(trace.query) for trace in store.traces()]
+            said += [repr((log.query, log.session)) for log in store.deliveries.recalls(limit=0)]
+            said += [repr(signal.session) for each in memories for signal in store.evidence.signals(each.id)]
+            said += [repr(trace.query) for trace in store.sessions.traces()]
             assert not store.check().problems
             return said
         finally:

@@ -15,8 +15,7 @@ from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreBusy
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.sharing.promotion import link_back, pooled_confidence
-from reasoningbank.storage.sqlite import SqliteStore
-from reasoningbank.storage.store import Store
+from reasoningbank.storage.store import Store, StoreSearch
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder, Prompt
 from reasoningbank.types.sharing import PROMOTED_FROM, PROMOTED_TO, GeneralText, Reference
@@ -111,13 +110,13 @@ def test_the_neighbours_are_asked_for_in_the_index_and_pairs_are_not_compared_on
             title = f"Lesson {number} of {bank.scope.project}"
             taught(bank, (title, f"{'abcdefghijklm'[number]} word {number * 17} only {bank.scope.project} says."))
     asked: list[str] = []
-    nearest = SqliteStore.nearest
+    nearest = StoreSearch.nearest
 
-    def counted(self: SqliteStore, *arguments: object) -> Sequence[object]:
-        asked.append(self.scope.project)
+    def counted(self: StoreSearch, *arguments: object) -> Sequence[object]:
+        asked.append(self._store.scope.project)
         return nearest(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(SqliteStore, "nearest", counted)
+    monkeypatch.setattr(StoreSearch, "nearest", counted)
     (candidate,) = banks[0].sharing.candidates(to="team")
     assert {source.reference.name for source in candidate.sources} == {"shop", "till", "desk"}
     assert len(asked) == 7 * 2 + 7 * 1
@@ -157,7 +156,7 @@ def test_promoting_needs_a_reviewer_and_links_both_sides_and_leaves_the_sources_
 def links(bank: Bank, memory_id: str, kind: str) -> list[str]:
     """Where links of a kind lead from a memory."""
     store = bank._context.owner(memory_id)
-    return [link.target for link in store.links(memory_id) if link.kind == kind and link.source == memory_id]
+    return [link.target for link in store.memories.links(memory_id) if link.kind == kind and link.source == memory_id]
 
 
 @pytest.mark.promise("promotion:review")
@@ -260,7 +259,7 @@ def test_it_begins_with_what_its_sources_have_seen_independent_evidence_alone_an
     made = shop.sharing.promote(candidate, reviewer="dora").memory
     assert made.confidence == pytest.approx(candidate.confidence)
     assert (made.belief.positive, made.belief.negative) == (0, 0)
-    assert shop._context.owner(made.id).signals(made.id) == []
+    assert shop._context.owner(made.id).evidence.signals(made.id) == []
 
 
 @pytest.mark.promise("promotion:org")

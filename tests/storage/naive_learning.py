@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from reasoningbank.errors import InvalidInput, ModelMismatch, TrajectoryNotFound
-from reasoningbank.storage.documents import owned_document
-from reasoningbank.storage.exposures import owned_exposure
-from reasoningbank.storage.learning_rows import error_text, owned
-from reasoningbank.storage.queue import check_kind, check_lease
+from reasoningbank.storage.delivery_tables import owned_exposure
+from reasoningbank.storage.document_tables import owned_document
+from reasoningbank.storage.job_tables import check_kind, check_lease
+from reasoningbank.storage.rows import error_text, owned
 from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.document import Document
 from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
@@ -167,7 +167,7 @@ class NaiveLearning(NaiveState):
 
     def expose(self, exposure: Exposure) -> None:
         kept, _ = owned_exposure(exposure)
-        shown = tuple(one for one in kept.shown if one.memory_id in self.memories)
+        shown = tuple(one for one in kept.shown if one.memory_id in self.held)
         self.met[kept.session] = replace(kept, shown=shown)
 
     # Documents
@@ -175,7 +175,7 @@ class NaiveLearning(NaiveState):
     def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
         return self.filed.get((collection, tuple(path), key))
 
-    def documents(self, collection: str | None = None, path: Sequence[str] = ()) -> Sequence[Document]:
+    def below(self, collection: str | None = None, path: Sequence[str] = ()) -> Sequence[Document]:
         return [
             document
             for document in self.filed.values()
@@ -187,7 +187,7 @@ class NaiveLearning(NaiveState):
     ) -> Sequence[tuple[Document, float | None]]:
         query = unit_vector(vector)
         found: list[tuple[Document, float | None]] = []
-        for document in self.documents(collection, path):
+        for document in self.below(collection, path):
             rows = self.filed_vectors.get(document.place, [])
             if any(len(row) != len(query) for row in rows):
                 raise ModelMismatch("another dimension")
@@ -210,7 +210,7 @@ class NaiveLearning(NaiveState):
 
     # Jobs
 
-    def jobs(self, *, due: datetime) -> Sequence[Job]:
+    def waiting(self, *, due: datetime) -> Sequence[Job]:
         return sorted((job for job in self.queue.values() if job.due <= due), key=_age)
 
     def claimable(self, kinds: Sequence[str], *, at: datetime) -> bool:

@@ -32,7 +32,7 @@ class NaiveState:
         self.scope = scope
         self.project = scope.project
         self.model: tuple[str, int] | None = None
-        self.memories: dict[str, Memory] = {}
+        self.held: dict[str, Memory] = {}
         self.words: dict[str, list[str]] = {}
         self.contexts: dict[str, tuple[int, int]] = {}
         self.memory_vectors: dict[tuple[str, str], Vector] = {}
@@ -82,9 +82,9 @@ class NaiveState:
 
     def get(self, memory_id: str) -> Memory:
         """The memory of this id."""
-        if memory_id not in self.memories:
+        if memory_id not in self.held:
             raise MemoryNotFound(memory_id)
-        return self.memories[memory_id]
+        return self.held[memory_id]
 
     def fit(self, vectors: Iterable[Vector], model_id: str) -> list[Vector]:
         """The vectors as the bank keeps them, when they are of its model."""

@@ -10,12 +10,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self, cast
 
 import numpy
 
 from reasoningbank.errors import BankError, InvalidInput, ScopeViolation, StoreUnavailable
-from reasoningbank.storage.learning_rows import owned
-from reasoningbank.storage.store import Transaction
+from reasoningbank.storage.rows import owned
+from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, VECTOR_LEGS, Filter, Recall
@@ -44,7 +45,44 @@ from storage.naive_words import best_matches
 
 
 class NaiveStore(NaiveLearning, NaiveGraph):
-    """Both the Store and the Transaction port over one scope."""
+    """Both a store and its transaction over one scope, and each of its groups of tables."""
+
+    @property
+    def as_store(self) -> Store:
+        """The model where a store is expected."""
+        return cast(Store, self)
+
+    @property
+    def memories(self) -> Self:
+        return self
+
+    @property
+    def evidence(self) -> Self:
+        return self
+
+    @property
+    def deliveries(self) -> Self:
+        return self
+
+    @property
+    def sessions(self) -> Self:
+        return self
+
+    @property
+    def graph(self) -> Self:
+        return self
+
+    @property
+    def documents(self) -> Self:
+        return self
+
+    @property
+    def jobs(self) -> Self:
+        return self
+
+    @property
+    def search(self) -> Self:
+        return self
 
     @property
     def model_id(self) -> str | None:
@@ -57,7 +95,7 @@ class NaiveStore(NaiveLearning, NaiveGraph):
     def _transaction(self) -> Iterator[Transaction]:
         before = self.copied()
         try:
-            yield self
+            yield cast(Transaction, self)
         except BaseException:
             self.go_back(before)
             raise
@@ -65,7 +103,7 @@ class NaiveStore(NaiveLearning, NaiveGraph):
     def check(self) -> StoreReport:
         problems = [
             f"memory {name!r} has no text index or no vector"
-            for name in self.memories
+            for name in self.held
             if (CONTENT_LEG, name) not in self.memory_vectors
         ]
         return StoreReport(engine="a model", location="", schema=0, sizes={}, problems=tuple(problems))
@@ -79,28 +117,28 @@ class NaiveStore(NaiveLearning, NaiveGraph):
     # Memories
 
     def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
-        met = [memory for memory in self.memories.values() if condition.accepts(memory)]
+        met = [memory for memory in self.held.values() if condition.accepts(memory)]
         return met[offset : offset + limit] if limit else met[offset:]
 
     def count(self, condition: Filter) -> int:
         return len(self.page(condition, limit=0, offset=0))
 
     def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
-        return {name: self.memories[name] for name in memory_ids if name in self.memories}
+        return {name: self.held[name] for name in memory_ids if name in self.held}
 
     def same_text(self, fingerprint: bytes) -> Sequence[str]:
-        return [memory.id for memory in self.memories.values() if memory.fingerprint == fingerprint]
+        return [memory.id for memory in self.held.values() if memory.fingerprint == fingerprint]
 
     def revisions(self, memory_id: str) -> Sequence[Memory]:
         return self.versions.get(memory_id, ())
 
     def insert(self, memory: Memory, indexed: Indexed) -> None:
-        if memory.id in self.memories:
+        if memory.id in self.held:
             raise InvalidInput(f"{memory.id} exists already")
         rows = self._checked(memory, indexed)
         self.last_number += 1
         self.numbers[memory.id] = self.last_number
-        self.memories[memory.id] = replace(memory, provenance=dict(memory.provenance))
+        self.held[memory.id] = replace(memory, provenance=dict(memory.provenance))
         self._index(memory.id, indexed, rows)
 
     def update(
@@ -115,7 +153,7 @@ class NaiveStore(NaiveLearning, NaiveGraph):
             self.state_changes.append(owned(change)[0])
         if revision:
             self.versions[memory.id] = tuple(sorted((*kept, old), key=lambda earlier: earlier.version))
-        self.memories[memory.id] = replace(memory, provenance=dict(memory.provenance))
+        self.held[memory.id] = replace(memory, provenance=dict(memory.provenance))
         if indexed is not None:
             self._index(memory.id, indexed, rows)
 
@@ -150,7 +188,7 @@ class NaiveStore(NaiveLearning, NaiveGraph):
 
     def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
         self.erased.append(Erasure(created_at=self.get(memory_id).created_at, at=at or datetime.now(UTC)))
-        for table in (self.memories, self.words, self.contexts, self.numbers, self.versions, self.aggregates):
+        for table in (self.held, self.words, self.contexts, self.numbers, self.versions, self.aggregates):
             table.pop(memory_id, None)
         self.state_changes = [change for change in self.state_changes if change.memory_id != memory_id]
         self.memory_vectors = {place: row for place, row in self.memory_vectors.items() if place[1] != memory_id}
@@ -267,7 +305,7 @@ class NaiveStore(NaiveLearning, NaiveGraph):
 
     def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
         found: list[Idle] = []
-        names = list(self.memories)
+        names = list(self.held)
         for memory in map(self.get, names[names.index(after) + 1 if after in names else 0 :]):
             signals, aggregate = self.signals(memory.id), self.aggregate(memory.id)
             active = [memory.created_at, memory.updated_at, memory.last_used, aggregate.active_at]
@@ -346,11 +384,11 @@ class NaiveStore(NaiveLearning, NaiveGraph):
         self.model = None
 
     def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
-        texts = {name: self.words[name] for name in self.memories}
+        texts = {name: self.words[name] for name in self.held}
         return best_matches(texts, text, self._accepted(condition), limit)
 
     def matching_context(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
-        spans = {name: self.contexts[name] for name in self.memories if self.contexts[name][1]}
+        spans = {name: self.contexts[name] for name in self.held if self.contexts[name][1]}
         texts = {name: self.words[name][start : start + count] for name, (start, count) in spans.items()}
         return best_matches(texts, text, self._accepted(condition), limit)
 

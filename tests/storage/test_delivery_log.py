@@ -104,7 +104,10 @@ def test_every_hit_of_a_search_is_logged_and_counted_once_a_session(statements: 
             assert again.belief.positive > hit.memory.belief.positive
     store = open_storage(f"sqlite:///{tmp_path}", home=tmp_path).open(Scope(tenant="me", project="demo"))
     try:
-        assert [len(log.entries) for log in store.recalls(limit=2)] == [len(second.delivered), len(first.delivered)]
+        assert [len(log.entries) for log in store.deliveries.recalls(limit=2)] == [
+            len(second.delivered),
+            len(first.delivered),
+        ]
         assert store.check().problems == ()
     finally:
         store.close()

@@ -60,44 +60,48 @@ class DocumentLockstep(TwoStores):
             updated_at=START + timedelta(days=day),
         )
         rows = [vector(*numbers) for numbers in directions]
-        self.write(lambda transaction: transaction.put_document(document, rows, model), interrupted=interrupted)
+        self.write(
+            lambda transaction: transaction.documents.put_document(document, rows, model), interrupted=interrupted
+        )
 
     @rule(collection=COLLECTIONS, path=PATHS, key=KEYS, interrupted=st.booleans())
     def delete(self, collection: str, path: tuple[str, ...], key: str, interrupted: bool) -> None:
-        self.write(lambda transaction: transaction.delete_document(collection, path, key), interrupted=interrupted)
+        self.write(
+            lambda transaction: transaction.documents.delete_document(collection, path, key), interrupted=interrupted
+        )
 
     @rule(number=st.integers(0, 3))
     def remember(self, number: int) -> None:
-        self.write(lambda transaction: transaction.insert(lesson(f"m{number}"), indexed("word")))
+        self.write(lambda transaction: transaction.memories.insert(lesson(f"m{number}"), indexed("word")))
 
     @rule()
     def forget_vectors(self) -> None:
         def emptied(transaction: Transaction) -> None:
             transaction.forget_vectors()
-            for document in transaction.documents():
+            for document in transaction.documents.below():
                 if document.texts:
-                    transaction.put_document(document, [vector(0, 0, 1, 0)] * len(document.texts), MODEL)
+                    transaction.documents.put_document(document, [vector(0, 0, 1, 0)] * len(document.texts), MODEL)
             for number in range(4):
-                if f"m{number}" in {memory.id for memory in transaction.page(EVERYTHING, limit=0, offset=0)}:
-                    transaction.update(lesson(f"m{number}"), indexed("word"))
+                if f"m{number}" in {memory.id for memory in transaction.memories.page(EVERYTHING, limit=0, offset=0)}:
+                    transaction.memories.update(lesson(f"m{number}"), indexed("word"))
 
         self.write(emptied)
 
     @rule(collection=COLLECTIONS, path=PATHS, query=DIRECTIONS)
     def compare(self, collection: str, path: tuple[str, ...], query: list[float]) -> None:
         def compared(store: Store) -> object:
-            found = store.compared_documents(collection, path, numpy.array(query, dtype=numpy.float32))
+            found = store.documents.compared_documents(collection, path, numpy.array(query, dtype=numpy.float32))
             return [(document, None if cosine is None else round(cosine, 5)) for document, cosine in found]
 
         self.same(compared)
 
     @rule(collection=st.none() | COLLECTIONS, path=PATHS)
     def listed(self, collection: str | None, path: tuple[str, ...]) -> None:
-        self.same(lambda store: list(store.documents(collection, path)))
+        self.same(lambda store: list(store.documents.below(collection, path)))
 
     @invariant()
     def equal(self) -> None:
-        self.same(lambda store: list(store.documents()))
+        self.same(lambda store: list(store.documents.below()))
 
     @rule()
     def checked(self) -> None:
@@ -106,7 +110,7 @@ class DocumentLockstep(TwoStores):
     def same(self, read: Callable[[Store], object]) -> None:
         """Asks both stores, and the second handle on the file."""
         outcomes = []
-        for store in (self.model, self.subject, self.watcher):
+        for store in (self.model.as_store, self.subject, self.watcher):
             try:
                 outcomes.append(read(store))
             except BankError as error:

@@ -33,13 +33,13 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 store = open_storage("memory://", home=Path("home")).open(SCOPE)
 with store.transaction() as transaction:
     for number in range(3_000):
-        transaction.insert(lesson(f"m{number}"), indexed("kiwi " * 300))
+        transaction.memories.insert(lesson(f"m{number}"), indexed("kiwi " * 300))
 with store.transaction() as transaction:
     for number in range(0, 3_000, 3):
-        transaction.delete(f"m{number}")
-assert store.count(EVERYTHING) == 2_000
-assert len(store.nearest("content", vector(*EAST), EVERYTHING, 9_999)) == 2_000
-assert len(store.matching("kiwi", EVERYTHING, 5).hits) == 5
+        transaction.memories.delete(f"m{number}")
+assert store.memories.count(EVERYTHING) == 2_000
+assert len(store.search.nearest("content", vector(*EAST), EVERYTHING, 9_999)) == 2_000
+assert len(store.search.matching("kiwi", EVERYTHING, 5).hits) == 5
 report = store.check()
 assert report.problems == (), report.problems
 assert report.location == "memory://" and report.sizes["pages"] > 2_000_000, report
@@ -74,10 +74,10 @@ def test_a_backup_is_restored_on_either_side(kinds: tuple[str, str], tmp_path: P
     assert found(other) == ["old"]
     other_place.restore(SCOPE, backup)
     assert found(other) == ["m1", "m2"]
-    assert [hit.id for hit in other.matching("kiwi", EVERYTHING, 9).hits] == ["m1"]
+    assert [hit.id for hit in other.search.matching("kiwi", EVERYTHING, 9).hits] == ["m1"]
     with other.transaction() as transaction:
-        transaction.insert(lesson("m4"), indexed("kiwi"))
-        transaction.delete("m2")
+        transaction.memories.insert(lesson("m4"), indexed("kiwi"))
+        transaction.memories.delete("m2")
     assert found(other) == ["m1", "m4"]
     assert other.check().problems == ()
     assert found(first) == ["m1", "m2", "m3"]
@@ -142,7 +142,7 @@ def test_readers_in_other_threads_see_the_last_committed_state(monkeypatch: pyte
 
     with store.transaction() as transaction:
         for number in range(2, 2_000):
-            transaction.insert(lesson(f"m{number}"), indexed("kiwi " * 50))
+            transaction.memories.insert(lesson(f"m{number}"), indexed("kiwi " * 50))
         readers = [threading.Thread(target=read, args=(each,)) for each in (store, place.open(SCOPE), store)]
         for reader in readers:
             reader.start()
@@ -154,7 +154,7 @@ def test_readers_in_other_threads_see_the_last_committed_state(monkeypatch: pyte
         writer = threading.Thread(target=fill, args=(store, [lesson("later")]))
         writer.start()
     writer.join(20.0)
-    assert store.count(EVERYTHING) == 2_000
+    assert store.memories.count(EVERYTHING) == 2_000
     assert len(found(store)) == 2_000
     store.close()
 
@@ -179,15 +179,17 @@ def test_many_changed_vectors_are_gathered_in_arrays(monkeypatch: pytest.MonkeyP
         northern = {name for number, name in enumerate(names) if (number + turn) % 4 == 0}
         with store.transaction() as transaction:
             for name in names:
-                transaction.update(lesson(name), indexed("kiwi", vector(*(NORTH if name in northern else EAST))))
-        near = store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 99)
+                transaction.memories.update(
+                    lesson(name), indexed("kiwi", vector(*(NORTH if name in northern else EAST)))
+                )
+        near = store.search.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 99)
         assert {hit.id for hit in near if hit.score == 1.0} == northern
         assert len(near) == 20
     assert len(gathered) > 4
     assert set(gathered) == {20}
     with store.transaction() as transaction:
-        transaction.delete("m19")
-        transaction.insert(lesson("m20"), indexed("kiwi", vector(*NORTH)))
+        transaction.memories.delete("m19")
+        transaction.memories.insert(lesson("m20"), indexed("kiwi", vector(*NORTH)))
     assert sorted(found(store)) == sorted([*names[:19], "m20"])
     store.close()
 
@@ -199,7 +201,7 @@ def storage(kind: str, place: Path) -> Storage:
 
 def found(store: Store) -> list[str]:
     """All memories, by age, as the list and the search for vectors tell alike."""
-    listed = [memory.id for memory in store.page(EVERYTHING, limit=0, offset=0)]
-    near = {hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9_999)}
+    listed = [memory.id for memory in store.memories.page(EVERYTHING, limit=0, offset=0)]
+    near = {hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9_999)}
     assert near == set(listed)
     return listed

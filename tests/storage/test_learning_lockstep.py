@@ -55,13 +55,13 @@ class LearningLockstep(TwoStores):
         derived = Indexed(text="kiwi", model_id=model, vectors=vectors)
         known = [memory.id for memory in self.model.page(EVERYTHING, limit=0, offset=0)]
         if name in known:
-            self.write(lambda transaction: transaction.update(lesson(name), derived))
+            self.write(lambda transaction: transaction.memories.update(lesson(name), derived))
         else:
-            self.write(lambda transaction: transaction.insert(lesson(name), derived))
+            self.write(lambda transaction: transaction.memories.insert(lesson(name), derived))
 
     @rule(name=memory_ids)
     def delete(self, name: str) -> None:
-        self.write(lambda transaction: transaction.delete(name))
+        self.write(lambda transaction: transaction.memories.delete(name))
 
     @rule()
     def forget_vectors(self) -> None:
@@ -70,60 +70,62 @@ class LearningLockstep(TwoStores):
     @rule(name=trajectory_ids, content=trajectory_ids, key=keys, steps=st.integers(0, 3))
     def keep(self, name: str, content: str, key: str, steps: int) -> None:
         kept = replace(trajectory(content), id=name, steps=(Step(action="a"),) * steps)
-        self.write(lambda transaction: transaction.keep(kept, key=key))
+        self.write(lambda transaction: transaction.sessions.keep(kept, key=key))
 
     @rule(name=trajectory_ids)
     def erase_trajectory(self, name: str) -> None:
-        self.write(lambda transaction: transaction.erase_trajectory(name))
+        self.write(lambda transaction: transaction.sessions.erase_trajectory(name))
 
     @rule(name=trajectory_ids, verdict=st.sampled_from(VERDICTS), at=moments)
     def judge(self, name: str, verdict: Verdict, at: datetime) -> None:
-        self.write(lambda transaction: transaction.judge(name, judgement(verdict, at=at)))
+        self.write(lambda transaction: transaction.sessions.judge(name, judgement(verdict, at=at)))
 
     @rule(name=trajectory_ids, at=st.none() | moments)
     def mark_distilled(self, name: str, at: datetime | None) -> None:
-        self.write(lambda transaction: transaction.mark_distilled(name, at))
+        self.write(lambda transaction: transaction.sessions.mark_distilled(name, at))
 
     @rule(memory=memory_ids, name=trajectory_ids, kind=st.sampled_from(("distilled", "corroborated")), at=moments)
     def add_origin(self, memory: str, name: str, kind: OriginKind, at: datetime) -> None:
         origin = Origin(memory_id=memory, trajectory=name, kind=kind, steps=(1, 2), at=at)
-        self.write(lambda transaction: transaction.add_origin(origin))
+        self.write(lambda transaction: transaction.sessions.add_origin(origin))
 
     @rule(name=trajectory_ids, number=st.integers(0, 3), at=moments)
     def refuse(self, name: str, number: int, at: datetime) -> None:
         refusal = Refusal(id=f"r{number}", trajectory=name, reason="only_names", detail="d", at=at)
-        self.write(lambda transaction: transaction.refuse(refusal))
+        self.write(lambda transaction: transaction.sessions.refuse(refusal))
 
     @rule(name=trace_ids, direction=directions, model=models, session=keys)
     def keep_trace(self, name: str, direction: tuple[float, ...], model: str, session: str) -> None:
         kept = trace(name, session=session)
-        self.write(lambda transaction: transaction.keep_trace(kept, vector(*direction), model))
+        self.write(lambda transaction: transaction.sessions.keep_trace(kept, vector(*direction), model))
 
     @rule(name=trace_ids, direction=st.none() | directions, model=models, verdict=st.sampled_from(VERDICTS))
     def update_trace(self, name: str, direction: tuple[float, ...] | None, model: str, verdict: Verdict) -> None:
         changed = trace(name, outcome=verdict, state="extracted", strategies=("m1",), query="never stored")
         row = None if direction is None else vector(*direction)
-        self.write(lambda transaction: transaction.update_trace(changed, row, model))
+        self.write(lambda transaction: transaction.sessions.update_trace(changed, row, model))
 
     @rule(session=st.sampled_from(("a", "b", "")), shown=st.lists(memory_ids, max_size=3, unique=True), told=told)
     def expose(self, session: str, shown: list[str], told: bool | None) -> None:
         def action(transaction: Transaction) -> None:
             met = tuple(Shown(memory_id=name, how="asked", succeeded=told) for name in shown)
-            transaction.expose(Exposure(session=session, at=START, shown=met, succeeded=told))
+            transaction.deliveries.expose(Exposure(session=session, at=START, shown=met, succeeded=told))
 
         self.write(action)
 
     @rule(kind=kinds, key=keys, due=moments)
     def enqueue(self, kind: str, key: str, due: datetime) -> None:
-        self.write(lambda transaction: transaction.enqueue(Job(kind=kind, key=key, due=due, payload={"k": key})))
+        self.write(lambda transaction: transaction.jobs.enqueue(Job(kind=kind, key=key, due=due, payload={"k": key})))
 
     @rule(wanted=st.lists(kinds, max_size=2, unique=True), lease=leases, at=moments, until=later)
     def claim(self, wanted: list[str], lease: str, at: datetime, until: datetime) -> None:
-        self.write(lambda transaction: transaction.claim(wanted, lease=lease, at=at, until=until))
+        self.write(lambda transaction: transaction.jobs.claim(wanted, lease=lease, at=at, until=until))
 
     @rule(lease=leases, at=later, until=later)
     def claim_late(self, lease: str, at: datetime, until: datetime) -> None:
-        self.write(lambda transaction: transaction.claim(KINDS, lease=lease, at=at, until=until + timedelta(hours=3)))
+        self.write(
+            lambda transaction: transaction.jobs.claim(KINDS, lease=lease, at=at, until=until + timedelta(hours=3))
+        )
 
     @rule(
         kind=kinds,
@@ -135,23 +137,23 @@ class LearningLockstep(TwoStores):
     def step(self, kind: str, key: str, lease: str, at: datetime, step: str) -> None:
         job = Job(kind=kind, key=key, due=START, lease=lease)
         actions: dict[str, Callable[[Transaction], object]] = {
-            "extend": lambda transaction: transaction.extend(job, at),
-            "finish": lambda transaction: transaction.finish(job),
-            "put_back": lambda transaction: transaction.put_back(job, due=at, error="later"),
-            "bury": lambda transaction: transaction.bury(job, at=at, error="never"),
-            "revive": lambda transaction: transaction.revive(kind, key, due=at),
+            "extend": lambda transaction: transaction.jobs.extend(job, at),
+            "finish": lambda transaction: transaction.jobs.finish(job),
+            "put_back": lambda transaction: transaction.jobs.put_back(job, due=at, error="later"),
+            "bury": lambda transaction: transaction.jobs.bury(job, at=at, error="never"),
+            "revive": lambda transaction: transaction.jobs.revive(kind, key, due=at),
         }
         self.write(actions[step])
 
     @rule(name=trajectory_ids, memory=memory_ids, direction=directions)
     def fail(self, name: str, memory: str, direction: tuple[float, ...]) -> None:
         def action(transaction: Transaction) -> None:
-            transaction.enqueue(Job(kind="distil", key="never", due=START))
-            transaction.claim(KINDS, lease="never", at=START, until=START + timedelta(hours=1))
-            transaction.keep(trajectory("never"))
-            transaction.keep_trace(trace("never"), vector(*direction), "lattice/4")
-            transaction.erase_trajectory(name)
-            transaction.delete(memory)
+            transaction.jobs.enqueue(Job(kind="distil", key="never", due=START))
+            transaction.jobs.claim(KINDS, lease="never", at=START, until=START + timedelta(hours=1))
+            transaction.sessions.keep(trajectory("never"))
+            transaction.sessions.keep_trace(trace("never"), vector(*direction), "lattice/4")
+            transaction.sessions.erase_trajectory(name)
+            transaction.memories.delete(memory)
 
         self.write(action, interrupted=True)
 
@@ -193,14 +195,14 @@ class LearningLockstep(TwoStores):
     ) -> None:
         found, expected = (
             (
-                list(store.trajectories(limit=limit, offset=offset, verdict=verdict, pending=pending)),
-                list(store.origins(memory_id=memory)),
-                list(store.origins(trajectory=name)),
-                list(store.origins(memory_id=memory, trajectory=name)),
-                list(store.refusals(trajectory=name, limit=limit)),
-                list(store.traces(session=session, limit=limit)),
-                store.captured(session),
-                store.captured(trajectory(name).digest),
+                list(store.sessions.trajectories(limit=limit, offset=offset, verdict=verdict, pending=pending)),
+                list(store.sessions.origins(memory_id=memory)),
+                list(store.sessions.origins(trajectory=name)),
+                list(store.sessions.origins(memory_id=memory, trajectory=name)),
+                list(store.sessions.refusals(trajectory=name, limit=limit)),
+                list(store.sessions.traces(session=session, limit=limit)),
+                store.sessions.captured(session),
+                store.sessions.captured(trajectory(name).digest),
             )
             for store in (self.watcher, self.model)
         )
@@ -208,34 +210,34 @@ class LearningLockstep(TwoStores):
 
     @invariant()
     def everything_that_can_be_read_is_the_same(self) -> None:
-        expected = _readable(self.model)
+        expected = _readable(self.model.as_store)
         assert _readable(self.subject) == expected
         assert _readable(self.watcher) == expected
 
 
 def _readable(store: Store) -> dict[str, object]:
-    entries = list(store.trajectories(limit=0))
+    entries = list(store.sessions.trajectories(limit=0))
     aim = vector(1, 0, 0, 0)
     return {
         "entries": entries,
-        "trajectories": [store.trajectory(entry.id) for entry in entries],
-        "one by one": [store.entry(entry.id) for entry in entries],
-        "judgements": [list(store.judgements(entry.id)) for entry in entries],
-        "origins": list(store.origins()),
-        "refusals": list(store.refusals()),
-        "traces": list(store.traces()),
-        "exposures": [*store.exposures(), *(store.exposure(name) for name in ("a", "b", ""))],
-        "similar": list(store.similar_traces(aim, limit=9)),
-        "nearest": [list(store.nearest(leg, aim, EVERYTHING, 9)) for leg in VECTOR_LEGS],
+        "trajectories": [store.sessions.trajectory(entry.id) for entry in entries],
+        "one by one": [store.sessions.entry(entry.id) for entry in entries],
+        "judgements": [list(store.sessions.judgements(entry.id)) for entry in entries],
+        "origins": list(store.sessions.origins()),
+        "refusals": list(store.sessions.refusals()),
+        "traces": list(store.sessions.traces()),
+        "exposures": [*store.deliveries.exposures(), *(store.deliveries.exposure(name) for name in ("a", "b", ""))],
+        "similar": list(store.search.similar_traces(aim, limit=9)),
+        "nearest": [list(store.search.nearest(leg, aim, EVERYTHING, 9)) for leg in VECTOR_LEGS],
         "vectors": [
             None if found is None else found.tolist()
             for leg in VECTOR_LEGS
-            for found in (store.vector(leg, name) for name in MEMORIES)
+            for found in (store.search.vector(leg, name) for name in MEMORIES)
         ],
-        "jobs": list(store.jobs(due=START + timedelta(days=9))),
-        "dead": list(store.dead_jobs()),
+        "jobs": list(store.jobs.waiting(due=START + timedelta(days=9))),
+        "dead": list(store.jobs.dead_jobs()),
         "claimable": [
-            store.claimable((kind,), at=START + timedelta(hours=hours)) for kind in KINDS for hours in (0, 6)
+            store.jobs.claimable((kind,), at=START + timedelta(hours=hours)) for kind in KINDS for hours in (0, 6)
         ],
         "model": store.model_id,
     }

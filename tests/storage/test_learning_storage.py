@@ -42,12 +42,12 @@ def learn(store: Store) -> None:
     """One row of every table of learning."""
     fill(store, [lesson("m1")])
     with store.transaction() as transaction:
-        transaction.keep(trajectory("t1", steps=(Step(observation="Zanzibar" * 90),)), key="file")
-        transaction.judge("t1", judgement("failure", rationale="Zanzibar was closed"))
-        transaction.refuse(Refusal(id="r1", trajectory="t1", reason="markup", detail="Zanzibar", at=START))
-        transaction.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
-        transaction.keep_trace(trace("s1"), vector(*EAST), MODEL)
-        transaction.enqueue(Job(kind="distil", key="t1", due=START))
+        transaction.sessions.keep(trajectory("t1", steps=(Step(observation="Zanzibar" * 90),)), key="file")
+        transaction.sessions.judge("t1", judgement("failure", rationale="Zanzibar was closed"))
+        transaction.sessions.refuse(Refusal(id="r1", trajectory="t1", reason="markup", detail="Zanzibar", at=START))
+        transaction.sessions.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
+        transaction.sessions.keep_trace(trace("s1"), vector(*EAST), MODEL)
+        transaction.jobs.enqueue(Job(kind="distil", key="t1", due=START))
 
 
 @pytest.mark.promise("learning:erase")
@@ -60,9 +60,9 @@ def test_no_byte_of_an_erased_trajectory_stays_in_any_file(store: Store, bank: P
     rows.close()
     with store.transaction() as transaction:
         for number in range(40):
-            transaction.keep(trajectory(f"other {number}"))
+            transaction.sessions.keep(trajectory(f"other {number}"))
     with store.transaction() as transaction:
-        transaction.erase_trajectory("t1")
+        transaction.sessions.erase_trajectory("t1")
     for path in bank.parent.rglob("*"):
         if path.is_file():
             content = path.read_bytes()
@@ -104,8 +104,8 @@ def test_a_row_that_is_not_what_was_written_is_never_an_answer(
     """Reading it raises StoreCorrupt, and the check names it; the check names what hangs on rows that are gone."""
     learn(store)
     with store.transaction() as transaction:
-        transaction.keep(trajectory("t2"))
-        assert transaction.claim(("distil",), lease="one", at=START, until=START + HOUR)
+        transaction.sessions.keep(trajectory("t2"))
+        assert transaction.jobs.claim(("distil",), lease="one", at=START, until=START + HOUR)
     connection = open_connection(bank)
     connection.pragma("foreign_keys", False)
     connection.execute(statement)
@@ -115,14 +115,14 @@ def test_a_row_that_is_not_what_was_written_is_never_an_answer(
         return
     refused = 0
     for read in (
-        lambda: store.trajectory("t1"),
-        lambda: store.trajectories(limit=0),
-        lambda: store.judgements("t1"),
-        lambda: store.origins(),
-        lambda: store.refusals(),
-        lambda: store.traces(),
-        lambda: store.similar_traces(vector(*EAST), limit=1),
-        lambda: store.jobs(due=START),
+        lambda: store.sessions.trajectory("t1"),
+        lambda: store.sessions.trajectories(limit=0),
+        lambda: store.sessions.judgements("t1"),
+        lambda: store.sessions.origins(),
+        lambda: store.sessions.refusals(),
+        lambda: store.sessions.traces(),
+        lambda: store.search.similar_traces(vector(*EAST), limit=1),
+        lambda: store.jobs.waiting(due=START),
     ):
         try:
             read()
@@ -139,14 +139,14 @@ def test_a_damaged_job_is_not_handed_out(store: Store, bank: Path) -> None:
     connection.execute('UPDATE jobs SET payload = \'{"path": "/etc"}\'')
     connection.close()
     with pytest.raises(StoreError), store.transaction() as transaction:
-        transaction.claim(("distil",), lease="one", at=START, until=START + HOUR)
+        transaction.jobs.claim(("distil",), lease="one", at=START, until=START + HOUR)
 
 
 @pytest.mark.promise("learning:migration", "memoria:H1")
 def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is migrated when it is opened, with a backup beside it, and takes everything about learning."""
     with monkeypatch.context() as patched:
-        for module in ("schema", "bank_file", "sqlite"):
+        for module in ("schema", "bank_file", "store"):
             patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", schema.MIGRATIONS[:1])
         old = SqliteStorage(bank).open(SCOPE)
         memories = [lesson(f"m{number}", tags=("t",)) for number in range(5)]
@@ -157,28 +157,30 @@ def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monk
                 "INSERT INTO jobs VALUES ('roll_up', ?, ?, ?, ?)", (f"daily {number}", due, '{"n": "ä"}', number)
             )
         connection.close()
-        assert old.page(EVERYTHING, limit=0, offset=0) == memories
+        assert old.memories.page(EVERYTHING, limit=0, offset=0) == memories
         old.close()
     store = SqliteStorage(bank).open(SCOPE)
-    assert list(store.page(EVERYTHING, limit=0, offset=0)) == memories
-    assert [hit.id for hit in store.nearest("content", vector(*EAST), EVERYTHING, 9)] == [each.id for each in memories]
-    jobs = store.jobs(due=START + timedelta(days=1))
+    assert list(store.memories.page(EVERYTHING, limit=0, offset=0)) == memories
+    assert [hit.id for hit in store.search.nearest("content", vector(*EAST), EVERYTHING, 9)] == [
+        each.id for each in memories
+    ]
+    jobs = store.jobs.waiting(due=START + timedelta(days=1))
     assert [(job.key, job.attempts, dict(job.payload)) for job in jobs] == [
         ("daily 0", 0, {"n": "ä"}),
         ("daily 1", 1, {"n": "ä"}),
     ]
     assert [(job.lease, job.error) for job in jobs] == [("", "")] * 2
     with store.transaction() as transaction:
-        assert not transaction.enqueue(jobs[0])
-        assert transaction.finish(replace(jobs[0], lease=""))
-        assert transaction.claim(("roll_up",), lease="one", at=START + HOUR, until=START + 2 * HOUR)
-        transaction.delete("m1")
+        assert not transaction.jobs.enqueue(jobs[0])
+        assert transaction.jobs.finish(replace(jobs[0], lease=""))
+        assert transaction.jobs.claim(("roll_up",), lease="one", at=START + HOUR, until=START + 2 * HOUR)
+        transaction.memories.delete("m1")
     learn_again = lesson("m9")
     fill(store, [learn_again])
     with store.transaction() as transaction:
-        transaction.keep(trajectory("t1"))
-        assert transaction.add_origin(Origin(memory_id="m9", trajectory="t1", kind="distilled", at=START))
-        transaction.keep_trace(trace("s1"), vector(*UP), MODEL)
+        transaction.sessions.keep(trajectory("t1"))
+        assert transaction.sessions.add_origin(Origin(memory_id="m9", trajectory="t1", kind="distilled", at=START))
+        transaction.sessions.keep_trace(trace("s1"), vector(*UP), MODEL)
     report = store.check()
     assert (report.problems, report.schema) == ((), len(schema.MIGRATIONS))
     store.close()
@@ -198,16 +200,18 @@ def test_only_the_newest_traces_are_compared(bank: Path, monkeypatch: pytest.Mon
     store = storage.open(SCOPE)
     for number in range(130):
         with store.transaction() as transaction:
-            transaction.keep_trace(trace(f"s{number}"), vector(*(EAST if number % 10 == 0 else NORTH)), MODEL)
-        nearest = [each.id for each, cosine in store.similar_traces(vector(*EAST), limit=200) if cosine == 1.0]
+            transaction.sessions.keep_trace(trace(f"s{number}"), vector(*(EAST if number % 10 == 0 else NORTH)), MODEL)
+        nearest = [each.id for each, cosine in store.search.similar_traces(vector(*EAST), limit=200) if cosine == 1.0]
         oldest = max(0, number - 49)
         assert nearest == [f"s{each}" for each in range(number, oldest - 1, -1) if each % 10 == 0]
-    assert store.trace("s0") == trace("s0")
+    assert store.sessions.trace("s0") == trace("s0")
     again = storage.open(SCOPE)
-    assert again.similar_traces(vector(*EAST), limit=200) == store.similar_traces(vector(*EAST), limit=200)
+    assert again.search.similar_traces(vector(*EAST), limit=200) == store.search.similar_traces(
+        vector(*EAST), limit=200
+    )
     with store.transaction() as transaction:
-        transaction.update_trace(trace("s100"), vector(*UP), MODEL)
-    assert [(each.id, cosine) for each, cosine in again.similar_traces(vector(*UP), limit=1)] == [("s100", 1.0)]
+        transaction.sessions.update_trace(trace("s100"), vector(*UP), MODEL)
+    assert [(each.id, cosine) for each, cosine in again.search.similar_traces(vector(*UP), limit=1)] == [("s100", 1.0)]
     again.close()
     store.close()
 
@@ -219,13 +223,13 @@ def test_a_search_among_traces_sees_what_another_handle_has_written(store: Store
     target = bank.with_name("saved")
     for number in range(5):
         with other.transaction() as transaction:
-            transaction.keep_trace(trace(f"s{number}"), vector(*EAST), MODEL)
-        assert store.similar_traces(vector(*EAST), limit=1)[0][0].id == f"s{number}"
+            transaction.sessions.keep_trace(trace(f"s{number}"), vector(*EAST), MODEL)
+        assert store.search.similar_traces(vector(*EAST), limit=1)[0][0].id == f"s{number}"
         if number == 2:
             store.backup(target)
     SqliteStorage(bank).restore(SCOPE, target)
-    assert [each.id for each, _ in store.similar_traces(vector(*EAST), limit=9)] == ["s2", "s1", "s0"]
+    assert [each.id for each, _ in store.search.similar_traces(vector(*EAST), limit=9)] == ["s2", "s1", "s0"]
     with other.transaction() as transaction:
-        transaction.keep_trace(trace("new"), vector(*EAST), MODEL)
-    assert store.similar_traces(vector(*EAST), limit=1)[0][0].id == "new"
+        transaction.sessions.keep_trace(trace("new"), vector(*EAST), MODEL)
+    assert store.search.similar_traces(vector(*EAST), limit=1)[0][0].id == "new"
     other.close()

@@ -25,12 +25,12 @@ def filled(home: Path, count: int, chance: random.Random) -> Store:
     store = open_storage(None, home=home).open(SCOPE)
     with store.transaction() as transaction:
         for number in range(count):
-            transaction.insert(lesson(f"m{number}"), derived(chance))
+            transaction.memories.insert(lesson(f"m{number}"), derived(chance))
     with store.transaction() as transaction:
         for number in range(0, count, 5):
-            transaction.update(lesson(f"m{number}"), derived(chance))
+            transaction.memories.update(lesson(f"m{number}"), derived(chance))
         for number in range(0, count, 9):
-            transaction.delete(f"m{number}")
+            transaction.memories.delete(f"m{number}")
     return store
 
 
@@ -53,7 +53,7 @@ def test_scores_and_order_are_those_of_the_engine_to_the_bit(tmp_path: Path) -> 
     connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
     for changed in range(3):
         for _ in range(30):
-            found = store.matching(" ".join(chance.sample(WORDS, chance.randint(1, 6))), EVERYTHING, 999)
+            found = store.search.matching(" ".join(chance.sample(WORDS, chance.randint(1, 6))), EVERYTHING, 999)
             rarest_first = sorted(found.terms, key=lambda term: term.documents)
             rows = connection.execute(
                 "SELECT m.id, -bm25(memory_text) FROM memory_text JOIN memories AS m ON m.key = memory_text.rowid "
@@ -62,9 +62,9 @@ def test_scores_and_order_are_those_of_the_engine_to_the_bit(tmp_path: Path) -> 
             ).fetchall()
             assert [(hit.id, hit.score) for hit in found.hits] == rows
         with store.transaction() as transaction:
-            transaction.insert(lesson(f"new{changed}"), derived(chance))
-            transaction.update(lesson("m1"), derived(chance))
-            transaction.delete(f"m{changed + 2}")
+            transaction.memories.insert(lesson(f"new{changed}"), derived(chance))
+            transaction.memories.update(lesson("m1"), derived(chance))
+            transaction.memories.delete(f"m{changed + 2}")
     connection.close()
     store.close()
 
@@ -77,8 +77,8 @@ def test_a_helper_thread_changes_no_answer(tmp_path: Path, monkeypatch: pytest.M
     for _ in range(10):
         query = numpy.array([chance.gauss(0, 1) for _ in range(DIMENSION)], dtype=numpy.float32)
         text = " ".join(chance.sample(WORDS, 4))
-        alone = store.candidates(query, text, pools)
+        alone = store.search.candidates(query, text, pools)
         monkeypatch.setattr(searching, "BESIDE_MIN_ROWS", 0)
-        assert store.candidates(query, text, pools) == alone
+        assert store.search.candidates(query, text, pools) == alone
         monkeypatch.undo()
     store.close()

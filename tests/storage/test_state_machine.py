@@ -112,34 +112,34 @@ class Lockstep(TwoStores):
 
     @rule(memory=memories(), derived=derived)
     def insert(self, memory: Memory, derived: Indexed) -> None:
-        self.write(lambda transaction: transaction.insert(memory, derived))
+        self.write(lambda transaction: transaction.memories.insert(memory, derived))
 
     @rule(memory=memories(), derived=derived)
     def insert_another(self, memory: Memory, derived: Indexed) -> None:
         free = [name for name in NAMES if name not in self.known()]
         if free:
-            self.write(lambda transaction: transaction.insert(replace(memory, id=free[0]), derived))
+            self.write(lambda transaction: transaction.memories.insert(replace(memory, id=free[0]), derived))
 
     @rule(memory=memories(), derived=st.none() | derived, revision=st.booleans())
     def update(self, memory: Memory, derived: Indexed | None, revision: bool) -> None:
         def action(transaction: Transaction) -> None:
-            version = transaction.get(memory.id).version + revision
-            transaction.update(replace(memory, version=version), derived, revision=revision)
+            version = transaction.memories.get(memory.id).version + revision
+            transaction.memories.update(replace(memory, version=version), derived, revision=revision)
 
         self.write(action)
 
     @rule(memory=memories(), other_tags=st.booleans())
     def change_state(self, memory: Memory, other_tags: bool) -> None:
         def action(transaction: Transaction) -> None:
-            stored = transaction.get(memory.id)
+            stored = transaction.memories.get(memory.id)
             tags = memory.tags if other_tags else stored.tags
-            transaction.update_state(replace(stored, state=memory.state, tags=tags))
+            transaction.memories.update_state(replace(stored, state=memory.state, tags=tags))
 
         self.write(action)
 
     @rule(name=names)
     def delete(self, name: str) -> None:
-        self.write(lambda transaction: transaction.delete(name))
+        self.write(lambda transaction: transaction.memories.delete(name))
 
     @rule(memory=memories(), derived=derived, model=st.sampled_from(("lattice/4", "other/4")), width=st.integers(3, 5))
     def offer_other_vectors(self, memory: Memory, derived: Indexed, model: str, width: int) -> None:
@@ -148,9 +148,9 @@ class Lockstep(TwoStores):
             return
         offered = replace(derived, model_id=model, vectors=dict.fromkeys(DENSE_LEGS, vector(*[1.0] * width)))
         if memory.id in self.known():
-            self.write(lambda transaction: transaction.update(memory, offered))
+            self.write(lambda transaction: transaction.memories.update(memory, offered))
         else:
-            self.write(lambda transaction: transaction.insert(memory, offered))
+            self.write(lambda transaction: transaction.memories.insert(memory, offered))
 
     @rule()
     def forget_vectors(self) -> None:
@@ -179,7 +179,7 @@ class Lockstep(TwoStores):
             at=at,
             weight=weight,
         )
-        self.write(lambda transaction: transaction.add_signal(signal, once=once))
+        self.write(lambda transaction: transaction.evidence.add_signal(signal, once=once))
 
     @rule(
         name=names,
@@ -209,18 +209,18 @@ class Lockstep(TwoStores):
             last_activity=active,
             last_disuse=disused,
         )
-        self.write(lambda transaction: transaction.set_aggregate(aggregate))
+        self.write(lambda transaction: transaction.evidence.set_aggregate(aggregate))
 
     @rule(cutoff=moments, at=moments)
     def roll_up(self, cutoff: datetime, at: datetime) -> None:
-        self.write(lambda transaction: transaction.roll_up(cutoff, at))
+        self.write(lambda transaction: transaction.evidence.roll_up(cutoff, at))
 
     @rule(alpha=st.floats(0.1, 99.0), at=moments)
     def set_weights(self, alpha: float, at: datetime) -> None:
         change = WeightChange(
             at=at, weights=ProjectWeights(project=SCOPE.project, usage_alpha=alpha), signal_id=f"s{alpha}"
         )
-        self.write(lambda transaction: transaction.set_weights(change))
+        self.write(lambda transaction: transaction.evidence.set_weights(change))
 
     # Deliveries, relations, jobs
 
@@ -233,7 +233,7 @@ class Lockstep(TwoStores):
             for rank, memory in enumerate(delivered, start=1)
         )
         recall = Recall(memories=hits[:2], unproven=hits[2:], query="q'", session="s", tokens=5, at=at)
-        self.write(lambda transaction: transaction.log_recall(recall))
+        self.write(lambda transaction: transaction.deliveries.log_recall(recall))
 
     @rule(delivered=st.lists(names, max_size=3, unique=True), session=sessions, weight=st.integers(0, 9), at=moments)
     def deliver(self, delivered: list[str], session: str, weight: int, at: datetime) -> None:
@@ -241,8 +241,8 @@ class Lockstep(TwoStores):
 
         def action(transaction: Transaction) -> dict[str, int]:
             with transaction.whole():
-                known = transaction.many(delivered)
-                fresh = transaction.count_once(delivered, "usage", session)
+                known = transaction.memories.many(delivered)
+                fresh = transaction.evidence.count_once(delivered, "usage", session)
                 signals = [
                     Signal(
                         id=f"{one} {session} {at}",
@@ -256,34 +256,34 @@ class Lockstep(TwoStores):
                     )
                     for one in fresh
                 ]
-                transaction.add_signals(signals)
+                transaction.evidence.add_signals(signals)
                 after = {one: replace(known[one], usage_count=known[one].usage_count + 1) for one in fresh}
-                transaction.update_states([(known[one], after[one]) for one in fresh])
-                return {one: len(voices.signals) for one, voices in transaction.voices(delivered).items()}
+                transaction.memories.update_states([(known[one], after[one]) for one in fresh])
+                return {one: len(voices.signals) for one, voices in transaction.evidence.voices(delivered).items()}
 
         self.write(action)
 
     @rule(start=names, end=names, kind=st.sampled_from(("merged", "supports")))
     def link(self, start: str, end: str, kind: str) -> None:
-        self.write(lambda transaction: transaction.link(Link(source=start, target=end, kind=kind)))
+        self.write(lambda transaction: transaction.memories.link(Link(source=start, target=end, kind=kind)))
 
     @rule(kind=st.sampled_from(("decay", "distil")), key=names, due=moments, payload=st.dictionaries(names, sessions))
     def enqueue(self, kind: str, key: str, due: datetime, payload: dict[str, str]) -> None:
-        self.write(lambda transaction: transaction.enqueue(Job(kind=kind, key=key, due=due, payload=payload)))
+        self.write(lambda transaction: transaction.jobs.enqueue(Job(kind=kind, key=key, due=due, payload=payload)))
 
     @rule(kind=st.sampled_from(("decay", "distil")), key=names)
     def finish(self, kind: str, key: str) -> None:
-        self.write(lambda transaction: transaction.finish(Job(kind=kind, key=key, due=START)))
+        self.write(lambda transaction: transaction.jobs.finish(Job(kind=kind, key=key, due=START)))
 
     # What goes wrong, and what comes back
 
     @rule(memory=memories(), derived=derived, name=names)
     def fail(self, memory: Memory, derived: Indexed, name: str) -> None:
         def action(transaction: Transaction) -> None:
-            transaction.insert(memory, derived)
-            transaction.link(Link(source=memory.id, target=name, kind="never"))
-            transaction.roll_up(START, START)
-            transaction.delete(name)
+            transaction.memories.insert(memory, derived)
+            transaction.memories.link(Link(source=memory.id, target=name, kind="never"))
+            transaction.evidence.roll_up(START, START)
+            transaction.memories.delete(name)
 
         self.write(action, interrupted=True)
 
@@ -293,10 +293,10 @@ class Lockstep(TwoStores):
             refused = []
             broken = replace(derived, vectors={DENSE_LEGS[0]: vector(float("nan"), 0, 0, 0)})
             attempts: tuple[Callable[[], None], ...] = (
-                lambda: transaction.insert(memory, broken),
-                lambda: transaction.update(replace(memory, version=99), broken, revision=True),
-                lambda: transaction.insert(memory, derived),
-                lambda: transaction.delete(name),
+                lambda: transaction.memories.insert(memory, broken),
+                lambda: transaction.memories.update(replace(memory, version=99), broken, revision=True),
+                lambda: transaction.memories.insert(memory, derived),
+                lambda: transaction.memories.delete(name),
             )
             for attempt in attempts:
                 try:
@@ -339,35 +339,35 @@ class Lockstep(TwoStores):
     ) -> None:
         subject = self.watcher if watched else self.subject
         aim = vector(*direction)
-        assert subject.count(condition) == self.model.count(condition)
-        page = list(subject.page(condition, limit=limit, offset=offset))
+        assert subject.memories.count(condition) == self.model.count(condition)
+        page = list(subject.memories.page(condition, limit=limit, offset=offset))
         assert page == list(self.model.page(condition, limit=limit, offset=offset))
         for leg in DENSE_LEGS:
-            assert list(subject.nearest(leg, aim, condition, limit)) == list(
+            assert list(subject.search.nearest(leg, aim, condition, limit)) == list(
                 self.model.nearest(leg, aim, condition, limit)
             )
         _same_matches(
-            subject.matching(query, condition, limit),
+            subject.search.matching(query, condition, limit),
             self.model.matching(query, condition, limit),
             self.model.matching(query, condition, 99),
         )
         pool = Pool(condition=condition, dense=limit, lexical=limit)
-        for store in (subject, self.model):
-            assert list(store.candidates(aim, query, [pool])) == [composed(store, aim, query, pool)]
+        for store in (subject, self.model.as_store):
+            assert list(store.search.candidates(aim, query, [pool])) == [composed(store, aim, query, pool)]
 
     @invariant()
     def everything_that_can_be_read_is_the_same(self) -> None:
-        assert _readable(self.subject) == _readable(self.model)
+        assert _readable(self.subject) == _readable(self.model.as_store)
 
     @invariant()
     def the_other_handle_sees_it_too(self) -> None:
         aim = vector(0.5, 0.5, 0.5, 0.5)
         for leg in DENSE_LEGS:
             expected = self.model.nearest(leg, aim, EVERYTHING, 99)
-            assert list(self.watcher.nearest(leg, aim, EVERYTHING, 99)) == list(expected)
+            assert list(self.watcher.search.nearest(leg, aim, EVERYTHING, 99)) == list(expected)
         query = " ".join(WORDS)
         expected_matches = self.model.matching(query, EVERYTHING, 99)
-        _same_matches(self.watcher.matching(query, EVERYTHING, 99), expected_matches, expected_matches)
+        _same_matches(self.watcher.search.matching(query, EVERYTHING, 99), expected_matches, expected_matches)
 
 
 def _same_matches(found: LexicalMatches, expected: LexicalMatches, everything: LexicalMatches) -> None:
@@ -383,29 +383,29 @@ def _same_matches(found: LexicalMatches, expected: LexicalMatches, everything: L
 
 
 def _readable(store: Store) -> dict[str, object]:
-    stored = list(store.page(EVERYTHING, limit=0, offset=0))
+    stored = list(store.memories.page(EVERYTHING, limit=0, offset=0))
     held = [memory.id for memory in stored]
     names = [*held, *[name for name in NAMES if name not in held][:1]]
     aim = vector(0.5, 0.5, -0.5, 0.5)
-    vectors = [(leg, name, store.vector(leg, name)) for leg in DENSE_LEGS for name in names]
+    vectors = [(leg, name, store.search.vector(leg, name)) for leg in DENSE_LEGS for name in names]
     return {
         "memories": stored,
         "tags": [memory.tags for memory in stored],
-        "many": dict(store.many(NAMES)),
-        "same text": [list(store.same_text(memory.fingerprint)) for memory in stored],
-        "signals": [list(store.signals(name)) for name in names],
-        "recent": [list(store.signals(name, since=START)) for name in names],
-        "aggregates": [store.aggregate(name) for name in names],
-        "idle": [list(store.idle(START + timedelta(days=days), below=below)) for days, below in IDLE],
-        "revisions": [list(store.revisions(name)) for name in names],
-        "changes": [replace(change, at=START) for change in store.changes()],
-        "erasures": [erasure.created_at for erasure in store.erasures(since=_LONG_AGO)],
-        "links": [list(store.links(name)) for name in names],
-        "similarities": [dict(store.similarities(leg, aim, NAMES)) for leg in DENSE_LEGS],
+        "many": dict(store.memories.many(NAMES)),
+        "same text": [list(store.memories.same_text(memory.fingerprint)) for memory in stored],
+        "signals": [list(store.evidence.signals(name)) for name in names],
+        "recent": [list(store.evidence.signals(name, since=START)) for name in names],
+        "aggregates": [store.evidence.aggregate(name) for name in names],
+        "idle": [list(store.evidence.idle(START + timedelta(days=days), below=below)) for days, below in IDLE],
+        "revisions": [list(store.memories.revisions(name)) for name in names],
+        "changes": [replace(change, at=START) for change in store.memories.changes()],
+        "erasures": [erasure.created_at for erasure in store.memories.erasures(since=_LONG_AGO)],
+        "links": [list(store.memories.links(name)) for name in names],
+        "similarities": [dict(store.search.similarities(leg, aim, NAMES)) for leg in DENSE_LEGS],
         "vectors": [(leg, name, None if found is None else found.tolist()) for leg, name, found in vectors],
-        "weights": (store.weights(), list(store.weight_history())),
-        "recalls": (list(store.recalls(limit=0)), list(store.recalls(limit=1))),
-        "jobs": (list(store.jobs(due=START)), list(store.jobs(due=START + timedelta(days=99)))),
+        "weights": (store.evidence.weights(), list(store.evidence.weight_history())),
+        "recalls": (list(store.deliveries.recalls(limit=0)), list(store.deliveries.recalls(limit=1))),
+        "jobs": (list(store.jobs.waiting(due=START)), list(store.jobs.waiting(due=START + timedelta(days=99)))),
         "model": store.model_id,
     }
 

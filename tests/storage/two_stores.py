@@ -51,7 +51,7 @@ class TwoStores(RuleBasedStateMachine):
     def write(self, action: Callable[[Transaction], object], *, interrupted: bool = False) -> None:
         """Runs one transaction on both; both give the same result or the same error."""
         outcomes = []
-        stores: tuple[Store, ...] = (self.model, self.subject)
+        stores: tuple[Store, ...] = (self.model.as_store, self.subject)
         for store in stores:
             try:
                 with store.transaction() as transaction:

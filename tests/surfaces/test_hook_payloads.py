@@ -196,7 +196,7 @@ def answered(home: Path, monkeypatch: pytest.MonkeyPatch, event: str, given: dic
 def traces(home: Path) -> tuple[int, int]:
     """How many captures wait, and how many trajectories there are."""
     with bank_of(home) as bank:
-        jobs = bank._context.store().jobs(due=datetime.now(UTC) + timedelta(days=1))
+        jobs = bank._context.store().jobs.waiting(due=datetime.now(UTC) + timedelta(days=1))
         return sum(job.kind == "capture" for job in jobs), len(bank.sessions.list())
 
 

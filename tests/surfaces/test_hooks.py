@@ -112,7 +112,7 @@ def bank_of(home: Path, project: str = "shop") -> Bank:
 def queued(home: Path) -> list[Job]:
     """The captures that wait."""
     with bank_of(home) as bank:
-        jobs = bank._context.store().jobs(due=datetime.now(UTC) + timedelta(days=1))
+        jobs = bank._context.store().jobs.waiting(due=datetime.now(UTC) + timedelta(days=1))
     return [job for job in jobs if job.kind == "capture"]
 
 

@@ -166,7 +166,7 @@ def test_every_hook_command_answers_a_real_payload_from_process_start(
 
     def kept() -> bool:
         with open_bank(home, work) as bank:
-            waiting = bank._context.store().jobs(due=datetime.now(UTC) + timedelta(days=1))
+            waiting = bank._context.store().jobs.waiting(due=datetime.now(UTC) + timedelta(days=1))
             paths = [job.payload.get("path") for job in waiting if job.kind == "capture"]
             return str(transcript) in paths or any(one.session == f"s-{event}" for one in bank.sessions.list())
 

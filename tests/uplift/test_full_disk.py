@@ -40,7 +40,7 @@ def test_on_a_full_disk_a_held_out_session_stays_without_and_the_report_comes(di
             for number in range(120):
                 met = (Shown(memory_id=harm if number % 3 == 0 else good, how="asked"),)
                 end = Exposure(session=f"x{number}", at=bank._context.clock.now(), shown=met, succeeded=number % 3 > 0)
-                transaction.expose(end)
+                transaction.deliveries.expose(end)
         disk.share = 1.0
         brief = bank.briefing(session=held(0.5))
         assert (brief.text, brief.items) == ("", ())

@@ -50,7 +50,7 @@ def played(bank: Bank, harm: str, count: int, clock: FrozenClock, start: int = 0
     for number in range(start, start + count):
         shown = harm if number % 2 else others[number % len(others)]
         with store.transaction() as transaction:
-            transaction.expose(
+            transaction.deliveries.expose(
                 Exposure(
                     session=f"played-{number}",
                     at=clock.now(),
@@ -80,7 +80,7 @@ def test_a_memory_that_does_harm_is_set_aside_and_listed(open_bank: OpenBank, cl
     assert (bank.get(harm).state, bank.get(good).state) == ("quarantined", "active")
     assert harm not in [item.hit.id for item in bank.briefing(session="later").items]
     assert bank.report().harmful == report.harmful
-    change = bank._context.store().changes(memory_id=harm)[-1]
+    change = bank._context.store().memories.changes(memory_id=harm)[-1]
     assert "0 of 35" not in change.reason
     assert "Of 35 sessions that were shown it 0 succeeded" in change.reason
 
@@ -96,13 +96,18 @@ def test_the_worker_looks_once_a_day(open_bank: OpenBank, clock: FrozenClock) ->
     clock.advance(timedelta(days=1))
     assert open_bank(0.0).jobs.work().done >= 1
     assert bank.get(harm).state == "quarantined"
-    waiting = [job for job in bank._context.store().jobs(due=clock.now() + timedelta(days=9)) if job.kind == HARM]
+    waiting = [
+        job for job in bank._context.store().jobs.waiting(due=clock.now() + timedelta(days=9)) if job.kind == HARM
+    ]
     assert len(waiting) == 1
     assert timedelta(hours=23) < waiting[0].due - clock.now() <= timedelta(hours=24)
     clock.advance(timedelta(days=1, minutes=1))
     assert bank.jobs.work().done >= 1
     assert (
-        len([job for job in bank._context.store().jobs(due=clock.now() + timedelta(days=9)) if job.kind == HARM]) == 1
+        len(
+            [job for job in bank._context.store().jobs.waiting(due=clock.now() + timedelta(days=9)) if job.kind == HARM]
+        )
+        == 1
     )
 
 

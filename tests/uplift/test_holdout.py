@@ -107,8 +107,8 @@ def test_a_held_out_session_is_shown_nothing_and_counts_for_nothing(open_bank: O
     assert bank.briefing("a network call", session=session).items == ()
     assert bank.sessions.outcome(session, True).credited == ()
     assert bank.get(known) == before
-    assert bank._context.store().signals(known) == []
-    exposure = bank._context.store().exposure(session)
+    assert bank._context.store().evidence.signals(known) == []
+    exposure = bank._context.store().deliveries.exposure(session)
     assert exposure is not None
     assert (exposure.eligible, exposure.held_out, exposure.share, exposure.tokens) == (True, True, 0.5, 0)
     assert [(one.memory_id, one.how) for one in exposure.shown] == [(known, "withheld")]
@@ -123,7 +123,7 @@ def test_the_others_are_shown_what_they_would_be_without_a_hold_out(open_bank: O
     brief = bank.briefing(session=session)
     assert [item.hit.id for item in brief.items] == [known]
     assert brief.text == open_bank(0.0).briefing(session="another").text
-    exposure = bank._context.store().exposure(session)
+    exposure = bank._context.store().deliveries.exposure(session)
     assert exposure is not None
     assert (exposure.eligible, exposure.held_out, exposure.tokens) == (True, False, brief.tokens)
     assert [one.memory_id for one in bank.sessions.outcome(session, True).credited] == [known]
@@ -133,7 +133,7 @@ def test_the_others_are_shown_what_they_would_be_without_a_hold_out(open_bank: O
 def test_a_session_is_eligible_only_when_something_would_be_shown(open_bank: OpenBank) -> None:
     bank = open_bank(0.5)
     assert bank.briefing(session="early").items == ()
-    assert bank._context.store().exposure("early") is None
+    assert bank._context.store().deliveries.exposure("early") is None
     assert bank.sessions.outcome("early", True).credited == ()
     assert bank.report().sessions == 0
 
@@ -156,7 +156,7 @@ def test_an_explicit_question_is_answered_and_noted(open_bank: OpenBank) -> None
     session = held(0.5)
     bank.briefing(session=session)
     assert [hit.id for hit in bank.search("retry a network call", session=session).memories] == [known]
-    exposure = bank._context.store().exposure(session)
+    exposure = bank._context.store().deliveries.exposure(session)
     assert exposure is not None
     assert exposure.held_out
     assert [one.how for one in exposure.shown] == ["asked"]
@@ -192,6 +192,6 @@ def test_hooks_say_nothing_in_a_held_out_session(tmp_path: Path, monkeypatch: py
             assert not (event == "SessionStart" and shown) or "additionalContext" in said.getvalue()
             assert shown or "network call" not in said.getvalue()
     with Bank.open() as bank:
-        exposures = {one.session: one for one in bank._context.store().exposures()}
+        exposures = {one.session: one for one in bank._context.store().deliveries.exposures()}
     assert {session: one.held_out for session, one in exposures.items()} == {held(0.5): True, given_memory(0.5): False}
     assert {one.how for one in exposures[held(0.5)].shown} == {"withheld"}

@@ -177,11 +177,11 @@ def test_the_command_prints_exactly_its_fields_and_words_for_people(
             for number in range(40):
                 met = (Shown(memory_id=other, how="asked"),)
                 exposure = Exposure(session=f"bad{number}", at=bank._context.clock.now(), shown=met, succeeded=False)
-                transaction.expose(exposure)
+                transaction.deliveries.expose(exposure)
             for number in range(90):
                 met = (Shown(memory_id=known, how="asked"),)
                 exposure = Exposure(session=f"good{number}", at=bank._context.clock.now(), shown=met, succeeded=True)
-                transaction.expose(exposure)
+                transaction.deliveries.expose(exposure)
     result = CliRunner().invoke(rbank, ["report", "--json"])
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)

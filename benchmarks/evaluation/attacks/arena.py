@@ -95,7 +95,7 @@ class _LooseTransaction:
         return getattr(self._inner, name)
 
     def get(self, memory_id: str) -> Memory:
-        memory = self._inner.get(memory_id)
+        memory = self._inner.memories.get(memory_id)
         return replace(memory, state="active") if memory.state == "candidate" else memory
 
     def signals(self, memory_id: str, **options: object) -> Sequence[Signal]:
@@ -104,11 +104,11 @@ class _LooseTransaction:
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         del once
-        return self._inner.add_signal(replace(signal, session=f"{signal.session} {signal.id}"), once=False)
+        return self._inner.evidence.add_signal(replace(signal, session=f"{signal.session} {signal.id}"), once=False)
 
     def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
         if memory.state != "quarantined":
-            self._inner.update_state(memory, revision=revision, cause=cause)
+            self._inner.memories.update_state(memory, revision=revision, cause=cause)
 
 
 class _LooseStore:
@@ -121,7 +121,7 @@ class _LooseStore:
         return getattr(self._inner, name)
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
-        return replace(self._inner.trajectory(trajectory_id), memories=())
+        return replace(self._inner.sessions.trajectory(trajectory_id), memories=())
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

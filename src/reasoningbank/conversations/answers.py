@@ -61,7 +61,7 @@ class Questions:
             history=tuple(safe_line(each) for each in history if each.strip()),
             ask=ask and not clarification.strip(),
         )
-        vocabulary = Vocabulary(self._context.store().graph_tags())
+        vocabulary = Vocabulary(self._context.store().graph.graph_tags())
         if self._context.model is None:
             return plan_by_rule(asked, vocabulary)
         try:

@@ -67,7 +67,7 @@ class Conversations:
                 try:
                     stored, parts = self._asked(store, told, key, proposals, stored)
                     with store.transaction() as transaction:
-                        transaction.finish(Job(kind=CONVERSE, key=key, due=now))
+                        transaction.jobs.finish(Job(kind=CONVERSE, key=key, due=now))
                 except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
                     problem = error.message
             self._context.keep_up()

@@ -363,13 +363,13 @@ def answer_graph(
                 best[hit.node.id] = hit
     seeds = tuple(sorted(best.values(), key=lambda hit: (-hit.score, hit.node.id)))
     scores = {hit.node.id: hit.score for hit in seeds if hit.score > 0.0}
-    result = reveal_walk(walk(store, scores, asked_with(plan.question, parameters)))
+    result = reveal_walk(walk(store.graph, scores, asked_with(plan.question, parameters)))
     return GraphAnswer(
         query=plan.question,
         seeds=seeds,
         walk=result,
         context=GraphContext(),
-        pending=store.graph_size().pending,
+        pending=store.graph.graph_size().pending,
         message="" if seeds else next((each for each in messages if each), "Nothing relevant is known."),
     )
 

@@ -309,7 +309,7 @@ class Note:
 
 def read_note(reader: StoreReader, key: str) -> Note:
     """Return what was noted about the conversation of a digest."""
-    document = reader.document(COLLECTION, (), key)
+    document = reader.documents.document(COLLECTION, (), key)
     if document is None:
         return Note()
     value = json.loads(document.value)
@@ -326,7 +326,7 @@ def fresh_of(store: Store, parts: Parts, embedder: Embedder) -> Prepared:
     Raises:
         InvalidNode, InvalidEdge: When one breaks a rule.
     """
-    nodes, edges = store.nodes(list(parts.nodes)), store.edges(list(parts.edges))
+    nodes, edges = store.graph.nodes(list(parts.nodes)), store.graph.edges(list(parts.edges))
     return prepared(
         [node for name, node in parts.nodes.items() if name not in nodes],
         [edge for name, edge in parts.edges.items() if name not in edges],
@@ -371,9 +371,9 @@ def store_parts(
     document = Document(collection=COLLECTION, path=(), key=key, value=to_text(kept), created_at=at, updated_at=at)
     keep_record(transaction, document, ready.fresh.model_id)
     if waits:
-        transaction.enqueue(Job(kind=CONVERSE, key=key, due=at + PATIENCE))
-    if transaction.graph_size().pending:
-        transaction.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
+        transaction.jobs.enqueue(Job(kind=CONVERSE, key=key, due=at + PATIENCE))
+    if transaction.graph.graph_size().pending:
+        transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
     return stored
 
 
@@ -383,7 +383,7 @@ def _put_nodes(
     """Store new nodes; return for each node of the conversation the id of the node that stands for it."""
     parts = ready.parts
     alias = {name: known.get(name, name) for name in parts.nodes}
-    present = transaction.nodes(list({*parts.nodes, *alias.values()}))
+    present = transaction.graph.nodes(list({*parts.nodes, *alias.values()}))
     plain: list[Node] = []
     for node in ready.fresh.nodes:
         if node.id in present or known.get(node.id) in present:
@@ -400,12 +400,12 @@ def _put_nodes(
     admit_nodes(transaction, [(node, words(node)) for node in plain])
     stored.new += [node.id for node in plain]
     made = {name: vector for name, vector in ready.fresh.vectors.get("node", {}).items() if name in stored.new}
-    transaction.put_graph_vectors("node", made, ready.fresh.model_id)
+    transaction.graph.put_graph_vectors("node", made, ready.fresh.model_id)
     for name, held in present.items():
         given = parts.nodes.get(name)
         if given is not None and _says(given) != _says(held):
             stored.refused.append(RefusedPart(part="node", name=name, reason=_KEPT))
-    after = transaction.nodes(list(dict.fromkeys(alias.values())))
+    after = transaction.graph.nodes(list(dict.fromkeys(alias.values())))
     stored.nodes = tuple(after[name] for name in dict.fromkeys(alias.values()) if name in after)
     return {name: other for name, other in alias.items() if other in after}
 
@@ -416,8 +416,8 @@ def _put_edges(transaction: Transaction, ready: Ready, alias: Mapping[str, str],
         for name, edge in ready.parts.edges.items()
     }
     fresh = {edge.id: edge for edge in ready.fresh.edges}
-    ends = transaction.nodes(list({end for edge in wanted.values() for end in (edge.source, edge.target)}))
-    present = transaction.edges(list(wanted))
+    ends = transaction.graph.nodes(list({end for edge in wanted.values() for end in (edge.source, edge.target)}))
+    present = transaction.graph.edges(list(wanted))
     new: list[Edge] = []
     for name, edge in wanted.items():
         missing = next((end for end in (edge.source, edge.target) if end not in ends), None)
@@ -433,9 +433,9 @@ def _put_edges(transaction: Transaction, ready: Ready, alias: Mapping[str, str],
     admit_edges(transaction, [(edge, words(edge)) for edge in new])
     names = {edge.id for edge in new}
     made = {name: vector for name, vector in ready.fresh.vectors.get("edge", {}).items() if name in names}
-    transaction.put_graph_vectors("edge", made, ready.fresh.model_id)
+    transaction.graph.put_graph_vectors("edge", made, ready.fresh.model_id)
     stored.new += [edge.id for edge in new]
-    stored.edges = tuple(transaction.edges(list(wanted)).values())
+    stored.edges = tuple(transaction.graph.edges(list(wanted)).values())
 
 
 def _put_lesson(transaction: Transaction, ready: Ready, alias: Mapping[str, str], stored: Stored) -> None:
@@ -449,11 +449,11 @@ def _put_lesson(transaction: Transaction, ready: Ready, alias: Mapping[str, str]
         admit(transaction, ready.lesson, at=memory.created_at)
         stored.new.append(memory.id)
     named = {alias.get(name, name): name for name in note.link_nodes}
-    existing = transaction.nodes(list(named))
+    existing = transaction.graph.nodes(list(named))
     lesson_id = memory.id if twin is None else twin.id
     for node_id, name in named.items():
         if node_id in existing:
-            transaction.link_node(Pointer(node_id=node_id, memory_id=lesson_id))
+            transaction.graph.link_node(Pointer(node_id=node_id, memory_id=lesson_id))
         else:
             reason = f"it links {name[:80]!r}, which is neither in the conversation nor in the bank"
             stored.refused.append(RefusedPart(part="lesson", name=name, reason=reason))

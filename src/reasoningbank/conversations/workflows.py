@@ -156,7 +156,7 @@ def read_workflow(reader: StoreReader, workflow_id: str) -> Workflow:
     Raises:
         WorkflowNotFound: When there is none.
     """
-    document = reader.document(COLLECTION, (), workflow_id)
+    document = reader.documents.document(COLLECTION, (), workflow_id)
     if document is None:
         raise WorkflowNotFound(f"no workflow {workflow_id[:80]!r} in this project")
     return _read(json.loads(document.value))

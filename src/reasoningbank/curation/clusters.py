@@ -143,10 +143,10 @@ def find_similar(store: Store, threshold: float) -> Similar:
     For the threshold see ``scale``.
     """
     bar = least_cosine(threshold, store.model_id)
-    pairs = store.close_pairs(CONTENT_LEG, bar, _COMPARED, limit=MOST_PAIRS)
+    pairs = store.search.close_pairs(CONTENT_LEG, bar, _COMPARED, limit=MOST_PAIRS)
     if not len(pairs):
         return Similar(clusters=(), contradictions=())
-    memories = store.many(pairs.ids)
+    memories = store.memories.many(pairs.ids)
     roots = _roots(store, memories)
     alike = _without(pairs, two_lessons(pairs, [memories.get(name) for name in pairs.ids], store.model_id))
     groups = linked(alike, _groups(pairs.ids, roots, memories), most=MOST_MEMBERS)
@@ -219,7 +219,7 @@ def _roots(store: Store, memories: Mapping[str, Memory]) -> dict[str, Memory]:
         for memory in known.values()
         if memory.consolidation_id is not None and memory.consolidation_id not in known
     }:
-        found = store.many(sorted(missing))
+        found = store.memories.many(sorted(missing))
         if not found:
             break
         known |= found
@@ -282,7 +282,7 @@ def _described(
 
 def with_centroids(store: Store, clusters: Sequence[SimilarityCluster]) -> tuple[SimilarityCluster, ...]:
     """Return the clusters with the means of their members' vectors."""
-    vectors = store.vectors(CONTENT_LEG, [name for cluster in clusters for name in cluster.ids])
+    vectors = store.search.vectors(CONTENT_LEG, [name for cluster in clusters for name in cluster.ids])
     return tuple(
         replace(
             cluster,

@@ -258,16 +258,16 @@ def put_together(
         )
         memory = admit(transaction, replace(ready, memory=memory), at=at)
         if united.aggregate is not None:
-            transaction.set_aggregate(united.aggregate)
+            transaction.evidence.set_aggregate(united.aggregate)
         for signal in united.signals:
-            if not transaction.add_signal(signal, once=counts_once(signal)):
-                transaction.add_signal(signal)
+            if not transaction.evidence.add_signal(signal, once=counts_once(signal)):
+                transaction.evidence.add_signal(signal)
         for source in sources:
-            transaction.link(Link(source=memory.id, target=source.id, kind=CONSOLIDATED_FROM))
-            transaction.link(Link(source=source.id, target=memory.id, kind=CONSOLIDATED_INTO))
+            transaction.memories.link(Link(source=memory.id, target=source.id, kind=CONSOLIDATED_FROM))
+            transaction.memories.link(Link(source=source.id, target=memory.id, kind=CONSOLIDATED_INTO))
             for origin in _origins(transaction, source, at):
-                transaction.add_origin(replace(origin, memory_id=memory.id))
-            transaction.update_state(
+                transaction.sessions.add_origin(replace(origin, memory_id=memory.id))
+            transaction.memories.update_state(
                 replace(source, state="archived", consolidation_id=memory.id),
                 cause=Cause(at=at, kind=CONSOLIDATED, reference=memory.id),
             )
@@ -284,7 +284,7 @@ def _origins(transaction: Transaction, source: Memory, at: datetime) -> Sequence
 
     A source that was recorded has no trajectory; its own id stands for one.
     """
-    origins = transaction.origins(memory_id=source.id)
+    origins = transaction.sessions.origins(memory_id=source.id)
     session = source.provenance.get("session", "")
     if origins or not session:
         return origins
@@ -333,7 +333,7 @@ def _record(sources: Sequence[Memory]) -> dict[str, str]:
 
 def _unchanged(transaction: Transaction, member: Memory) -> Memory:
     """Return the member as it is now; its evidence may have grown, its text may not have changed."""
-    current = transaction.get(member.id)
+    current = transaction.memories.get(member.id)
     if (
         current.version != member.version
         or current.state not in RECALLABLE
@@ -351,7 +351,7 @@ def take_apart(transaction: Transaction, consolidation_id: str, *, at: datetime)
         InvalidInput: When it was not made by a consolidation, was undone before, went into a further one, or is in
             quarantine.
     """
-    memory = transaction.get(consolidation_id)
+    memory = transaction.memories.get(consolidation_id)
     states = sources_of(memory)
     if not is_consolidated(memory) or not states:
         raise InvalidInput(
@@ -382,21 +382,21 @@ def take_apart(transaction: Transaction, consolidation_id: str, *, at: datetime)
     ]
     if memory.version > 1:
         for source in restored:
-            transaction.update_state(source, cause=cause)
-        transaction.update_state(replace(memory, state="archived"), cause=cause)
+            transaction.memories.update_state(source, cause=cause)
+        transaction.memories.update_state(replace(memory, state="archived"), cause=cause)
         return UndoReport(consolidation_id=memory.id, restored=tuple(each.id for each in restored), kept=True)
     moved = _moved(transaction, memory, restored)
     moved.origins = _taught_since(transaction, memory, restored)
-    transaction.delete(memory.id, at=at)
+    transaction.memories.delete(memory.id, at=at)
     for source in moved.sources:
-        transaction.update_state(source, cause=cause)
+        transaction.memories.update_state(source, cause=cause)
     for signal in moved.signals:
-        if not (counts_once(signal) and transaction.add_signal(signal, once=True)):
-            transaction.add_signal(signal)
+        if not (counts_once(signal) and transaction.evidence.add_signal(signal, once=True)):
+            transaction.evidence.add_signal(signal)
     for aggregate in moved.aggregates:
-        transaction.set_aggregate(aggregate)
+        transaction.evidence.set_aggregate(aggregate)
     for origin in moved.origins:
-        transaction.add_origin(origin)
+        transaction.sessions.add_origin(origin)
     return UndoReport(
         consolidation_id=memory.id, restored=tuple(each.id for each in restored), moved_signals=moved.count
     )
@@ -416,17 +416,19 @@ class _Moved:
 def _moved(transaction: Transaction, memory: Memory, sources: Sequence[Memory]) -> _Moved:
     moved = _Moved(sources)
     heirs = _heirs(memory, sources)
-    signals = transaction.signals(memory.id)
+    signals = transaction.evidence.signals(memory.id)
     fresh = [signal for signal in signals if not is_copy(signal)]
     for signal in fresh:
         _share(moved, signal, heirs)
-    rolled = less(transaction.aggregate(memory.id), from_text(memory.provenance["evidence"], memory.id, memory.project))
+    rolled = less(
+        transaction.evidence.aggregate(memory.id), from_text(memory.provenance["evidence"], memory.id, memory.project)
+    )
     for signal in signals:
         if is_copy(signal):
             rolled = rolled.add(signal)
     moved.count = len(fresh)
     if not is_nothing(rolled):
-        _give(moved, rolled, transaction.aggregate(sources[heirs[0]].id), heirs[0])
+        _give(moved, rolled, transaction.evidence.aggregate(sources[heirs[0]].id), heirs[0])
         moved.count += sum(int(getattr(rolled, name)) for name in COUNTERS)
     _count_deliveries(moved, memory, heirs[0])
     return moved
@@ -441,8 +443,8 @@ def _heirs(memory: Memory, sources: Sequence[Memory]) -> list[int]:
 def _taught_since(transaction: Transaction, memory: Memory, sources: Sequence[Memory]) -> list[Origin]:
     """Return the sessions that said the same since, as origins of the heirs; none corroborates a second time."""
     known = set(sources_of(memory))
-    known |= {origin.trajectory for name in known for origin in transaction.origins(memory_id=name)}
-    fresh = [origin for origin in transaction.origins(memory_id=memory.id) if origin.trajectory not in known]
+    known |= {origin.trajectory for name in known for origin in transaction.sessions.origins(memory_id=name)}
+    fresh = [origin for origin in transaction.sessions.origins(memory_id=memory.id) if origin.trajectory not in known]
     heirs = [sources[number].id for number in _heirs(memory, sources)]
     return [replace(origin, memory_id=heir) for origin in fresh for heir in heirs]
 
@@ -480,6 +482,6 @@ def _count_deliveries(moved: _Moved, memory: Memory, heir: int) -> None:
 
 def _existing(transaction: Transaction, memory_id: str) -> Memory | None:
     try:
-        return transaction.get(memory_id)
+        return transaction.memories.get(memory_id)
     except MemoryNotFound:
         return None

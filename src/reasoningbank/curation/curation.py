@@ -186,7 +186,7 @@ class Curation:
                 due=now + _NEVER_DUE,
                 payload={"apart": json.dumps(list(report.restored))},
             )
-            transaction.enqueue(note)
+            transaction.jobs.enqueue(note)
         return report
 
     def contradictions(self, memory_id: str | None = None) -> tuple[Contradiction, ...]:
@@ -199,7 +199,7 @@ class Curation:
             MemoryNotFound: When this project has no such memory.
         """
         if memory_id is not None:
-            self._context.store().get(check_memory_id(memory_id))
+            self._context.store().memories.get(check_memory_id(memory_id))
         found = self._similar(SIMILARITY_THRESHOLD).contradictions
         return tuple(each for each in found if memory_id in {None, each.success, each.failure})
 
@@ -289,7 +289,7 @@ class Curation:
             names = list(dict.fromkeys(name for each in tied.values() for name in each))
             fates = Repository(where).fates(names, now=now)
             reports: list[StabilityReport] = []
-            known = store.many(list(tied))
+            known = store.memories.many(list(tied))
             for memory_id, commits in tied.items():
                 for commit in commits:
                     if memory_id not in known or fates[commit] not in {"stood", "reverted"}:
@@ -355,11 +355,11 @@ class Curation:
             similar = self._similar(options.similarity_threshold)
         with store.transaction() as transaction:
             for each in similar.contradictions:
-                transaction.link(Link(source=each.success, target=each.failure, kind=CONTRADICTS))
+                transaction.memories.link(Link(source=each.success, target=each.failure, kind=CONTRADICTS))
             if not result.skipped_count:
                 note = Job(kind=CONSOLIDATED, key="last", due=now + _NEVER_DUE, payload={"at": now.isoformat()})
-                transaction.finish(note)
-                transaction.enqueue(note)
+                transaction.jobs.finish(note)
+                transaction.jobs.enqueue(note)
         return result + ConsolidationResult(contradictions=similar.contradictions)
 
     def _merged(self, cluster: SimilarityCluster) -> ConsolidationResult:
@@ -411,13 +411,13 @@ class Curation:
             return
         self._tend_after = now + LOOK_EVERY
         store = self._context.store()
-        if not any(job.kind == TEND for job in store.jobs(due=now + _ALL_TIME)):
+        if not any(job.kind == TEND for job in store.jobs.waiting(due=now + _ALL_TIME)):
             self._queue_next(now)
 
     def _queue_next(self, now: datetime) -> None:
         due = now + TEND_EVERY
         with self._context.store().transaction() as transaction:
-            transaction.enqueue(Job(kind=TEND, key=f"{due:%Y-%m-%d}", due=due))
+            transaction.jobs.enqueue(Job(kind=TEND, key=f"{due:%Y-%m-%d}", due=due))
 
     def _tend_job(self, job: Job) -> None:  # noqa: ARG002 - there is one a day
         """Do the day's work; the next day's is queued first, so that it comes even when this one fails."""
@@ -442,7 +442,7 @@ def _apart(store: Store, now: datetime) -> list[frozenset[str]]:
 
 
 def _notes(store: Store, now: datetime, wanted: Callable[[Job], bool]) -> list[Job]:
-    return [job for job in store.jobs(due=now + _ALL_TIME) if wanted(job)]
+    return [job for job in store.jobs.waiting(due=now + _ALL_TIME) if wanted(job)]
 
 
 def _wanted_apart(cluster: SimilarityCluster, apart: Sequence[frozenset[str]]) -> bool:

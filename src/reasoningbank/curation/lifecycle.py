@@ -103,8 +103,8 @@ def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = Fals
                 Pruned(memory_id=each.id, confidence=each.belief.score, unused_since=each.active, reason=reason)
             )
             if transaction is not None:
-                archived = replace(transaction.get(each.id), state="archived")
-                transaction.update_state(archived, cause=Cause(at=at, kind=PRUNED, reason=reason))
+                archived = replace(transaction.memories.get(each.id), state="archived")
+                transaction.memories.update_state(archived, cause=Cause(at=at, kind=PRUNED, reason=reason))
 
     _paged(store, one, before=at - timedelta(days=rules.after_days), below=rules.below, dry_run=dry_run)
     return PruneReport(pruned=tuple(pruned), dry_run=dry_run)
@@ -142,12 +142,12 @@ def _disuse(project: str, each: Idle, rules: DecayRules, at: datetime) -> tuple[
 
 def _write(transaction: Transaction, due: dict[str, tuple[Idle, list[Signal]]]) -> None:
     for memory_id, (_, signals) in due.items():
-        memory = transaction.get(memory_id)
+        memory = transaction.memories.get(memory_id)
         belief = memory.belief
         for signal in signals:
-            transaction.add_signal(signal)
+            transaction.evidence.add_signal(signal)
             belief = belief.with_evidence(positive=False, weight=signal.weight or 0)
-        transaction.update_state(replace(memory, belief=belief))
+        transaction.memories.update_state(replace(memory, belief=belief))
 
 
 def _paged(
@@ -162,11 +162,11 @@ def _paged(
     after = ""
     while True:
         if dry_run:
-            page = store.idle(before, below=below, after=after, limit=PAGE)
+            page = store.evidence.idle(before, below=below, after=after, limit=PAGE)
             work(None, page)
         else:
             with store.transaction() as transaction:
-                page = transaction.idle(before, below=below, after=after, limit=PAGE)
+                page = transaction.evidence.idle(before, below=below, after=after, limit=PAGE)
                 work(transaction, page)
         if len(page) < PAGE:
             return

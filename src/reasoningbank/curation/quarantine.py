@@ -45,7 +45,7 @@ class Place:
 def everything(store: Store) -> Iterator[Memory]:
     """Yield all memories of a bank, batch by batch."""
     offset = 0
-    while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
+    while batch := store.memories.page(_EVERYTHING, limit=_BATCH, offset=offset):
         yield from batch
         offset += len(batch)
 
@@ -59,13 +59,13 @@ def selected(store: Store, selection: Selection) -> list[Place]:
     itself: its id, its time, or the model that wrote it.
     """
     if selection.memory_id is not None:
-        memories: Iterable[Memory] = store.many([selection.memory_id]).values()
+        memories: Iterable[Memory] = store.memories.many([selection.memory_id]).values()
     else:
         memories = everything(store)
     return [
         Place(store.scope, memory.id)
         for memory in memories
-        if selection.covers(memory, () if is_consolidated(memory) else store.origins(memory_id=memory.id))
+        if selection.covers(memory, () if is_consolidated(memory) else store.sessions.origins(memory_id=memory.id))
     ]
 
 
@@ -100,10 +100,10 @@ def _linked(stores: Mapping[Scope, Store], place: Place) -> Iterator[Place]:
     named = str(Reference.to(place.scope, place.id))
     for scope, wider in stores.items():
         if scope.level != "project":
-            for link in wider.links(named):
-                if link.kind == PROMOTED_FROM and link.source in wider.many([link.source]):
+            for link in wider.memories.links(named):
+                if link.kind == PROMOTED_FROM and link.source in wider.memories.many([link.source]):
                     yield Place(scope, link.source)
-    for link in store.links(place.id):
+    for link in store.memories.links(place.id):
         if link.source != place.id:
             continue
         if link.kind == CONSOLIDATED_INTO:
@@ -112,7 +112,7 @@ def _linked(stores: Mapping[Scope, Store], place: Place) -> Iterator[Place]:
             made = Place(reference.scope(place.scope.tenant), reference.id)
         else:
             continue
-        if made.scope in stores and made.id in stores[made.scope].many([made.id]):
+        if made.scope in stores and made.id in stores[made.scope].memories.many([made.id]):
             yield made
 
 
@@ -137,7 +137,7 @@ def _named(store: Store, memory: Memory) -> set[str]:
     names = {name for name in memory.provenance.get("in_context", "").split(",") if name}
     if trace := memory.provenance.get("trace"):
         try:
-            names.update(store.trace(trace).results)
+            names.update(store.sessions.trace(trace).results)
         except TrajectoryNotFound:
             return names
     return names
@@ -159,8 +159,8 @@ def held_by(stores: Mapping[Scope, Store]) -> dict[str, Held]:
     """Return every quarantine that holds memories in these banks now, by its id."""
     found: dict[str, Held] = {}
     for scope, store in stores.items():
-        for memory in store.page(_QUARANTINED, limit=0, offset=0):
-            changes = store.changes(memory_id=memory.id)
+        for memory in store.memories.page(_QUARANTINED, limit=0, offset=0):
+            changes = store.memories.changes(memory_id=memory.id)
             for reference, entry in holding(changes).items():
                 held, place = found.setdefault(reference, Held()), Place(scope, memory.id)
                 held.memories[place], held.entries[place] = memory, entry
@@ -256,18 +256,18 @@ def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) ->
     let: list[Memory] = []
     for memory_id in dict.fromkeys(memory_ids):
         memory = existing(transaction, memory_id)
-        if memory is not None and cause.reference in holding(transaction.changes(memory_id=memory_id)):
-            transaction.note(change_of(memory, memory, cause))
+        if memory is not None and cause.reference in holding(transaction.memories.changes(memory_id=memory_id)):
+            transaction.memories.note(change_of(memory, memory, cause))
             let.append(memory)
     affected = {memory.id: memory for memory in (*let, *_sources(transaction, [memory.id for memory in let]))}
     for memory in sorted(affected.values(), key=lambda each: _depth(transaction, each)):
-        _settle(transaction, transaction.get(memory.id), replace(cause, kind=RELEASED), done)
+        _settle(transaction, transaction.memories.get(memory.id), replace(cause, kind=RELEASED), done)
     return done
 
 
 def due(reader: StoreReader, memory: Memory) -> Standing:
     """Return what the memory's state is to be now, with every quarantine and consolidation as it is."""
-    changes = reader.changes(memory_id=memory.id)
+    changes = reader.memories.changes(memory_id=memory.id)
     if holding(changes):
         return Standing("quarantined", memory.consolidation_id)
     natural = without_quarantine(memory, changes)
@@ -293,7 +293,7 @@ def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settle
         return
     shown = memory.state == "archived" and wanted.state in _VISIBLE
     kind = SURFACED if shown else RELEASED
-    transaction.update_state(
+    transaction.memories.update_state(
         replace(memory, state=wanted.state, consolidation_id=wanted.merged), cause=replace(cause, kind=kind)
     )
     if shown:
@@ -307,12 +307,14 @@ def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settle
 def _retire(transaction: Transaction, memory: Memory, gone: Memory, cause: Cause, done: Settled) -> None:
     """Archive a consolidation that cannot come back, and let its sources be what they are without it."""
     reason = f"its source {gone.id} went into {gone.consolidation_id} meanwhile"
-    transaction.update_state(replace(memory, state="archived"), cause=replace(cause, kind=ARCHIVED, reason=reason))
+    transaction.memories.update_state(
+        replace(memory, state="archived"), cause=replace(cause, kind=ARCHIVED, reason=reason)
+    )
     done.kept.append((memory.id, reason))
     for name in sources_of(memory):
         source = existing(transaction, name)
         if source is not None:
-            transaction.note(change_of(source, source, replace(cause, kind=PARTED, reference=memory.id)))
+            transaction.memories.note(change_of(source, source, replace(cause, kind=PARTED, reference=memory.id)))
 
 
 def _taken(reader: StoreReader, memory: Memory) -> Memory | None:
@@ -328,7 +330,7 @@ def _is_out(reader: StoreReader, into: Memory) -> bool:
     """Return whether a consolidation would be visible without the quarantines that spread to it."""
     if into.state != "quarantined":
         return False
-    changes = reader.changes(memory_id=into.id)
+    changes = reader.memories.changes(memory_id=into.id)
     if not any(name.startswith(SPREADING) for name in holding(changes)):
         return False
     natural = without_quarantine(into, changes)
@@ -363,7 +365,7 @@ def _depth(reader: StoreReader, memory: Memory) -> int:
     depth, passed = 0, {memory.id}
     current: Memory | None = memory
     while current is not None:
-        into = without_quarantine(current, reader.changes(memory_id=current.id)).merged
+        into = without_quarantine(current, reader.memories.changes(memory_id=current.id)).merged
         if into is None or into in passed:
             return depth
         passed.add(into)

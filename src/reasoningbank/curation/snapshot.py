@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -76,14 +76,24 @@ class Then:
         """The vector space of the bank as it is."""
         return self._store.model_id
 
+    @property
+    def memories(self) -> Then:
+        """Its memories."""
+        return self
+
+    @property
+    def search(self) -> Then:
+        """Its searches."""
+        return self
+
     def notes(self) -> tuple[str, ...]:
         """Return what cannot be known any more of the bank as a whole, one sentence each."""
         notes = []
-        erased = sum(each.created_at <= self.moment for each in self._store.erasures(since=self.moment))
+        erased = sum(each.created_at <= self.moment for each in self._store.memories.erasures(since=self.moment))
         if erased:
             many = "1 memory that existed then was" if erased == 1 else f"{erased} memories that existed then were"
             notes.append(f"{many} erased since and cannot be shown.")
-        since = self._store.changes_since()
+        since = self._store.memories.changes_since()
         if since is not None and self.moment < since:
             notes.append(
                 f"Changes of states are logged since {since:%Y-%m-%d %H:%M} UTC; earlier states are not known."
@@ -96,8 +106,8 @@ class Then:
         Raises:
             MemoryNotFound: When it is not there, or was not there then.
         """
-        changes = self._store.changes(memory_id=memory_id, since=self.moment)
-        standing = self._standing(self._store.get(memory_id), changes)
+        changes = self._store.memories.changes(memory_id=memory_id, since=self.moment)
+        standing = self._standing(self._store.memories.get(memory_id), changes)
         if standing is None:
             raise MemoryNotFound(f"memory {memory_id[:80]!r} was not in the bank at {self.moment.isoformat()}")
         return self._whole(standing)
@@ -107,11 +117,11 @@ class Then:
         found = (self._whole(each) for each in self._standings() if _accepts(condition, each.memory))
         return [each for each in found if condition.accepts(each.memory)]
 
-    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
+    def many(self, memory_ids: Collection[str]) -> Mapping[str, Memory]:
         """Return those of these memories that were there."""
         found = {}
-        for memory in self._store.many(memory_ids).values():
-            standing = self._standing(memory, self._store.changes(memory_id=memory.id, since=self.moment))
+        for memory in self._store.memories.many(memory_ids).values():
+            standing = self._standing(memory, self._store.memories.changes(memory_id=memory.id, since=self.moment))
             if standing is not None:
                 found[memory.id] = self._whole(standing).memory
         return found
@@ -119,14 +129,14 @@ class Then:
     def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
         """Return what the legs bring for each pool; a text that was replaced since is compared by meaning alone."""
         then = {each.memory.id: each for each in self._standings()}
-        size = self._store.count(_ALL)
+        size = self._store.memories.count(_ALL)
         replaced = [each.memory for each in then.values() if each.replaced]
         indexed = index(replaced, self._embedder) if replaced else []
         changed = {memory.id: each.vectors for memory, each in zip(replaced, indexed, strict=True)}
         scores = {
             leg: {
                 one.id: one.score
-                for one in self._store.nearest(leg, vector, _ALL, size)
+                for one in self._store.search.nearest(leg, vector, _ALL, size)
                 if one.id in then and one.id not in changed
             }
             | {
@@ -136,7 +146,7 @@ class Then:
             }
             for leg in DENSE_LEGS
         }
-        words = self._store.matching(text, _ALL, size)
+        words = self._store.search.matching(text, _ALL, size)
         hits = [hit for hit in words.hits if hit.id in then and hit.id not in changed]
         return [self._candidates(pool, then, scores, replace(words, hits=tuple(hits)), changed) for pool in pools]
 
@@ -171,7 +181,7 @@ class Then:
         for leg in DENSE_LEGS:
             ordered = sorted((-score, memory_id) for memory_id, score in scores[leg].items())
             found.update(best([memory_id for _, memory_id in ordered], pool.dense))
-        vectors = dict(self._store.vectors(CONTENT_LEG, [each for each in found if each not in changed]))
+        vectors = dict(self._store.search.vectors(CONTENT_LEG, [each for each in found if each not in changed]))
         return Candidates(
             dense={leg: {each: scores[leg][each] for each in found if each in scores[leg]} for leg in DENSE_LEGS},
             lexical=replace(words, hits=tuple(hit for hit in words.hits if hit.id in matched)),
@@ -182,7 +192,7 @@ class Then:
     def _standings(self) -> list[_Standing]:
         """Return every memory that was there."""
         changes: dict[str, list[StateChange]] = {}
-        for change in self._store.changes(since=self.moment):
+        for change in self._store.memories.changes(since=self.moment):
             changes.setdefault(change.memory_id, []).append(change)
         found = (self._standing(memory, changes.get(memory.id, ())) for memory in everything(self._store))
         return [standing for standing in found if standing is not None]
@@ -198,7 +208,7 @@ class Then:
             state, merged = later[0].before, later[0].merged_before
         text = memory
         if memory.version > 1 and memory.updated_at > self.moment:
-            kept = self._store.revisions(memory.id)
+            kept = self._store.memories.revisions(memory.id)
             text = next((old for old in reversed(kept) if old.updated_at <= self.moment), kept[0] if kept else memory)
         standing = replace(
             text,
@@ -231,16 +241,16 @@ class Then:
         )
 
     def _is_before_log(self) -> bool:
-        since = self._store.changes_since()
+        since = self._store.memories.changes_since()
         return since is not None and self.moment < since
 
     def _belief(self, memory: Memory, unknown: list[str]) -> Belief:
-        signals = self._store.signals(memory.id)
+        signals = self._store.evidence.signals(memory.id)
         belief = Belief(prior=memory.belief.prior, positive=0, negative=0)
         for signal in signals:
             if signal.at <= self.moment:
                 belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
-        counts = self._store.aggregate(memory.id)
+        counts = self._store.evidence.aggregate(memory.id)
         if counts.last_rollup is None:
             return belief
         if self.moment >= _newest(counts):

@@ -188,8 +188,8 @@ def report_stability(
         rater: Whether a person or a program does.
         at: When.
     """
-    memory = transaction.get(memory_id)
-    weight = round(STABILITY_SHARE * to_units(transaction.weights().weight_for("explicit")))
+    memory = transaction.memories.get(memory_id)
+    weight = round(STABILITY_SHARE * to_units(transaction.evidence.weights().weight_for("explicit")))
     place = commit_key(commit) or session
     signal = Signal(
         memory_id=memory.id,
@@ -201,18 +201,18 @@ def report_stability(
         at=at,
         weight=weight,
     )
-    counted = not _known(transaction, memory.id, signal.session) and transaction.add_signal(signal, once=True)
+    counted = not _known(transaction, memory.id, signal.session) and transaction.evidence.add_signal(signal, once=True)
     believed = memory
     if counted:
         belief = memory.belief.with_evidence(positive=not reverted, weight=weight)
         believed = replace(memory, belief=belief)
-        transaction.update_state(believed)
+        transaction.memories.update_state(believed)
     return _reported(memory, believed, commit=commit, reverted=reverted, counted=counted, weight=weight)
 
 
 def foreseen(store: Store, memory: Memory, *, reverted: bool, commit: str) -> StabilityReport:
     """Return what ``report_stability`` would do."""
-    weight = round(STABILITY_SHARE * to_units(store.weights().weight_for("explicit")))
+    weight = round(STABILITY_SHARE * to_units(store.evidence.weights().weight_for("explicit")))
     place = f"{commit_key(commit)} reverted" if reverted else commit_key(commit)
     known = _known(store, memory.id, place)
     belief = memory.belief if known else memory.belief.with_evidence(positive=not reverted, weight=weight)
@@ -223,8 +223,8 @@ def foreseen(store: Store, memory: Memory, *, reverted: bool, commit: str) -> St
 
 def _known(reader: StoreReader, memory_id: str, place: str) -> bool:
     """Return whether it was counted here, or in the bank that the memory was imported from."""
-    return reader.counted(memory_id, "stability", place) or any(
-        signal.type == "stability" and signal.session == place for signal in reader.signals(memory_id)
+    return reader.evidence.counted(memory_id, "stability", place) or any(
+        signal.type == "stability" and signal.session == place for signal in reader.evidence.signals(memory_id)
     )
 
 
@@ -233,7 +233,7 @@ def ties(store: StoreReader) -> Mapping[str, Sequence[str]]:
     kept: dict[str, tuple[str, ...]] = {}
     found: dict[str, dict[str, str]] = {}
     taught: dict[str, list[str]] = {}
-    for origin in store.origins():
+    for origin in store.sessions.origins():
         taught.setdefault(origin.memory_id, []).append(origin.trajectory)
     for memory in _strategies(store):
         names = list(_NAMED.findall(f"{memory.title}\n{memory.description}\n{memory.content}"))
@@ -251,7 +251,7 @@ def ties(store: StoreReader) -> Mapping[str, Sequence[str]]:
 def _kept(store: StoreReader, trajectory: str) -> tuple[str, ...]:
     """Return the commits that a session made and kept; none when it is no longer there."""
     try:
-        evidence = store.trajectory(trajectory).evidence
+        evidence = store.sessions.trajectory(trajectory).evidence
     except TrajectoryNotFound:
         return ()
     return tuple(
@@ -261,7 +261,7 @@ def _kept(store: StoreReader, trajectory: str) -> tuple[str, ...]:
 
 def _strategies(store: StoreReader) -> Iterator[Memory]:
     condition, offset = Filter(outcome="success"), 0
-    while page := store.page(condition, limit=_PAGE, offset=offset):
+    while page := store.memories.page(condition, limit=_PAGE, offset=offset):
         yield from page
         offset += len(page)
 

@@ -55,13 +55,13 @@ def ended(reader: StoreReader) -> Sequence[Ended]:
     of the session, what the evidence in its trajectory proves, and last whether every report about a memory was good.
     """
     judged = _judged(reader)
-    return [_ended(exposure, judged.get(exposure.session, {})) for exposure in reader.exposures()]
+    return [_ended(exposure, judged.get(exposure.session, {})) for exposure in reader.deliveries.exposures()]
 
 
 def _judged(reader: StoreReader) -> Mapping[str, Mapping[str, Judgement]]:
     """Return by session and judge the latest judgement that decides."""
     found: dict[str, dict[str, Judgement]] = {}
-    for entry in reader.trajectories(limit=0):
+    for entry in reader.sessions.trajectories(limit=0):
         known = entry.judgement
         if entry.session and known is not None and known.judge in {USER, EVIDENCE} and known.verdict != "unknown":
             before = found.setdefault(entry.session, {}).get(known.judge)

@@ -58,9 +58,12 @@ class Uplift:
     def queue_due(self) -> None:
         """Queue the daily look for harmful memories when sessions were shown any."""
         store, now = self._context.store(), self._context.clock.now()
-        if not any(job.kind == HARM for job in store.jobs(due=now + 2 * HARM_EVERY)) and store.exposures():
+        if (
+            not any(job.kind == HARM for job in store.jobs.waiting(due=now + 2 * HARM_EVERY))
+            and store.deliveries.exposures()
+        ):
             with store.transaction() as transaction:
-                transaction.enqueue(_look(now + HARM_EVERY))
+                transaction.jobs.enqueue(_look(now + HARM_EVERY))
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return what does each kind of job of this resource."""
@@ -73,13 +76,13 @@ class Uplift:
         store = self._context.store()
         self._set_aside(store, self._harms(store, ended(store)))
         with store.transaction() as transaction:
-            transaction.enqueue(_look(max(job.due, self._context.clock.now()) + HARM_EVERY))
+            transaction.jobs.enqueue(_look(max(job.due, self._context.clock.now()) + HARM_EVERY))
 
     @staticmethod
     def _harms(store: Store, sessions: Sequence[Ended]) -> tuple[Harm, ...]:
         from reasoningbank.curation.uplift import harmful
 
-        return harmful(sessions, store.many, lambda memory_id: _released(store, memory_id))
+        return harmful(sessions, store.memories.many, lambda memory_id: _released(store, memory_id))
 
     def _set_aside(self, store: Store, harms: Sequence[Harm]) -> tuple[Harm, ...]:
         from reasoningbank.curation.uplift import noted, reason
@@ -101,4 +104,6 @@ def _look(due: datetime) -> Job:
 
 def _released(reader: StoreReader, memory_id: str) -> datetime | None:
     """Return when the memory was last released by a person."""
-    return max((change.at for change in reader.changes(memory_id=memory_id) if change.kind == RELEASED), default=None)
+    return max(
+        (change.at for change in reader.memories.changes(memory_id=memory_id) if change.kind == RELEASED), default=None
+    )

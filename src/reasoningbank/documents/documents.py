@@ -112,7 +112,7 @@ def put(transaction: Transaction, document: Document, vectors: Mapping[str, Vect
 
 def put_again(transaction: Transaction, embedder: Embedder, vectors: Mapping[str, Vector]) -> None:
     """Give every document of the bank its vectors anew."""
-    documents = [document for document in transaction.documents() if document.texts]
+    documents = [document for document in transaction.documents.below() if document.texts]
     vectors = vectors_of(documents, embedder, vectors)
     for document in documents:
         reindex_document(transaction, document, [vectors[text] for text in document.texts], embedder.model_id)
@@ -120,7 +120,7 @@ def put_again(transaction: Transaction, embedder: Embedder, vectors: Mapping[str
 
 def exported(store: StoreReader) -> Iterator[dict[str, object]]:
     """Yield every document as the fields of one line of an export."""
-    for document in store.documents():
+    for document in store.documents.below():
         fields = asdict(reveal_document(document))
         yield fields | {name: fields[name].isoformat() for name in ("created_at", "updated_at")}
 

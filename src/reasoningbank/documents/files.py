@@ -169,9 +169,9 @@ def read_files(store: StoreReader) -> dict[str, File]:
     """Return every file by its path: memories that can be recalled, and the documents of the collection."""
     found = {
         "/".join((*document.path, document.key)): File(text=_text(document), document=document)
-        for document in map(reveal_document, store.documents(COLLECTION))
+        for document in map(reveal_document, store.documents.below(COLLECTION))
     }
-    memories = [reveal(memory) for memory in store.page(Filter(), limit=0, offset=0)]
+    memories = [reveal(memory) for memory in store.memories.page(Filter(), limit=0, offset=0)]
     folders = {outcome: folder for folder, outcome in FOLDERS.items()}
     for memory in sorted(memories, key=lambda memory: NAME not in memory.provenance):
         name = memory.provenance.get(NAME) or f"{slug(memory.title) or memory.id[-_TAIL:]}{SUFFIX}"
@@ -252,11 +252,11 @@ def apply(transaction: Transaction, prepared: Prepared, *, at: datetime) -> File
         StoreBusy: When a memory was changed since its file was read; the caller undoes everything.
     """
     for memory in prepared.archived:
-        current = transaction.get(memory.id)
+        current = transaction.memories.get(memory.id)
         state: State = "quarantined" if current.state == "quarantined" else "archived"
         gone = replace(current, state=state, provenance=without_file(current.provenance), version=current.version + 1)
         cause = Cause(at=at, kind="removed", reason="Its file was removed.", by=SOURCE)
-        transaction.update_state(replace(gone, updated_at=at), revision=True, cause=cause)
+        transaction.memories.update_state(replace(gone, updated_at=at), revision=True, cause=cause)
     cause = Cause(at=at, kind=EDITED, by=SOURCE)
     stored: list[Memory] = []
     for ready in prepared.edited:
@@ -266,7 +266,7 @@ def apply(transaction: Transaction, prepared: Prepared, *, at: datetime) -> File
         stored.append(edited)
     stored += [admit(transaction, ready, at=at) for ready in prepared.made]
     for document in prepared.erased:
-        transaction.delete_document(*document.place)
+        transaction.documents.delete_document(*document.place)
     for document in prepared.kept:
         put(transaction, document, {}, "")
     return replace(

@@ -32,7 +32,7 @@ class Documents:
         from reasoningbank.documents.documents import reveal_document
 
         check_place(collection, tuple(path), key)
-        found = self._context.store().document(collection, tuple(path), key)
+        found = self._context.store().documents.document(collection, tuple(path), key)
         return None if found is None else reveal_document(found)
 
     def list(self, collection: str, path: Sequence[str] = ()) -> tuple[Document, ...]:
@@ -44,7 +44,7 @@ class Documents:
         from reasoningbank.documents.documents import reveal_document
 
         check_place(collection, tuple(path), "")
-        return tuple(reveal_document(each) for each in self._context.store().documents(collection, tuple(path)))
+        return tuple(reveal_document(each) for each in self._context.store().documents.below(collection, tuple(path)))
 
     def paths(self, collection: str) -> frozenset[tuple[str, ...]]:
         """Return every path of a collection that holds a document.
@@ -53,7 +53,7 @@ class Documents:
             InvalidInput: When there can be no such collection.
         """
         check_place(collection, (), "")
-        return frozenset(document.path for document in self._context.store().documents(collection))
+        return frozenset(document.path for document in self._context.store().documents.below(collection))
 
     def find(
         self,
@@ -92,9 +92,9 @@ class Documents:
         found: Sequence[tuple[Document, float | None]]
         if query.strip() and check_space(store, self._context.embedder):
             vector = self._context.embedder.embed_queries([safe_text(query)])[0]
-            found = sorted(store.compared_documents(collection, tuple(path), vector), key=_closest_first)
+            found = sorted(store.documents.compared_documents(collection, tuple(path), vector), key=_closest_first)
         else:
-            found = [(document, None) for document in store.documents(collection, tuple(path))]
+            found = [(document, None) for document in store.documents.below(collection, tuple(path))]
         met = [pair for pair in found if accept is None or accept(pair[0])]
         shown = met[first : first + most] if most else met[first:]
         return tuple((reveal_document(document), cosine) for document, cosine in shown)
@@ -122,9 +122,9 @@ class Documents:
             with store.transaction() as transaction:
                 for change in last.values():
                     if change.value is None:
-                        transaction.delete_document(collection, tuple(change.path), change.key)
+                        transaction.documents.delete_document(collection, tuple(change.path), change.key)
                 for document in kept:
-                    old = transaction.document(*document.place)
+                    old = transaction.documents.document(*document.place)
                     made = document.created_at if old is None else old.created_at
                     put(transaction, replace(document, created_at=made), vectors, self._context.embedder.model_id)
             self._context.keep_up()

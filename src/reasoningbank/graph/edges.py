@@ -83,7 +83,7 @@ class Edges:
                 if existing_edge(transaction, edge_id) != old:
                     raise InvalidEdge(f"edge {edge_id[:80]!r} is being edited by others", hint="Try again.")
                 admit_edges(transaction, [(new, words(new))])
-                transaction.put_graph_vectors("edge", vectors, self._context.embedder.model_id)
+                transaction.graph.put_graph_vectors("edge", vectors, self._context.embedder.model_id)
             return new
 
     def delete(self, edge_id: str) -> None:
@@ -93,7 +93,7 @@ class Edges:
             EdgeNotFound: When this project has no such edge.
         """
         with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
-            transaction.delete_edge(check_graph_id("id", edge_id, InvalidEdge))
+            transaction.graph.delete_edge(check_graph_id("id", edge_id, InvalidEdge))
 
     def get(self, edge_id: str) -> Edge:
         """Return an edge, secrets removed once more.

@@ -127,7 +127,7 @@ class Graph:
                 if existing_node(transaction, node_id) != old:
                     raise InvalidNode(f"node {node_id[:80]!r} is being edited by others", hint="Try again.")
                 admit_nodes(transaction, [(new, words(new))])
-                transaction.put_graph_vectors("node", vectors, self._context.embedder.model_id)
+                transaction.graph.put_graph_vectors("node", vectors, self._context.embedder.model_id)
             return new
 
     def delete(self, node_id: str) -> None:
@@ -137,7 +137,7 @@ class Graph:
             NodeNotFound: When this project has no such node.
         """
         with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
-            transaction.delete_node(check_graph_id("id", node_id))
+            transaction.graph.delete_node(check_graph_id("id", node_id))
 
     def import_(self, source: str | Path, *, format: str | None = None) -> GraphImport:  # noqa: A002 - as the CLI
         """Add the nodes, edges and lessons of a file, all of them or, when a record is unusable, none; idempotent.
@@ -168,20 +168,20 @@ class Graph:
         """Queue making the vectors that nodes and edges lack."""
         from reasoningbank.graph.nodes import EMBED, EMBED_KEY
 
-        if transaction.graph_size().pending:
-            transaction.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=now))
+        if transaction.graph.graph_size().pending:
+            transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=now))
 
     def embed_few(self, store: Store) -> int:
         """Make the missing vectors when they are few; return how many are left to the background."""
         from reasoningbank.graph.nodes import AT_ONCE, EMBED, EMBED_KEY, embed_pending
 
-        pending = store.graph_size().pending
+        pending = store.graph.graph_size().pending
         if 0 < pending <= AT_ONCE:
             embed_pending(store, self._context.embedder)
-            pending = store.graph_size().pending
+            pending = store.graph.graph_size().pending
             if not pending:
                 with store.transaction() as transaction:
-                    transaction.finish(Job(kind=EMBED, key=EMBED_KEY, due=self._context.clock.now()))
+                    transaction.jobs.finish(Job(kind=EMBED, key=EMBED_KEY, due=self._context.clock.now()))
         return pending
 
     def store(self) -> Store:
@@ -203,8 +203,8 @@ class Graph:
 
         store = self._context.store()
         (node,) = reveal([existing_node(store, node_id)])
-        lessons = store.at_row_ids([int(number) for number in node.pointers])
-        return NodeView(node=node, edges=tuple(reveal(store.edges_of([node_id]))), lessons=lessons)
+        lessons = store.graph.at_row_ids([int(number) for number in node.pointers])
+        return NodeView(node=node, edges=tuple(reveal(store.graph.edges_of([node_id]))), lessons=lessons)
 
     def search(
         self,
@@ -250,7 +250,7 @@ class Graph:
             store = self.store()
             hits, message = find_nodes(store, self._context.embedder, question)
             scores = {hit.node.id: hit.score for hit in hits if hit.score > 0.0}
-            result = reveal_walk(walk(store, scores, asked_with(question.text, parameters)))
+            result = reveal_walk(walk(store.graph, scores, asked_with(question.text, parameters)))
             wishes = preferences(store, user=user, role=role)
             context = to_llm_context(result, budget=BUDGET if budget is None else budget, preferences=wishes)
             observation.delivered(len(hits))
@@ -259,7 +259,7 @@ class Graph:
                 seeds=hits,
                 walk=result,
                 context=context,
-                pending=store.graph_size().pending,
+                pending=store.graph.graph_size().pending,
                 message=message or _found(len(hits), len(result.paths)),
             )
 
@@ -275,20 +275,20 @@ class Graph:
         """
         from reasoningbank.graph.walk import reveal_walk, walk
 
-        return reveal_walk(walk(self._context.store(), seeds, parameters))
+        return reveal_walk(walk(self._context.store().graph, seeds, parameters))
 
     def list(self, condition: GraphFilter | None = None, *, limit: int = 0, offset: int = 0) -> tuple[Node, ...]:
         """Return nodes that meet a condition in the order they were stored; limit 0 means all."""
         from reasoningbank.safety.graph_text import reveal
 
-        found = self._context.store().node_page(
+        found = self._context.store().graph.node_page(
             condition or GraphFilter(), limit=checked_limit(limit), offset=checked_offset(offset)
         )
         return tuple(reveal(found))
 
     def size(self) -> GraphSize:
         """Return how many nodes, edges and links there are, and how many vectors are still to be made."""
-        return self._context.store().graph_size()
+        return self._context.store().graph.graph_size()
 
     def question(
         self,
@@ -326,7 +326,7 @@ class Graph:
         """
         from reasoningbank.safety.graph_text import reveal
 
-        return tuple(reveal(self._context.store().conversation(check_graph_id("conv_id", conv_id))))
+        return tuple(reveal(self._context.store().graph.conversation(check_graph_id("conv_id", conv_id))))
 
     def actions(
         self,
@@ -413,7 +413,7 @@ class Graph:
     def queue_due(self) -> None:
         """Queue making the vectors that nodes and edges lack."""
         store = self._context.store()
-        if store.model_id in {None, self._context.embedder.model_id} and store.graph_size().pending:
+        if store.model_id in {None, self._context.embedder.model_id} and store.graph.graph_size().pending:
             with store.transaction() as transaction:
                 self.note_pending(transaction, self._context.clock.now())
 
@@ -440,7 +440,7 @@ class Graph:
         from reasoningbank.memories.admission import prepare, sift_items
 
         memories = [self._lesson_memory(each) for each in draft.lessons]
-        fresh = [memory for memory in memories if not store.same_text(memory.fingerprint)]
+        fresh = [memory for memory in memories if not store.memories.same_text(memory.fingerprint)]
         prepared = {each.memory.id: each for each in prepare(fresh, self._context.embedder, origin="import")}
         nodes, bad_nodes = sift_items(draft.nodes)
         edges, bad_edges = sift_items(draft.edges)

@@ -273,7 +273,7 @@ def _write_nodes(transaction: Transaction, ready: Ready, count: _Count) -> None:
     first: dict[str, Node] = {}
     fresh: list[tuple[Node, str]] = []
     for batch in _batches(ready.nodes):
-        known = transaction.nodes([node.id for node, _ in batch])
+        known = transaction.graph.nodes([node.id for node, _ in batch])
         for node, analysed in batch:
             if node.id in first:
                 differs = _contents(first[node.id]) != _contents(node)
@@ -303,10 +303,10 @@ def _write_edges(transaction: Transaction, ready: Ready, count: _Count) -> None:
     looked_up: set[str] = set()
     for batch in _batches(ready.edges):
         ends = {end for edge, _ in batch for end in (edge.source, edge.target)}
-        existing.update(transaction.nodes(ends - looked_up))
+        existing.update(transaction.graph.nodes(ends - looked_up))
         looked_up |= ends
         ids = [edge.id for edge, _ in batch]
-        known = transaction.edges([*ids, *(own_id(edge) for edge, _ in batch)])
+        known = transaction.graph.edges([*ids, *(own_id(edge) for edge, _ in batch)])
         for edge, analysed in batch:
             count.bands[weight_band(edge.weight)] += 1
             missing = next((end for end in (edge.source, edge.target) if end not in existing), None)
@@ -344,8 +344,8 @@ def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dic
     """Store the lessons; return the memory that stands for each of them by its id in the file."""
     names: dict[str, str] = {}
     for memory, _, derived in ready.lessons:
-        twin = next(iter(transaction.same_text(memory.fingerprint)), None)
-        stored = transaction.row_ids([memory.id])
+        twin = next(iter(transaction.memories.same_text(memory.fingerprint)), None)
+        stored = transaction.graph.row_ids([memory.id])
         if twin is not None:
             names[memory.id] = twin
             count.added["known lesson"] += 1
@@ -363,16 +363,16 @@ def _write_pointers(transaction: Transaction, ready: Ready, names: dict[str, str
     """Store the links of the file, whichever side names them."""
     wanted = [(names[memory.id], node_id, "lesson") for memory, linked, _ in ready.lessons for node_id in linked]
     wanted += [(name, node_id, "node") for node_id, name in ready.draft.pointers]
-    at_row_ids = transaction.at_row_ids({_row_id(name) for name, _, side in wanted if side == "node"})
-    memories = transaction.row_ids([name for name, _, _ in wanted])
-    nodes = transaction.nodes([node_id for _, node_id, _ in wanted])
+    at_row_ids = transaction.graph.at_row_ids({_row_id(name) for name, _, side in wanted if side == "node"})
+    memories = transaction.graph.row_ids([name for name, _, _ in wanted])
+    nodes = transaction.graph.nodes([node_id for _, node_id, _ in wanted])
     for name, node_id, side in dict.fromkeys(wanted):
         memory_id = name if name in memories else at_row_ids.get(_row_id(name)) if side == "node" else None
         if memory_id is None:
             count.dangling.append(Dangling(kind="pointer", id=node_id, missing=name))
         elif node_id not in nodes:
             count.dangling.append(Dangling(kind="pointer", id=name, missing=node_id))
-        elif transaction.link_node(Pointer(node_id=node_id, memory_id=memory_id)):
+        elif transaction.graph.link_node(Pointer(node_id=node_id, memory_id=memory_id)):
             count.added["pointer"] += 1
 
 
@@ -416,16 +416,16 @@ class GraphPart:
 def exported_graph(store: Store) -> Iterator[Mapping[str, Any]]:
     """Yield one object per node, edge and link, secrets removed once more; nodes come before what names them."""
     offset = 0
-    while nodes := store.node_page(GraphFilter(), limit=_EXPORT_BATCH, offset=offset):
+    while nodes := store.graph.node_page(GraphFilter(), limit=_EXPORT_BATCH, offset=offset):
         for node in reveal(nodes):
             yield {"node": node_record(node)}
         offset += len(nodes)
     offset = 0
-    while edges := store.edge_page(limit=_EXPORT_BATCH, offset=offset):
+    while edges := store.graph.edge_page(limit=_EXPORT_BATCH, offset=offset):
         for edge in reveal(edges):
             yield {"edge": edge_record(edge)}
         offset += len(edges)
-    for pointer in store.pointers():
+    for pointer in store.graph.pointers():
         yield {"pointer": {"node": pointer.node_id, "memory": pointer.memory_id}}
 
 
@@ -486,8 +486,8 @@ def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
 def put_graph(transaction: Transaction, part: GraphPart, *, at: datetime) -> None:
     """Store what is not there yet; the vectors are made in the background."""
     write_import(transaction, Ready(draft=part.draft, nodes=part.nodes, edges=part.edges))
-    if transaction.graph_size().pending:
-        transaction.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
+    if transaction.graph.graph_size().pending:
+        transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
 
 
 def _pointer(fields: Mapping[str, Any]) -> tuple[str, str]:

@@ -90,7 +90,7 @@ class Lessons:
                 _check_exist(transaction, nodes)
                 admit(transaction, ready, at=memory.created_at)
                 for node_id in nodes:
-                    transaction.link_node(Pointer(node_id=node_id, memory_id=memory.id))
+                    transaction.graph.link_node(Pointer(node_id=node_id, memory_id=memory.id))
                 added = lessons_of(transaction, [memory.id])[memory.id]
             self._context.keep_up()
             return added
@@ -137,7 +137,7 @@ class Lessons:
             store = self._context.store()
             memory_id = _memory_id(store, lesson)
             for _ in range(_UPDATE_ATTEMPTS):
-                old = store.get(memory_id)
+                old = store.memories.get(memory_id)
                 new = clean(
                     replace(
                         old,
@@ -164,7 +164,7 @@ class Lessons:
             _check_exist(transaction, nodes)
             for node_id in nodes:
                 pointer = Pointer(node_id=node_id, memory_id=memory_id)
-                _ = transaction.unlink_node(pointer) if unlink else transaction.link_node(pointer)
+                _ = transaction.graph.unlink_node(pointer) if unlink else transaction.graph.link_node(pointer)
             changed = lessons_of(transaction, [memory_id])[memory_id]
             _check_links(changed.link_nodes)
             return changed
@@ -176,7 +176,7 @@ class Lessons:
             MemoryNotFound: When this project has no such memory.
         """
         with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
-            transaction.delete(_memory_id(transaction, lesson), at=self._context.clock.now())
+            transaction.memories.delete(_memory_id(transaction, lesson), at=self._context.clock.now())
 
     def list(
         self, *, tags: Iterable[str] = (), linked_to: Iterable[str] | None = None, limit: int = 0, offset: int = 0
@@ -194,11 +194,11 @@ class Lessons:
         store = self._context.store()
         condition = Filter(tags=clean_tags(tags))
         if linked_to is None:
-            ids = [memory.id for memory in store.page(condition, limit=checked_limit(limit), offset=offset)]
+            ids = [memory.id for memory in store.memories.page(condition, limit=checked_limit(limit), offset=offset)]
         else:
-            pointers = store.pointers(node_ids=_checked_nodes(linked_to))
-            numbers = store.row_ids({pointer.memory_id for pointer in pointers})
-            memories = store.many(list(numbers))
+            pointers = store.graph.pointers(node_ids=_checked_nodes(linked_to))
+            numbers = store.graph.row_ids({pointer.memory_id for pointer in pointers})
+            memories = store.memories.many(list(numbers))
             met = sorted((name for name in memories if condition.accepts(memories[name])), key=numbers.__getitem__)
             ids = met[offset : offset + limit] if checked_limit(limit) else met[offset:]
         found = lessons_of(store, ids)
@@ -290,16 +290,16 @@ class Lessons:
         at = self._context.clock.now()
         ready = prepare_edit(old, new, self._context.embedder, at=at) if new != old else None
         with store.transaction() as transaction:
-            current = transaction.get(old.id)
+            current = transaction.memories.get(old.id)
             if current.version != old.version:
                 return False
             if nodes is not None:
                 _check_exist(transaction, nodes)
                 missing, surplus = relink(transaction, old.id, nodes)
                 for pointer in missing:
-                    transaction.link_node(pointer)
+                    transaction.graph.link_node(pointer)
                 for pointer in surplus:
-                    transaction.unlink_node(pointer)
+                    transaction.graph.unlink_node(pointer)
             if ready is not None:
                 edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._context.session))
         return True
@@ -307,11 +307,11 @@ class Lessons:
 
 def _memory_id(reader: StoreReader | Transaction, lesson: int | str) -> str:
     if isinstance(lesson, str):
-        reader.get(check_memory_id(lesson))
+        reader.memories.get(check_memory_id(lesson))
         return lesson
     if isinstance(lesson, bool) or not isinstance(lesson, int):
         raise InvalidInput(f"a lesson is named by its rb_id or its memory's id, not {str(lesson)[:80]!r}")
-    found = reader.at_row_ids([lesson]).get(lesson) if 0 < lesson < 2**63 else None
+    found = reader.graph.at_row_ids([lesson]).get(lesson) if 0 < lesson < 2**63 else None
     if found is None:
         raise MemoryNotFound(f"no lesson with the rb_id {lesson} in this project")
     return found
@@ -331,7 +331,7 @@ def _check_links(nodes: Sequence[str]) -> None:
 
 
 def _check_exist(reader: StoreReader, nodes: Sequence[str]) -> None:
-    found = reader.nodes(nodes) if nodes else {}
+    found = reader.graph.nodes(nodes) if nodes else {}
     missing = [name for name in nodes if name not in found]
     if missing:
         raise NodeNotFound(f"link_nodes: no node {', '.join(repr(name[:80]) for name in missing[:10])} in this project")

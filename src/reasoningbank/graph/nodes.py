@@ -61,13 +61,13 @@ def embed_pending(store: Store, embedder: Embedder, *, limit: int = 0) -> int:
                 return made
             vectors = embedded(wanted, embedder)
             with store.transaction() as transaction:
-                current = transaction.nodes(vectors) if kind == "node" else transaction.edges(vectors)
+                current = transaction.graph.nodes(vectors) if kind == "node" else transaction.graph.edges(vectors)
                 same = {
                     each.id: vectors[each.id]
                     for each in wanted
                     if each.id in current and current[each.id].text == each.text
                 }
-                made += transaction.put_graph_vectors(kind, same, embedder.model_id)
+                made += transaction.graph.put_graph_vectors(kind, same, embedder.model_id)
     return made
 
 
@@ -75,7 +75,7 @@ def _pending(store: Store, kind: GraphKind) -> Iterator[Sequence[GraphText]]:
     """Yield batches of what has no vector yet, until there is none; what cannot get one is not asked for again."""
     tried: set[str] = set()
     while True:
-        batch = store.unembedded(kind, limit=_BATCH)
+        batch = store.graph.unembedded(kind, limit=_BATCH)
         fresh = [each for each in batch if each.id not in tried]
         if not fresh:
             return
@@ -85,7 +85,7 @@ def _pending(store: Store, kind: GraphKind) -> Iterator[Sequence[GraphText]]:
 
 def existing_node(reader: StoreReader, node_id: str) -> Node:
     """Return the node of an id; raises NodeNotFound."""
-    found = reader.nodes([check_graph_id("id", node_id)]).get(node_id)
+    found = reader.graph.nodes([check_graph_id("id", node_id)]).get(node_id)
     if found is None:
         raise NodeNotFound(f"no node {node_id[:80]!r} in this project's graph")
     return found
@@ -93,7 +93,7 @@ def existing_node(reader: StoreReader, node_id: str) -> Node:
 
 def existing_edge(reader: StoreReader, edge_id: str) -> Edge:
     """Return the edge of an id; raises EdgeNotFound."""
-    found = reader.edges([check_graph_id("id", edge_id, InvalidEdge)]).get(edge_id)
+    found = reader.graph.edges([check_graph_id("id", edge_id, InvalidEdge)]).get(edge_id)
     if found is None:
         raise EdgeNotFound(f"no edge {edge_id[:80]!r} in this project's graph")
     return found
@@ -133,8 +133,8 @@ def add(transaction: Transaction, ready: Prepared) -> GraphAdded:
         InvalidNode, InvalidEdge: When an id stands for something else in the bank.
         NodeNotFound: When an end of an edge does not exist.
     """
-    known_nodes = transaction.nodes([node.id for node in ready.nodes])
-    known_edges = transaction.edges([edge.id for edge in ready.edges])
+    known_nodes = transaction.graph.nodes([node.id for node in ready.nodes])
+    known_edges = transaction.graph.edges([edge.id for edge in ready.edges])
     for node in ready.nodes:
         if node.id in known_nodes and _node_says(known_nodes[node.id]) != _node_says(node):
             raise InvalidNode(
@@ -153,9 +153,9 @@ def add(transaction: Transaction, ready: Prepared) -> GraphAdded:
     known: Mapping[GraphKind, Collection[str]] = {"node": known_nodes.keys(), "edge": known_edges.keys()}
     for kind, there in known.items():
         fresh = {name: vector for name, vector in ready.vectors.get(kind, {}).items() if name not in there}
-        transaction.put_graph_vectors(kind, fresh, ready.model_id)
-    nodes = transaction.nodes([node.id for node in ready.nodes])
-    edges = transaction.edges([edge.id for edge in ready.edges])
+        transaction.graph.put_graph_vectors(kind, fresh, ready.model_id)
+    nodes = transaction.graph.nodes([node.id for node in ready.nodes])
+    edges = transaction.graph.edges([edge.id for edge in ready.edges])
     return GraphAdded(
         nodes=tuple(nodes[node.id] for node in ready.nodes),
         edges=tuple(edges[edge.id] for edge in ready.edges),

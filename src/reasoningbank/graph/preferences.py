@@ -79,8 +79,8 @@ class Preferences:
         with observed("create_memory", store=self._context.place), store.transaction() as transaction:
             kept = add(transaction, node)
             if kept.id == node.id:
-                transaction.put_graph_vectors("node", vectors, self._context.embedder.model_id)
-                transaction.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=now))
+                transaction.graph.put_graph_vectors("node", vectors, self._context.embedder.model_id)
+                transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=now))
         return kept
 
     def list(

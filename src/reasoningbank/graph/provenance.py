@@ -12,7 +12,7 @@ from reasoningbank.graph.traversal import Surroundings, plain_tag
 from reasoningbank.graph.walk import read_around, trace
 from reasoningbank.memories.admission import admit_edges, admit_nodes
 from reasoningbank.safety.injection import verdict
-from reasoningbank.storage.store import GraphReader, GraphReads, Transaction
+from reasoningbank.storage.store import GraphReader, StoreReader, Transaction
 from reasoningbank.types.graph import Edge, Label, Node
 from reasoningbank.types.graph_search import (
     SUPERSEDES,
@@ -77,7 +77,7 @@ def add(transaction: Transaction, node: Node) -> Preference:
 
 
 def preferences(
-    reader: GraphReads, *, user: str = "", role: str = "", preference_type: str = "", history: bool = False
+    reader: StoreReader, *, user: str = "", role: str = "", preference_type: str = "", history: bool = False
 ) -> tuple[Preference, ...]:
     """Return what holds for a user in a role: the user's own, then the role's where the user has none of a type.
 
@@ -115,15 +115,15 @@ def preferences(
     return tuple(holding + replaced if history else holding)
 
 
-def _known(reader: GraphReads) -> list[tuple[Node, _Owner]]:
+def _known(reader: StoreReader) -> list[tuple[Node, _Owner]]:
     """Return every preference that has an owner, the oldest first."""
     requesters: dict[str, _Owner | None] = {}
     found: list[tuple[Node, _Owner]] = []
-    for node in reader.node_page(_ALL, limit=0):
+    for node in reader.graph.node_page(_ALL, limit=0):
         owner = _stated(node)
         if owner == _Owner() and node.conv_id:
             if node.conv_id not in requesters:
-                requesters[node.conv_id] = _requester(reader.conversation(node.conv_id))
+                requesters[node.conv_id] = _requester(reader.graph.conversation(node.conv_id))
             owner = requesters[node.conv_id] or owner
         if owner != _Owner():
             found.append((node, owner))
@@ -189,7 +189,7 @@ def sources(reader: GraphReader, answer_id: str, *, hops: int = SOURCE_HOPS) -> 
 
 
 def actions(
-    reader: GraphReads,
+    reader: StoreReader,
     *,
     tags: Collection[str] = (),
     conv_id: str | None = None,
@@ -206,7 +206,7 @@ def actions(
         limit: At most so many; 0 for all.
     """
     wanted = frozenset(map(plain_tag, tags))
-    page = reader.node_page(GraphFilter(labels=("AgentAction",), conv_id=conv_id), limit=0)
+    page = reader.graph.node_page(GraphFilter(labels=("AgentAction",), conv_id=conv_id), limit=0)
     kept = [
         Action(node=node) for node in page if (not wanted or matches(node, wanted)) and outcome in {None, _ended(node)}
     ]
@@ -229,7 +229,7 @@ _BETWEEN: tuple[Label, ...] = ("AgentAction",)
 
 
 def events(
-    reader: GraphReads,
+    reader: StoreReader,
     window: tuple[datetime, datetime],
     *,
     tags: Collection[str] = (),
@@ -249,13 +249,13 @@ def events(
         limit: At most so many; 0 for all.
     """
     wanted = frozenset(map(plain_tag, tags))
-    page = reader.node_page(GraphFilter(labels=("Event",), during=window), limit=0)
+    page = reader.graph.node_page(GraphFilter(labels=("Event",), during=window), limit=0)
     kept = [node for node in page if not wanted or matches(node, wanted)]
     if recency:
         kept.sort(key=_start, reverse=True)
     kept.sort(key=lambda node: -matches(node, wanted))
     kept = kept[:limit] if limit else kept
-    surroundings = Surroundings(reader)
+    surroundings = Surroundings(reader.graph)
     read_around(surroundings, [node.id for node in kept], hops=ANSWER_HOPS, through=_BETWEEN)
     return tuple(_occurrence(surroundings, node) for node in kept)
 

@@ -44,7 +44,7 @@ def find_nodes(store: Store, embedder: Embedder, question: GraphQuestion) -> tup
         ModelMismatch: When the bank was built with another embedder.
     """
     found, message = _find(store, embedder, question, "node")
-    nodes = {node.id: node for node in reveal(store.nodes([each.id for each in found]).values())}
+    nodes = {node.id: node for node in reveal(store.graph.nodes([each.id for each in found]).values())}
     hits = (NodeHit(node=nodes[each.id], score=each.score, legs=each.legs) for each in found if each.id in nodes)
     return tuple(hits), message
 
@@ -52,7 +52,7 @@ def find_nodes(store: Store, embedder: Embedder, question: GraphQuestion) -> tup
 def find_edges(store: Store, embedder: Embedder, question: GraphQuestion) -> tuple[tuple[EdgeHit, ...], str]:
     """Return the same for edges."""
     found, message = _find(store, embedder, question, "edge")
-    edges = {edge.id: edge for edge in reveal(store.edges([each.id for each in found]).values())}
+    edges = {edge.id: edge for edge in reveal(store.graph.edges([each.id for each in found]).values())}
     hits = (EdgeHit(edge=edges[each.id], score=each.score, legs=each.legs) for each in found if each.id in edges)
     return tuple(hits), message
 
@@ -67,9 +67,9 @@ def _find(store: Store, embedder: Embedder, question: GraphQuestion, kind: Graph
     legs: dict[str, Sequence[Scored]] = {}
     if question.dense_weight > 0.0:
         vector = embedder.embed_queries([question.text])[0]
-        legs[TEXT_LEG] = store.graph_nearest(kind, vector, question.condition, most)
+        legs[TEXT_LEG] = store.search.graph_nearest(kind, vector, question.condition, most)
     if question.bm25_weight > 0.0:
-        legs[LEXICAL_LEG] = store.graph_matching(kind, terms, question.condition, most).hits
+        legs[LEXICAL_LEG] = store.search.graph_matching(kind, terms, question.condition, most).hits
     weights = {TEXT_LEG: question.dense_weight, LEXICAL_LEG: question.bm25_weight}
     found = blend(legs, weights, lexical=(LEXICAL_LEG,), fusion=question.fusion)
     kept, message = above(found, question.min_score, model_id=embedder.model_id, lexical=LEXICAL_LEG, noun=kind)

@@ -91,19 +91,19 @@ class Sources:
         now = self._context.clock.now()
         with observed("create_memory", store=self._context.place):
             store = self._context.store()
-            known = store.nodes([admitted.id])
-            waiting = any(job.kind == CITE and job.key == admitted.id for job in store.jobs(due=now))
+            known = store.graph.nodes([admitted.id])
+            waiting = any(job.kind == CITE and job.key == admitted.id for job in store.jobs.waiting(due=now))
             if known and not waiting:
                 return SourceReport(source=known[admitted.id], mentions=Mentions(), message="The source is known.")
             if not known:
                 ready = prepared([admitted], [], self._context.embedder)
                 with store.transaction() as transaction:
                     add(transaction, ready)
-                    transaction.enqueue(Job(kind=CITE, key=admitted.id, due=now))
+                    transaction.jobs.enqueue(Job(kind=CITE, key=admitted.id, due=now))
             try:
                 return self._cited(admitted.id)
             except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
-                source = store.nodes([admitted.id])[admitted.id]
+                source = store.graph.nodes([admitted.id])[admitted.id]
                 said = f"The source is stored; its mentions wait: {error.message}"
                 return SourceReport(source=source, mentions=Mentions(), waiting=True, message=said)
 
@@ -119,7 +119,7 @@ class Sources:
         from reasoningbank.safety.graph_text import reveal
 
         with observed("search_memory", store=self._context.place):
-            found = sources(self._context.store(), answer_id)
+            found = sources(self._context.store().graph, answer_id)
             nodes = reveal([each.node for each in found])
             paths = reveal_paths([each.path for each in found])
         return tuple(Source(node=node, path=path) for node, path in zip(nodes, paths, strict=True))
@@ -156,7 +156,7 @@ class Sources:
             if current.tags != source.tags:
                 admit_nodes(transaction, [(current, words(current))])
             added = add(transaction, ready)
-            transaction.finish(Job(kind=CITE, key=source_id, due=self._context.clock.now()))
+            transaction.jobs.finish(Job(kind=CITE, key=source_id, due=self._context.clock.now()))
         said = f"The source is stored. {mentions.message}"
         return SourceReport(source=current, mentions=mentions, nodes=added.nodes, edges=added.edges, message=said)
 

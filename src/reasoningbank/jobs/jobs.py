@@ -47,7 +47,7 @@ class Jobs:
 
     def dead(self) -> tuple[Job, ...]:
         """Return jobs that failed for good, with their errors; a verdict or ``distill`` takes them up again."""
-        return tuple(self._context.store().dead_jobs())
+        return tuple(self._context.store().jobs.dead_jobs())
 
     def _handlers(self) -> dict[str, Handler]:
         """Return what this bank's worker can do; without a language model it leaves some kinds to others."""
@@ -72,7 +72,7 @@ class Jobs:
         store = self._context.store()
         if store.model_id == self._context.embedder.model_id and due(store):
             with store.transaction() as transaction:
-                transaction.enqueue(Job(kind=WEIGH, key="words", due=now))
+                transaction.jobs.enqueue(Job(kind=WEIGH, key="words", due=now))
 
     def _queue_due(self) -> None:
         self._queue_weighing()

@@ -164,14 +164,14 @@ class Worker:
 
     def _claimed(self) -> Job | None:
         now = self._clock.now()
-        if not self._store.claimable(tuple(self._handlers), at=now):
+        if not self._store.jobs.claimable(tuple(self._handlers), at=now):
             return None
         with self._store.transaction() as transaction:
-            return transaction.claim(tuple(self._handlers), lease=new_id(), at=now, until=now + self._lease)
+            return transaction.jobs.claim(tuple(self._handlers), lease=new_id(), at=now, until=now + self._lease)
 
     def _finished(self, job: Job) -> WorkReport:
         with self._store.transaction() as transaction:
-            held = transaction.finish(job)
+            held = transaction.jobs.finish(job)
         if not held:
             return WorkReport(messages=(f"{job.kind} {job.key} was taken over by another worker",))
         return WorkReport(done=1)
@@ -184,13 +184,13 @@ class Worker:
         if isinstance(error, BudgetExhausted):
             job = replace(job, attempts=job.attempts - 1)
         with self._store.transaction() as transaction:
-            transaction.put_back(job, due=due, error=said)
+            transaction.jobs.put_back(job, due=due, error=said)
         message = f"{job.kind} {job.key} waits until {due:%Y-%m-%d %H:%M} UTC: {said}"
         return WorkReport(postponed=1, messages=(message,))
 
     def _buried(self, job: Job, error: str) -> WorkReport:
         with self._store.transaction() as transaction:
-            transaction.bury(job, at=self._clock.now(), error=error)
+            transaction.jobs.bury(job, at=self._clock.now(), error=error)
         return WorkReport(buried=1, messages=(f"{job.kind} {job.key} was given up: {error}",))
 
     def _next_attempt(self, job: Job, error: BankError) -> datetime:
@@ -210,7 +210,7 @@ class Worker:
             while not ended.wait(self._lease.total_seconds() / 3):
                 try:
                     with self._store.transaction() as transaction:
-                        if not transaction.extend(job, self._clock.now() + self._lease):
+                        if not transaction.jobs.extend(job, self._clock.now() + self._lease):
                             return
                 except (StoreBusy, StoreFull):
                     continue

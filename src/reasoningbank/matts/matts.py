@@ -192,10 +192,10 @@ class Matts:
         assert trajectory is not None
         now = self._context.clock.now()
         with self._context.store().transaction() as transaction:
-            known = transaction.captured(trajectory.digest)
+            known = transaction.sessions.captured(trajectory.digest)
             if known is None:
-                transaction.keep(trajectory)
+                transaction.sessions.keep(trajectory)
                 if rollout.judgement is not None:
-                    transaction.judge(trajectory.id, rollout.judgement)
-                transaction.enqueue(Job(kind=DISTILL, key=trajectory.id, due=now + _PATIENCE))
+                    transaction.sessions.judge(trajectory.id, rollout.judgement)
+                transaction.jobs.enqueue(Job(kind=DISTILL, key=trajectory.id, due=now + _PATIENCE))
         return known or trajectory.id

@@ -85,7 +85,7 @@ def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memor
     if memory.state == "quarantined" or HELD not in memory.provenance:
         return memory
     set_aside(transaction, [memory.id], reason=f"Its text {memory.provenance[HELD]}", at=at)
-    return transaction.get(memory.id)
+    return transaction.memories.get(memory.id)
 
 
 def why_held(memory: Memory) -> str:
@@ -263,9 +263,9 @@ def admit_all(
     for each in ready:
         memory = each.memory if each.passed else _read(each.memory, each.origin)
         if RULES[each.origin].linked:
-            for twin in transaction.same_text(memory.fingerprint):
-                transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
-        transaction.insert(memory, each.indexed)
+            for twin in transaction.memories.same_text(memory.fingerprint):
+                transaction.memories.link(Link(source=memory.id, target=twin, kind="same_text"))
+        transaction.memories.insert(memory, each.indexed)
         stored.append(memory)
     if noted is not None:
         noted()
@@ -315,7 +315,7 @@ def edit(transaction: Transaction, ready: Ready, *, state: State | None = None, 
     Raises:
         InvalidMemory: When the memory is in quarantine and would leave it; out of it leads only ``release``.
     """
-    current = transaction.get(ready.memory.id)
+    current = transaction.memories.get(ready.memory.id)
     if current.version != ready.memory.version - 1:
         return None
     if current.state == "quarantined" and state not in {None, "quarantined"}:
@@ -336,21 +336,21 @@ def supersede(transaction: Transaction, ready: Ready, *, cause: Cause) -> Memory
     What ``edit`` does when it has looked; a shared file brings whole versions, with an evidence that is joined first.
     """
     if ready.passed:
-        transaction.update(ready.memory, ready.indexed, revision=True, cause=cause)
+        transaction.memories.update(ready.memory, ready.indexed, revision=True, cause=cause)
         return ready.memory
     new = replace(held(ready.memory), state=ready.memory.state, belief=ready.memory.belief)
-    transaction.update(new, ready.indexed, revision=True, cause=cause)
+    transaction.memories.update(new, ready.indexed, revision=True, cause=cause)
     return set_held(transaction, new, at=cause.at)
 
 
 def reindex(transaction: Transaction, memory: Memory, indexed: Indexed) -> None:
     """Replace what is derived from a memory's text; the memory stays as it is."""
-    transaction.update(memory, indexed)
+    transaction.memories.update(memory, indexed)
 
 
 def fill(transaction: Transaction, memory: Memory, indexed: Indexed) -> None:
     """Store a copy of a bank's memory in a scratch bank, which no agent reads and its owner throws away."""
-    transaction.insert(memory, indexed)
+    transaction.memories.insert(memory, indexed)
 
 
 def check_items(items: Sequence[_Item]) -> list[_Item]:
@@ -390,7 +390,7 @@ def admit_nodes(transaction: Transaction, nodes: Sequence[tuple[Node, str]]) -> 
     """
     for node, _ in nodes:
         _check_item(node)
-    transaction.put_nodes(nodes)
+    transaction.graph.put_nodes(nodes)
 
 
 def admit_edges(transaction: Transaction, edges: Sequence[tuple[Edge, str]]) -> None:
@@ -402,7 +402,7 @@ def admit_edges(transaction: Transaction, edges: Sequence[tuple[Edge, str]]) -> 
     """
     for edge, _ in edges:
         _check_item(edge)
-    transaction.put_edges(edges)
+    transaction.graph.put_edges(edges)
 
 
 def check_document(document: Document) -> Document:
@@ -438,12 +438,12 @@ def admit_document(
     Raises:
         InvalidInput: When it looks like a prompt injection.
     """
-    transaction.put_document(check_document(document), vectors, model_id)
+    transaction.documents.put_document(check_document(document), vectors, model_id)
 
 
 def reindex_document(transaction: Transaction, document: Document, vectors: Sequence[Vector], model_id: str) -> None:
     """Replace the vectors of a document; the document stays as it is."""
-    transaction.put_document(document, vectors, model_id)
+    transaction.documents.put_document(document, vectors, model_id)
 
 
 def keep_record(transaction: Transaction, document: Document, model_id: str) -> None:
@@ -452,7 +452,7 @@ def keep_record(transaction: Transaction, document: Document, model_id: str) -> 
     Such a record repeats what was said in that conversation. No search, walk or briefing reads it, and what is learned
     from it enters by the functions above.
     """
-    transaction.put_document(document, [], model_id)
+    transaction.documents.put_document(document, [], model_id)
 
 
 def _read(memory: Memory, origin: Origin) -> Memory:

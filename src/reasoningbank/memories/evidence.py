@@ -57,7 +57,7 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
     limited = [memory.id for memory, signal in votes if _is_limited(memory, signal)]
     if not limited:
         return [signal for _, signal in votes]
-    voices = transaction.voices(limited)
+    voices = transaction.evidence.voices(limited)
     voice = max(to_units(weights.weight_for(kind)) for kind in SIGNAL_TYPES)
     counted = []
     for memory, signal in votes:
@@ -111,7 +111,8 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
     """Return the evidence of all sources, for a memory with this id."""
     project = sources[0].project
     signals = sorted(
-        (signal for source in sources for signal in reader.signals(source.id)), key=lambda each: (each.at, each.id)
+        (signal for source in sources for signal in reader.evidence.signals(source.id)),
+        key=lambda each: (each.at, each.id),
     )
     once: set[tuple[str, str, bool]] = set()
     kept: list[Signal] = []
@@ -124,7 +125,7 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
         kept.append(replace(signal, id=copy_of(signal, memory_id), memory_id=memory_id))
     total = SignalAggregate(memory_id=memory_id, project=project, positive=0, negative=0)
     for source in sources:
-        total = added(total, reader.aggregate(source.id))
+        total = added(total, reader.evidence.aggregate(source.id))
     aggregate = total if total.last_rollup is not None else None
     for signal in kept:
         total = total.add(signal)
@@ -209,12 +210,12 @@ def rate(
     A human's ratings all count; an agent's count once per memory and session. The weight is the project's weight
     before it learns from this rating.
     """
-    memory = transaction.get(memory_id)
-    weights = transaction.weights()
+    memory = transaction.memories.get(memory_id)
+    weights = transaction.evidence.weights()
     signal = _signal(memory, "explicit", helpful, session, rater, at, weights)
     (signal,) = granted(transaction, weights, [(memory, signal)])
     predictions = _uncredited_predictions(transaction, memory_id, at)
-    if not transaction.add_signal(signal, once=rater == "agent"):
+    if not transaction.evidence.add_signal(signal, once=rater == "agent"):
         return Rating(
             memory_id=memory_id,
             helpful=helpful,
@@ -225,7 +226,7 @@ def rate(
         )
     learned = weights.learn_from_feedback(helpful, predictions)
     if learned != weights:
-        transaction.set_weights(WeightChange(at=at, weights=learned, signal_id=signal.id))
+        transaction.evidence.set_weights(WeightChange(at=at, weights=learned, signal_id=signal.id))
     believed = _believe(transaction, memory, signal)
     word = "helpful" if helpful else "unhelpful"
     return Rating(
@@ -259,12 +260,12 @@ def report_outcome(
         at: When.
         shared_by: How many memories share the weight of the outcome in equal parts.
     """
-    memory = transaction.get(memory_id)
-    weights = transaction.weights()
+    memory = transaction.memories.get(memory_id)
+    weights = transaction.evidence.weights()
     signal = _signal(memory, "outcome", succeeded, session, rater, at, weights)
     signal = replace(signal, weight=(signal.weight or 0) // shared_by)
     (signal,) = granted(transaction, weights, [(memory, signal)])
-    if not transaction.add_signal(signal, once=bool(session)):
+    if not transaction.evidence.add_signal(signal, once=bool(session)):
         return OutcomeReport(
             memory_id=memory_id,
             succeeded=succeeded,
@@ -295,14 +296,14 @@ def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, sessi
     delivered = list(dict.fromkeys(memory_ids))
     if not delivered:
         return
-    memories = transaction.many(delivered)
-    fresh = transaction.count_once(delivered, "usage", session)
+    memories = transaction.memories.many(delivered)
+    fresh = transaction.evidence.count_once(delivered, "usage", session)
     signals: dict[str, Signal] = {}
     if fresh:
-        weights = transaction.weights()
+        weights = transaction.evidence.weights()
         used = [(memories[memory_id], _usage(memories[memory_id], session, at, weights)) for memory_id in fresh]
         signals = {signal.memory_id: signal for signal in granted(transaction, weights, used)}
-        transaction.add_signals([*signals.values()])
+        transaction.evidence.add_signals([*signals.values()])
     changes = []
     for memory_id in delivered:
         memory, signal = memories[memory_id], signals.get(memory_id)
@@ -310,12 +311,12 @@ def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, sessi
         if signal is not None:
             belief = belief.with_evidence(positive=True, weight=signal.weight or 0)
         changes.append((memory, replace(memory, belief=belief, usage_count=memory.usage_count + 1, last_used=at)))
-    transaction.update_states(changes)
+    transaction.memories.update_states(changes)
 
 
 def roll_up(transaction: Transaction, at: datetime) -> int:
     """Move signals older than thirty days into counts; no score changes (seed 000 FR-005c)."""
-    return transaction.roll_up(at - timedelta(days=RECENT_DAYS), at)
+    return transaction.evidence.roll_up(at - timedelta(days=RECENT_DAYS), at)
 
 
 def _usage(memory: Memory, session: str, at: datetime, weights: ProjectWeights) -> Signal:
@@ -347,7 +348,7 @@ def _signal(
 
 def _uncredited_predictions(transaction: Transaction, memory_id: str, at: datetime) -> list[Signal]:
     """Return usage and outcome signals of the last day that no earlier rating has credited or debited."""
-    recent = transaction.signals(memory_id, since=at - timedelta(hours=LEARNING_WINDOW_HOURS))
+    recent = transaction.evidence.signals(memory_id, since=at - timedelta(hours=LEARNING_WINDOW_HOURS))
     predictions: list[Signal] = []
     for signal in recent:
         if signal.type == "explicit":
@@ -360,7 +361,7 @@ def _uncredited_predictions(transaction: Transaction, memory_id: str, at: dateti
 def _believe(transaction: Transaction, memory: Memory, signal: Signal) -> Memory:
     belief = memory.belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
     believed = replace(memory, belief=belief)
-    transaction.update_state(believed)
+    transaction.memories.update_state(believed)
     return believed
 
 

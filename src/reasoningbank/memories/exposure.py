@@ -34,7 +34,7 @@ def drawn(reader: StoreReader, scope: Scope, session: str, *, share: float, at: 
 
     A session keeps what it was drawn to be, whatever the share is later.
     """
-    known = reader.exposure(session) or Exposure(session=session, at=at)
+    known = reader.deliveries.exposure(session) or Exposure(session=session, at=at)
     if known.eligible:
         return known
     return replace(known, eligible=True, share=share, held_out=draw(scope, session) < share)
@@ -65,30 +65,30 @@ def note_injection(
     """Keep that these memories were injected, or withheld when the session is held out."""
     exposure = drawn(transaction, scope, session, share=share, at=at)
     how: How = "withheld" if exposure.held_out else "injected"
-    transaction.expose(met(exposure, memory_ids, how, tokens=0 if exposure.held_out else tokens))
+    transaction.deliveries.expose(met(exposure, memory_ids, how, tokens=0 if exposure.held_out else tokens))
 
 
 def note_search(transaction: Transaction, session: str, memory_ids: Iterable[str], *, at: datetime) -> None:
     """Keep that the session was shown these memories because it asked."""
-    known = transaction.exposure(session) or Exposure(session=session, at=at)
+    known = transaction.deliveries.exposure(session) or Exposure(session=session, at=at)
     changed = met(known, memory_ids, "asked")
     if changed != known:
-        transaction.expose(changed)
+        transaction.deliveries.expose(changed)
 
 
 def note_session(transaction: Transaction, session: str, *, succeeded: bool, rater: Rater) -> None:
     """Keep how a session ended that met memories; an agent does not take back what a person has said."""
-    known = transaction.exposure(session)
+    known = transaction.deliveries.exposure(session)
     if known is None or (known.said_by == "human" and rater == "agent"):
         return
-    transaction.expose(replace(known, succeeded=succeeded, said_by=rater))
+    transaction.deliveries.expose(replace(known, succeeded=succeeded, said_by=rater))
 
 
 def note_memories(transaction: Transaction, session: str, ends: Mapping[str, bool]) -> None:
     """Keep what a session has reported about memories that it met; the last report about one counts."""
-    known = transaction.exposure(session) if session else None
+    known = transaction.deliveries.exposure(session) if session else None
     if known is None:
         return
     shown = tuple(replace(one, succeeded=ends[one.memory_id]) if one.memory_id in ends else one for one in known.shown)
     if shown != known.shown:
-        transaction.expose(replace(known, shown=shown))
+        transaction.deliveries.expose(replace(known, shown=shown))

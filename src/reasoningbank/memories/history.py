@@ -58,21 +58,21 @@ def history(store: Store, memory_id: str) -> tuple[Event, ...]:
     Raises:
         MemoryNotFound: When the memory does not exist in this scope.
     """
-    memory = store.get(memory_id)
+    memory = store.memories.get(memory_id)
     belief = Belief.starting_at(memory.belief.initial)
     events = [
         Event(at=memory.created_at, kind="recorded", detail="Recorded.", confidence=belief.score),
     ]
-    aggregate = store.aggregate(memory_id)
+    aggregate = store.evidence.aggregate(memory_id)
     if aggregate.last_rollup is not None:
         belief = replace(belief, positive=aggregate.positive or 0, negative=aggregate.negative or 0)
         events.append(_rolled_up(aggregate, belief))
-    for signal in store.signals(memory_id):
+    for signal in store.evidence.signals(memory_id):
         belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
         events.append(_signalled(signal, belief))
-    for revision in [*store.revisions(memory_id), memory][1:]:
+    for revision in [*store.memories.revisions(memory_id), memory][1:]:
         events.append(_edited(revision, events))
-    for change in store.changes(memory_id=memory_id):
+    for change in store.memories.changes(memory_id=memory_id):
         if change.kind != IMPORTED:
             events.append(_changed(change, events))
     return tuple(sorted(events, key=_order))

@@ -105,7 +105,7 @@ def set_aside(transaction: Transaction, memory_ids: Iterable[str], *, reason: st
     cause = Cause(at=at, kind=QUARANTINED, reference=new_id(), reason=reason)
     changed: list[str] = []
     for memory_id in dict.fromkeys(memory_ids):
-        memory = transaction.get(memory_id)
+        memory = transaction.memories.get(memory_id)
         if memory.state != "quarantined":
             hold(transaction, memory, cause)
             changed.append(memory_id)
@@ -114,13 +114,13 @@ def set_aside(transaction: Transaction, memory_ids: Iterable[str], *, reason: st
 
 def hold(transaction: Transaction, memory: Memory, cause: Cause) -> bool:
     """Hold a memory in the quarantine that the cause names; False when that holds it already for the same reasons."""
-    held = holding(transaction.changes(memory_id=memory.id)).get(cause.reference)
+    held = holding(transaction.memories.changes(memory_id=memory.id)).get(cause.reference)
     if held is not None and held.because == cause.because:
         return False
     if memory.state == "quarantined":
-        transaction.note(change_of(memory, memory, cause))
+        transaction.memories.note(change_of(memory, memory, cause))
     else:
-        transaction.update_state(replace(memory, state="quarantined"), cause=cause)
+        transaction.memories.update_state(replace(memory, state="quarantined"), cause=cause)
     return True
 
 
@@ -142,7 +142,7 @@ def holding(changes: Sequence[StateChange]) -> dict[str, StateChange]:
 def existing(reader: StoreReader, memory_id: str) -> Memory | None:
     """Return the memory; None when there is none."""
     try:
-        return reader.get(memory_id)
+        return reader.memories.get(memory_id)
     except MemoryNotFound:
         return None
 

@@ -38,7 +38,7 @@ def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
 
     None for all others.
     """
-    changes = reader.changes(memory_id=memory.id)
+    changes = reader.memories.changes(memory_id=memory.id)
     natural = without_quarantine(memory, changes)
     if natural == standing_of(memory):
         return None
@@ -85,13 +85,13 @@ def note_import(transaction: Transaction, memory: Memory, entries: Sequence[Stat
         into = existing(transaction, natural.merged)
         begun = None if into is None else sources_of(into).get(memory.id)
     first = Standing(begun, None) if begun is not None else natural
-    transaction.note(
+    transaction.memories.note(
         StateChange(
             memory_id=memory.id, at=at, before=None, after=first.state, kind=IMPORTED, merged_after=first.merged
         )
     )
     if begun is not None:
-        transaction.note(
+        transaction.memories.note(
             StateChange(
                 memory_id=memory.id,
                 at=at,
@@ -103,7 +103,7 @@ def note_import(transaction: Transaction, memory: Memory, entries: Sequence[Stat
             )
         )
     for entry in entries:
-        transaction.note(entry)
+        transaction.memories.note(entry)
 
 
 def _entry(memory: Memory, natural: Standing, fields: Mapping[str, Any]) -> StateChange:
@@ -168,17 +168,17 @@ def write_export(store: Store, file: TextIO) -> int:
     """Write the lines of an export; return how many memories they hold."""
     file.write(_line({"format": FORMAT, "version": VERSION, "project": store.scope.project}))
     offset = 0
-    while batch := store.page(_EVERYTHING, limit=_BATCH, offset=offset):
+    while batch := store.memories.page(_EVERYTHING, limit=_BATCH, offset=offset):
         for memory in batch:
-            aggregate, standing = store.aggregate(memory.id), carried(store, memory)
+            aggregate, standing = store.evidence.aggregate(memory.id), carried(store, memory)
             file.write(
                 _line(
                     {
                         "memory": _memory_fields(reveal(memory)),
-                        "signals": [_fields(signal) for signal in store.signals(memory.id)],
+                        "signals": [_fields(signal) for signal in store.evidence.signals(memory.id)],
                         "aggregate": _fields(aggregate) if aggregate.last_rollup else None,
-                        "links": [asdict(link) for link in store.links(memory.id) if link.source == memory.id],
-                        "origins": [_fields(origin) for origin in store.origins(memory_id=memory.id)],
+                        "links": [asdict(link) for link in store.memories.links(memory.id) if link.source == memory.id],
+                        "origins": [_fields(origin) for origin in store.sessions.origins(memory_id=memory.id)],
                     }
                     | ({} if standing is None else {"standing": standing})
                 )
@@ -188,7 +188,7 @@ def write_export(store: Store, file: TextIO) -> int:
         file.write(_line({"document": document}))
     for part in exported_graph(store):
         file.write(_line(part))
-    for change in store.weight_history():
+    for change in store.evidence.weight_history():
         file.write(
             _line({"weights": _fields(change.weights), "at": change.at.isoformat(), "signal_id": change.signal_id})
         )
@@ -209,13 +209,13 @@ def write_import(
     def noted() -> None:
         for record, ready in prepared:
             if record.aggregate is not None:
-                transaction.set_aggregate(record.aggregate)
+                transaction.evidence.set_aggregate(record.aggregate)
             for signal in record.signals:
-                transaction.add_signal(signal)
+                transaction.evidence.add_signal(signal)
             for link in record.links:
-                transaction.link(link)
+                transaction.memories.link(link)
             for origin in record.origins:
-                transaction.add_origin(origin)
+                transaction.sessions.add_origin(origin)
             note_import(transaction, ready.memory, record.standing, at=at)
 
     return admit_all(transaction, [ready for _, ready in prepared], at=at, noted=noted)

@@ -48,8 +48,12 @@ class Briefings:
     @staticmethod
     def shown(store: Store, session: str) -> list[str]:
         """Return ids of what this session was shown, in that order."""
-        logged = [entry.memory_id for log in reversed(store.recalls(limit=0, session=session)) for entry in log.entries]
-        strategies = [memory_id for trace in store.traces(session=session) for memory_id in trace.results]
+        logged = [
+            entry.memory_id
+            for log in reversed(store.deliveries.recalls(limit=0, session=session))
+            for entry in log.entries
+        ]
+        strategies = [memory_id for trace in store.sessions.traces(session=session) for memory_id in trace.results]
         return [*dict.fromkeys([*logged, *strategies])]
 
     def kept(self, store: Store, brief: Brief, query: str) -> Brief:

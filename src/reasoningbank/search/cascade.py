@@ -217,7 +217,7 @@ class Precedence:
         for level, store in [*self._stores.items()][1:]:
             wanted = [hit.id for hit in hits if hit.scope == level and (level, hit.id) not in self._vectors]
             if wanted:
-                found = store.vectors(CONTENT_LEG, wanted)
+                found = store.search.vectors(CONTENT_LEG, wanted)
                 self._vectors |= {(level, memory_id): vector for memory_id, vector in found.items()}
 
     def _gives_way(self, hit: Hit, found: Set[Key]) -> bool:
@@ -241,19 +241,19 @@ class Precedence:
 
     @staticmethod
     def _same_text(hit: Hit, store: Store) -> Memory | None:
-        twins = store.same_text(hit.memory.fingerprint)
+        twins = store.memories.same_text(hit.memory.fingerprint)
         if not twins:
             return None
-        memories = [twin for twin in store.many(twins).values() if twin.state in _DECIDING]
+        memories = [twin for twin in store.memories.many(twins).values() if twin.state in _DECIDING]
         return max(memories, key=lambda memory: (memory.state in _RECALLABLE, memory.confidence), default=None)
 
     def _source(self, hit: Hit, level: Level, store: Store, found: Set[Key]) -> Memory | None:
         """Return what the hit was promoted from, when that was found too or is in quarantine."""
-        for link in self._stores[hit.scope].links(hit.id):
+        for link in self._stores[hit.scope].memories.links(hit.id):
             if link.kind == PROMOTED_FROM and link.source == hit.id:
                 source = _reference(link.target)
                 named = source is not None and (source.level, source.name) == (level, store.scope.project)
-                memory = store.many([source.id]).get(source.id) if source is not None and named else None
+                memory = store.memories.many([source.id]).get(source.id) if source is not None and named else None
                 if memory is not None and (memory.state == "quarantined" or (level, memory.id) in found):
                     return memory
         return None
@@ -261,13 +261,13 @@ class Precedence:
     def _contradicting(self, hit: Hit, store: Store) -> Memory | None:
         vector = self._vectors.get((hit.scope, hit.id))
         if vector is None:
-            vector = self._stores[hit.scope].vector(CONTENT_LEG, hit.id)
+            vector = self._stores[hit.scope].search.vector(CONTENT_LEG, hit.id)
         if vector is None:
             return None
         opposite = Filter(outcome=_OPPOSITE[hit.outcome], min_confidence=LEAST_BELIEF)
-        for near in store.nearest(CONTENT_LEG, vector, opposite, 1):
+        for near in store.search.nearest(CONTENT_LEG, vector, opposite, 1):
             if near.score > self._bar:
-                return store.many([near.id]).get(near.id)
+                return store.memories.many([near.id]).get(near.id)
         return None
 
 
@@ -296,8 +296,8 @@ def of_level(answer: Recall, level: Level) -> Recall:
 
 def shown_in(store: Store, session: str, origin: Scope) -> list[str]:
     """Return ids of what a wider scope has shown a session of the project, in that order."""
-    logs = store.recalls(limit=0, session=session_in(store.scope, session, origin))
-    return [*store.many([*dict.fromkeys(entry.memory_id for log in reversed(logs) for entry in log.entries)])]
+    logs = store.deliveries.recalls(limit=0, session=session_in(store.scope, session, origin))
+    return [*store.memories.many([*dict.fromkeys(entry.memory_id for log in reversed(logs) for entry in log.entries)])]
 
 
 def credit(
@@ -355,7 +355,7 @@ def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: 
             with store.transaction() as transaction, transaction.whole():
                 if usage:
                     count_delivery(transaction, [hit.id for hit in part.delivered], session=session, at=answer.at)
-                transaction.log_recall(logged)
+                transaction.deliveries.log_recall(logged)
         except (StoreError, MemoryNotFound) as error:
             warnings.append(f"The delivery of the {store.scope.shown} was not logged: {error} {error.hint}")
     return tuple(warnings)

@@ -50,19 +50,19 @@ def experiences(
     wanted = min(count, MAX_EXPERIENCES)
     if wanted <= 0:
         return ()
-    near = store.nearest(TASK_LEG, vector, condition, max(_LEAST_CANDIDATES, wanted * _ITEMS_PER_EXPERIENCE))
+    near = store.search.nearest(TASK_LEG, vector, condition, max(_LEAST_CANDIDATES, wanted * _ITEMS_PER_EXPERIENCE))
     relevant = {
         one.id: one.relevance
         for one in fuse(
             {one.id: one.score for one in near},
             {},
-            LexicalMatches(documents=store.count(condition)),
+            LexicalMatches(documents=store.memories.count(condition)),
             model_id=model_id,
             floor=floor,
         )
     }
     ranks = {one.id: Leg(rank=rank, score=one.score) for rank, one in enumerate(near, start=1)}
-    memories = store.many(list(relevant))
+    memories = store.memories.many(list(relevant))
     groups: dict[tuple[str, str], list[Memory]] = {}
     for memory in (memories[one] for one in ranks if one in memories):
         experience = _experience(memory)
@@ -88,8 +88,10 @@ def _experience(memory: Memory) -> tuple[str, str]:
 def _whole(store: Store, items: Sequence[Memory], condition: Filter) -> Iterator[Memory]:
     """Yield all that an experience taught, in the order of learning, also what it only confirmed."""
     trajectories = dict.fromkeys(memory.provenance.get("trajectory", "") for memory in items)
-    taught = dict.fromkeys(origin.memory_id for one in trajectories if one for origin in store.origins(trajectory=one))
-    found = store.many(list(taught))
+    taught = dict.fromkeys(
+        origin.memory_id for one in trajectories if one for origin in store.sessions.origins(trajectory=one)
+    )
+    found = store.memories.many(list(taught))
     yield from (found[one] for one in taught if one in found and condition.accepts(found[one]))
     yield from (memory for memory in items if memory.id not in taught)
 
@@ -153,10 +155,10 @@ def decide(transaction: Transaction, trace: Trace, outcome: Verdict, *, reason: 
     job = Job(kind=EXTRACT, key=trace.id, due=at)
     if outcome != trace.outcome:
         decided = replace(decided, state="waiting", strategies=())
-        transaction.finish(job)
-    transaction.update_trace(decided)
+        transaction.jobs.finish(job)
+    transaction.sessions.update_trace(decided)
     if decided.state == "waiting" and outcome != "unknown":
-        transaction.enqueue(job)
+        transaction.jobs.enqueue(job)
     return decided
 
 
@@ -164,7 +166,9 @@ def decide_served(transaction: Transaction, memory_id: str, *, session: str, suc
     """Set the outcome of this session's searches that delivered the memory; return how many there were."""
     if not session:
         return 0
-    served = [trace for trace in transaction.traces(session=session, limit=_LATEST) if memory_id in trace.results]
+    served = [
+        trace for trace in transaction.sessions.traces(session=session, limit=_LATEST) if memory_id in trace.results
+    ]
     for trace in served:
         reason = "" if succeeded else "The task that used what was found has failed."
         decide(transaction, trace, "success" if succeeded else "failure", reason=reason, at=at)
@@ -261,7 +265,9 @@ def similar_traces(store: Store, vector: Vector, model_id: str) -> tuple[tuple[T
     """Return the similar searches among the nearest ones, nearest first, each with its cosine."""
     background = calibration_of(model_id).background
     least = background + LEAST_NEARNESS * (1.0 - background)
-    return tuple((trace, cosine) for trace, cosine in store.similar_traces(vector, limit=NEIGHBOURS) if cosine >= least)
+    return tuple(
+        (trace, cosine) for trace, cosine in store.search.similar_traces(vector, limit=NEIGHBOURS) if cosine >= least
+    )
 
 
 def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[RelevantStrategy, ...]:
@@ -276,7 +282,7 @@ def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[Rele
         for memory_id in dict.fromkeys(trace.strategies):
             nearest.setdefault(memory_id, cosine)
             supported[memory_id] = supported.get(memory_id, 0) + 1
-    memories = store.many(list(nearest))
+    memories = store.memories.many(list(nearest))
     shown: dict[bytes, RelevantStrategy] = {}
     for memory_id, cosine in nearest.items():
         memory = memories.get(memory_id)
@@ -301,9 +307,9 @@ def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[Rele
 
 def _is_noise(store: Store, memory_id: str) -> bool:
     """Return whether people and agents have found it unhelpful more often than helpful, by ``NOISE`` at least."""
-    rated = store.aggregate(memory_id)
+    rated = store.evidence.aggregate(memory_id)
     balance = rated.count("explicit", positive=False) - rated.count("explicit", positive=True)
-    for signal in store.signals(memory_id):
+    for signal in store.evidence.signals(memory_id):
         if signal.type == "explicit":
             balance += -1 if signal.positive else 1
     return balance >= NOISE

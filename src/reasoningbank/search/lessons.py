@@ -114,12 +114,12 @@ def lessons_of(reader: StoreReader, memory_ids: Sequence[str]) -> dict[str, Less
     """Return the lessons of those of these memories that exist, with their row ids and the nodes they link."""
     from reasoningbank.safety.text import reveal
 
-    numbers = reader.row_ids(memory_ids)
+    numbers = reader.graph.row_ids(memory_ids)
     linked: dict[str, list[str]] = {}
-    for pointer in reader.pointers(memory_ids=list(numbers)):
+    for pointer in reader.graph.pointers(memory_ids=list(numbers)):
         linked.setdefault(pointer.memory_id, []).append(pointer.node_id)
     return {
-        name: Lesson(memory=reveal(reader.get(name)), rb_id=number, link_nodes=tuple(linked.get(name, ())))
+        name: Lesson(memory=reveal(reader.memories.get(name)), rb_id=number, link_nodes=tuple(linked.get(name, ())))
         for name, number in numbers.items()
     }
 
@@ -127,7 +127,7 @@ def lessons_of(reader: StoreReader, memory_ids: Sequence[str]) -> dict[str, Less
 def relink(writer: StoreReader, memory_id: str, node_ids: Collection[str]) -> tuple[list[Pointer], list[Pointer]]:
     """Return the links that a lesson needs and those that it has too many, so that it links exactly these nodes."""
     wanted = {Pointer(node_id=node_id, memory_id=memory_id) for node_id in node_ids}
-    present = set(writer.pointers(memory_ids=[memory_id]))
+    present = set(writer.graph.pointers(memory_ids=[memory_id]))
     return sorted(wanted - present, key=_node), sorted(present - wanted, key=_node)
 
 
@@ -147,7 +147,7 @@ def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str
             legs[name] = _nearest(store, _LEGS[name], vector, question, allowed, most)
     if question.weights[BM25_LEG] > 0.0:
         limit = most if allowed is None else _ALL
-        hits = store.matching_context(terms, question.condition, limit).hits
+        hits = store.search.matching_context(terms, question.condition, limit).hits
         legs[BM25_LEG] = [hit for hit in hits if allowed is None or hit.id in allowed][:most]
     return legs
 
@@ -159,15 +159,15 @@ def _allowed(store: Store, question: LessonQuestion) -> set[str] | None:
     """
     if question.linked_to is None:
         return None
-    linked = {pointer.memory_id for pointer in store.pointers(node_ids=question.linked_to)}
-    return {name for name, memory in store.many(sorted(linked)).items() if question.condition.accepts(memory)}
+    linked = {pointer.memory_id for pointer in store.graph.pointers(node_ids=question.linked_to)}
+    return {name for name, memory in store.memories.many(sorted(linked)).items() if question.condition.accepts(memory)}
 
 
 def _nearest(
     store: Store, leg: str, vector: Vector, question: LessonQuestion, allowed: set[str] | None, most: int
 ) -> Sequence[Scored]:
     if allowed is None:
-        return store.nearest(leg, vector, question.condition, most)
-    scores = store.similarities(leg, vector, sorted(allowed))
+        return store.search.nearest(leg, vector, question.condition, most)
+    scores = store.search.similarities(leg, vector, sorted(allowed))
     ranked = sorted(scores.items(), key=lambda each: (-each[1], each[0]))
     return [Scored(id=name, score=score) for name, score in ranked[:most]]

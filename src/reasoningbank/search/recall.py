@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -51,18 +51,34 @@ class Question:
     legs: tuple[str, ...] = LEGS
 
 
+class Held(Protocol):
+    """The memories of a bank."""
+
+    def many(self, memory_ids: Collection[str], /) -> Mapping[str, Memory]:
+        """Return the memories of these ids that exist."""
+
+
+class Proposed(Protocol):
+    """The searches of a bank."""
+
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        """Return all that a fused search needs, pool by pool."""
+
+
 class Searched(Protocol):
-    """What a search asks of a bank: of a store, or of a bank as it was (``engine/guarding/then.py``)."""
+    """What a search asks of a bank: of a store, or of a bank as it was (``curation/snapshot.py``)."""
 
     @property
     def scope(self) -> Scope:
         """Whose memories they are."""
 
-    def many(self, memory_ids: Sequence[str]) -> Mapping[str, Memory]:
-        """Return the memories of these ids that exist."""
+    @property
+    def memories(self) -> Held:
+        """Its memories."""
 
-    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
-        """Return all that a fused search needs, pool by pool."""
+    @property
+    def search(self) -> Proposed:
+        """Its searches."""
 
 
 class Wanted(NamedTuple):
@@ -119,7 +135,7 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     ranked = [rank(candidates, model_id, words_worth=_factor(candidates, model_id)) for candidates in found]
     # What both lists need first is read at once.
     first = [one.id for fused, each in zip(ranked, wanted, strict=True) for one in fused[: _batch(each.limit)]]
-    known = store.many(first) if first else {}
+    known = store.memories.many(first) if first else {}
     proven, *others = [_collapsed(store, fused, each.limit, known) for fused, each in zip(ranked, wanted, strict=True)]
     return proven, [hit for hits in others for hit in hits]
 
@@ -146,7 +162,7 @@ def gather(
         )
         for each in wanted
     ]
-    return store.candidates(vector, " ".join(query_terms(text)), pools)
+    return store.search.candidates(vector, " ".join(query_terms(text)), pools)
 
 
 def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_worth: float = 1.0) -> tuple[Fused, ...]:
@@ -205,7 +221,7 @@ def _collapsed(store: Searched, fused: Sequence[Fused], limit: int, known: Mappi
     size = _batch(limit)
     for start in range(0, len(fused), size) if size else ():
         batch = fused[start : start + size]
-        memories = known if start == 0 else store.many([one.id for one in batch])
+        memories = known if start == 0 else store.memories.many([one.id for one in batch])
         for one in batch:
             if one.id in memories:
                 memory, level = memories[one.id], store.scope.level

@@ -91,10 +91,10 @@ class Search:
     def vector_of(self, hit: Hit) -> Vector | None:
         """Return the vector of a hit's title and content, in the bank that it comes from."""
         if hit.scope == self._context.scope.level:
-            return self._context.store().vector(CONTENT_LEG, hit.id)
+            return self._context.store().search.vector(CONTENT_LEG, hit.id)
         stores, _ = self.wider_stores()
         holder = next((store for store in stores if store.scope.level == hit.scope), None)
-        return None if holder is None else holder.vector(CONTENT_LEG, hit.id)
+        return None if holder is None else holder.search.vector(CONTENT_LEG, hit.id)
 
     def shown_wider(self, session: str) -> list[str]:
         """Return ids of what the team and the org have shown this session."""
@@ -207,9 +207,9 @@ class Search:
             with store.transaction() as transaction, transaction.whole():
                 if usage:
                     count_delivery(transaction, used, session=answer.session, at=answer.at)
-                transaction.log_recall(own)
+                transaction.deliveries.log_recall(own)
                 if traced is not None:
-                    transaction.keep_trace(*traced, model_id=self._context.embedder.model_id)
+                    transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
                 if note is not None:
                     note(transaction)
                 elif shown:

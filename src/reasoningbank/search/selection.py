@@ -27,8 +27,8 @@ def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
     Best is the highest lower end of the 90 % interval, compared in steps of 0.05; within a step what was used or
     changed last comes first.
     """
-    count = store.count(condition)
-    memories = store.page(condition, limit=CONSIDERED, offset=max(0, count - CONSIDERED)) if count else ()
+    count = store.memories.count(condition)
+    memories = store.memories.page(condition, limit=CONSIDERED, offset=max(0, count - CONSIDERED)) if count else ()
     ordered = sorted(memories, key=standing)
     level = store.scope.level
     return tuple(Hit(memory=reveal(memory), relevance=0.0, legs={}, scope=level) for memory in ordered[:POOL])

@@ -59,7 +59,7 @@ _Probes = Mapping[str, tuple[str, Memory]]
 
 def due(store: Store) -> bool:
     """Return whether it is time to learn: never yet with these vectors, or the bank has grown by half since."""
-    known, memories = store.words_worth, store.count(Filter())
+    known, memories = store.words_worth, store.memories.count(Filter())
     if store.model_id is None or memories < LEAST_PROBED:
         return False
     return known.model_id != store.model_id or 2 * memories >= 3 * known.memories
@@ -77,7 +77,7 @@ def refresh(store: Store, embedder: Embedder, scratch: Scratch) -> WordsWorth:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
     check_space(store, embedder)
-    memories = store.count(Filter())
+    memories = store.memories.count(Filter())
     factor = learn(store, ask=embedder.embed_queries, derive=deriving(store, embedder), scratch=scratch)
     worth = WordsWorth(factor=factor, model_id=embedder.model_id, memories=memories)
     with store.transaction() as transaction:
@@ -99,7 +99,9 @@ def learn(store: Store, *, ask: Ask, derive: Derive, scratch: Scratch) -> float:
     model = store.model_id
     if model is None:
         return WEIGHTS[0]
-    memories = sorted(store.page(Filter(), limit=0, offset=0), key=lambda memory: _hash(memory.id))[:MOST_MEMORIES]
+    memories = sorted(store.memories.page(Filter(), limit=0, offset=0), key=lambda memory: _hash(memory.id))[
+        :MOST_MEMORIES
+    ]
     values: dict[str, list[list[float]]] = defaultdict(list)
     for probes in _rounds(memories):
         bank = [probes[memory.id][1] if memory.id in probes else memory for memory in memories]
@@ -119,7 +121,7 @@ def deriving(store: Store, embedder: Embedder) -> Derive:
     """Derive as ``index`` does, but takes the vectors of memories that the store holds unchanged from it."""
 
     def derive(memories: Sequence[Memory]) -> Sequence[Indexed]:
-        stored = store.many([memory.id for memory in memories])
+        stored = store.memories.many([memory.id for memory in memories])
         changed = [memory for memory in memories if stored.get(memory.id) != memory]
         fresh = dict(zip([memory.id for memory in changed], index(changed, embedder), strict=True)) if changed else {}
         return [fresh.get(memory.id) or _stored(store, memory, embedder.model_id) for memory in memories]
@@ -128,7 +130,7 @@ def deriving(store: Store, embedder: Embedder) -> Derive:
 
 
 def _stored(store: Store, memory: Memory, model_id: str) -> Indexed:
-    vectors = {leg: vector for leg in DENSE_LEGS if (vector := store.vector(leg, memory.id)) is not None}
+    vectors = {leg: vector for leg in DENSE_LEGS if (vector := store.search.vector(leg, memory.id)) is not None}
     return Indexed(text=lexical_text(memory), model_id=model_id, vectors=vectors)
 
 

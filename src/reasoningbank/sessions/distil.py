@@ -346,14 +346,14 @@ def learn(
     ready = prepare(memories, embedder, origin="model")
     candidates = [_Candidate(item, each) for item, each in zip(proposed, ready, strict=True)]
     with store.transaction() as transaction:
-        entry = transaction.entry(trajectory.id)
+        entry = transaction.sessions.entry(trajectory.id)
         if not again and _is_over(entry, judgement):
             return _learned_before(transaction, store, trajectory.id)
-        earlier = transaction.origins(trajectory=trajectory.id)
+        earlier = transaction.sessions.origins(trajectory=trajectory.id)
         taught = sum(
             origin.kind == "distilled"
             and origin.at >= judgement.at
-            and not is_consolidated(transaction.get(origin.memory_id))
+            and not is_consolidated(transaction.memories.get(origin.memory_id))
             for origin in earlier
         )
         new: list[_Candidate] = []
@@ -374,13 +374,13 @@ def learn(
                 )
             else:
                 admit(transaction, candidate.ready, at=at)
-                transaction.add_origin(origin)
+                transaction.sessions.add_origin(origin)
                 new.append(candidate)
-        kept = {_words_of(refusal) for refusal in transaction.refusals(trajectory=trajectory.id)}
+        kept = {_words_of(refusal) for refusal in transaction.sessions.refusals(trajectory=trajectory.id)}
         for refusal in unkept:
             if _words_of(refusal) not in kept:
-                transaction.refuse(refusal)
-        transaction.mark_distilled(trajectory.id, at)
+                transaction.sessions.refuse(refusal)
+        transaction.sessions.mark_distilled(trajectory.id, at)
     return Learned(
         memories=tuple(candidate.ready.memory for candidate in new),
         corroborated=tuple(dict.fromkeys(known)),
@@ -458,14 +458,14 @@ def twin_of(store: Store, transaction: Transaction, memory: Memory, indexed: Ind
         indexed: What is derived from it.
     """
     condition = Filter(outcome=memory.outcome)
-    for memory_id in transaction.same_text(memory.fingerprint):
-        twin = transaction.get(memory_id)
+    for memory_id in transaction.memories.same_text(memory.fingerprint):
+        twin = transaction.memories.get(memory_id)
         if twin.outcome == memory.outcome and twin.state in condition.states:
             return twin
     if store.model_id != indexed.model_id:
         return None
-    for scored in store.nearest(CONTENT_LEG, indexed.vectors[CONTENT_LEG], condition, NEIGHBOURS):
-        known = transaction.get(scored.id)
+    for scored in store.search.nearest(CONTENT_LEG, indexed.vectors[CONTENT_LEG], condition, NEIGHBOURS):
+        known = transaction.memories.get(scored.id)
         if is_near(memory, known, scored.score, indexed.model_id):
             return known
     return None
@@ -473,8 +473,8 @@ def twin_of(store: Store, transaction: Transaction, memory: Memory, indexed: Ind
 
 def _held(transaction: Transaction, memory: Memory) -> str | None:
     """Return the memory in quarantine that has this very text: it does not come back by being learned again."""
-    for memory_id in transaction.same_text(memory.fingerprint):
-        known = transaction.get(memory_id)
+    for memory_id in transaction.memories.same_text(memory.fingerprint):
+        known = transaction.memories.get(memory_id)
         if known.state == "quarantined" and known.outcome == memory.outcome:
             return memory_id
     return None
@@ -488,13 +488,13 @@ def _near(candidate: _Candidate, other: _Candidate) -> bool:
 def _corroborate(
     transaction: Transaction, twin: Memory, origin: Origin, trajectory: Trajectory, judgement: Judgement, at: datetime
 ) -> None:
-    origins = transaction.origins(memory_id=twin.id)
+    origins = transaction.sessions.origins(memory_id=twin.id)
     if any(known.trajectory == trajectory.id for known in origins):
         return
     sessions = {known.session for known in origins} | {twin.provenance.get("session", "")}
-    transaction.add_origin(replace(origin, memory_id=twin.id, kind="corroborated"))
+    transaction.sessions.add_origin(replace(origin, memory_id=twin.id, kind="corroborated"))
     unseen = not {twin.id, *sources_of(twin)} & set(trajectory.memories) and not any(
-        signal.type == "usage" and signal.session == origin.session for signal in transaction.signals(twin.id)
+        signal.type == "usage" and signal.session == origin.session for signal in transaction.evidence.signals(twin.id)
     )
     heard = is_hearsay(twin, trajectory)
     independent = bool(origin.session) and origin.session not in sessions and unseen and not heard
@@ -521,10 +521,10 @@ def _words_of(refusal: Refusal) -> tuple[str, str, str, str]:
 
 
 def _learned_before(transaction: Transaction, store: Store, trajectory_id: str) -> Learned:
-    origins = transaction.origins(trajectory=trajectory_id)
-    taught = store.many([origin.memory_id for origin in origins if origin.kind == "distilled"])
+    origins = transaction.sessions.origins(trajectory=trajectory_id)
+    taught = store.memories.many([origin.memory_id for origin in origins if origin.kind == "distilled"])
     return Learned(
         memories=tuple(taught.values()),
         corroborated=tuple(origin.memory_id for origin in origins if origin.kind == "corroborated"),
-        refused=tuple(reversed(transaction.refusals(trajectory=trajectory_id))),
+        refused=tuple(reversed(transaction.sessions.refusals(trajectory=trajectory_id))),
     )

@@ -43,7 +43,7 @@ def learned_from(task: Task, store: StoreReader) -> Callable[[Memory], bool]:
         if said and own & _forms(said):
             return True
         sources = {memory.provenance.get("trajectory", "")} - {""}
-        sources.update(one.trajectory for one in store.origins(memory_id=memory.id) if one.kind == "distilled")
+        sources.update(one.trajectory for one in store.sessions.origins(memory_id=memory.id) if one.kind == "distilled")
         return any(_is_of(task, source, own, store) for source in sorted(sources))
 
     return leaks
@@ -51,7 +51,7 @@ def learned_from(task: Task, store: StoreReader) -> Callable[[Memory], bool]:
 
 def _is_of(task: Task, trajectory_id: str, own: frozenset[bytes], store: StoreReader) -> bool:
     try:
-        trajectory = store.trajectory(trajectory_id)
+        trajectory = store.sessions.trajectory(trajectory_id)
     except TrajectoryNotFound:
         return False
     if task.id and trajectory.metadata.get(TASK_ID, "") == task.id:

@@ -115,7 +115,7 @@ class Sessions:
 
     def get(self, trajectory_id: str) -> Trajectory:
         """Return a trajectory as it was captured; raises TrajectoryNotFound."""
-        return self._context.store().trajectory(check_memory_id(trajectory_id))
+        return self._context.store().sessions.trajectory(check_memory_id(trajectory_id))
 
     def list(
         self, *, limit: int = 0, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
@@ -129,7 +129,7 @@ class Sessions:
             pending: Only those that wait to be distilled, or only those that do not.
         """
         return tuple(
-            self._context.store().trajectories(
+            self._context.store().sessions.trajectories(
                 limit=checked_limit(limit), offset=checked_offset(offset), verdict=verdict, pending=pending
             )
         )
@@ -137,7 +137,7 @@ class Sessions:
     def delete(self, trajectory_id: str) -> None:
         """Erase a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound."""
         with self._context.store().transaction() as transaction:
-            transaction.erase_trajectory(check_memory_id(trajectory_id))
+            transaction.sessions.erase_trajectory(check_memory_id(trajectory_id))
 
     def judge(self, trajectory_id: str) -> Judgement:
         """Judge how a session ended: by its evidence, and only where that decides nothing by the language model.
@@ -154,7 +154,7 @@ class Sessions:
 
     def judgements(self, trajectory_id: str) -> tuple[Judgement, ...]:
         """Return every judgement of a trajectory, oldest first; raises TrajectoryNotFound."""
-        return tuple(self._context.store().judgements(check_memory_id(trajectory_id)))
+        return tuple(self._context.store().sessions.judgements(check_memory_id(trajectory_id)))
 
     def verdict(self, trajectory_id: str, verdict: Verdict, *, note: str = "") -> Judgement:
         """Say how a session ended; a person's word stands above all evidence. It waits to be distilled again.
@@ -175,11 +175,11 @@ class Sessions:
             verdict=verdict, probability=probability, rationale=words, judge=USER, evidence=(said,), at=now
         )
         with self._context.store().transaction() as transaction:
-            transaction.judge(check_memory_id(trajectory_id), judgement)
-            transaction.mark_distilled(trajectory_id, None)
+            transaction.sessions.judge(check_memory_id(trajectory_id), judgement)
+            transaction.sessions.mark_distilled(trajectory_id, None)
             job = Job(kind=DISTILL, key=trajectory_id, due=now)
-            transaction.finish(job)
-            transaction.enqueue(job)
+            transaction.jobs.finish(job)
+            transaction.jobs.enqueue(job)
         return judgement
 
     def judged(self, trajectory: Trajectory, at: datetime, *, patient: bool = False) -> Judgement:
@@ -190,14 +190,14 @@ class Sessions:
             trajectory, self._context.model, at=at, votes=self._context.settings.llm_votes, patient=patient
         )
         with self._context.store().transaction() as transaction:
-            transaction.judge(trajectory.id, judgement)
+            transaction.sessions.judge(trajectory.id, judgement)
         return judgement
 
     def latest(self, trajectory: Trajectory) -> Judgement:
         """Return the latest judgement of a session; by its evidence when none was stored."""
         from reasoningbank.sessions.judge import by_evidence
 
-        judgements = self._context.store().judgements(trajectory.id)
+        judgements = self._context.store().sessions.judgements(trajectory.id)
         return judgements[-1] if judgements else by_evidence(trajectory, at=self._context.clock.now())
 
     def capture_later(
@@ -224,10 +224,12 @@ class Sessions:
                 path = usable_path(source)
                 size = path.stat().st_size if path.exists() else 0
                 payload = {"path": str(path), "format": format}
-                transaction.finish(Job(kind=CAPTURE, key=str(path), due=now))
+                transaction.jobs.finish(Job(kind=CAPTURE, key=str(path), due=now))
                 key = str(path) if quiet else f"{path}:{size}"
                 job = Job(kind=CAPTURE, key=key, due=now + quiet, payload=payload)
-                queued += transaction.enqueue(job) or (bool(quiet) and transaction.revive(CAPTURE, key, due=job.due))
+                queued += transaction.jobs.enqueue(job) or (
+                    bool(quiet) and transaction.jobs.revive(CAPTURE, key, due=job.due)
+                )
         return queued
 
     def outcome(self, session: str, succeeded: bool, *, rater: Rater = "human") -> SessionOutcome:
@@ -252,7 +254,7 @@ class Sessions:
         with observed("outcome_memory", store=self._context.place):
             store = self._context.store()
             wider = self._search.shown_wider(place)
-            shown = [*store.many(self._briefings.shown(store, place))]
+            shown = [*store.memories.many(self._briefings.shown(store, place))]
             sharers = len(shown) + len(wider)
             reports = []
             with store.transaction() as transaction:
@@ -291,12 +293,12 @@ class Sessions:
         now = self._context.clock.now()
         judgement = by_evidence(trajectory, at=now)
         with self._context.store().transaction() as transaction:
-            known = transaction.captured(key) if key else None
-            known = known or transaction.captured(trajectory.digest)
+            known = transaction.sessions.captured(key) if key else None
+            known = known or transaction.sessions.captured(trajectory.digest)
             if known is None:
-                transaction.keep(trajectory, key=key)
-                transaction.judge(trajectory.id, judgement)
-                transaction.enqueue(Job(kind=DISTILL, key=trajectory.id, due=now))
+                transaction.sessions.keep(trajectory, key=key)
+                transaction.sessions.judge(trajectory.id, judgement)
+                transaction.jobs.enqueue(Job(kind=DISTILL, key=trajectory.id, due=now))
         if known is not None:
             judgement = self.latest(self.get(known))
         return Captured(

@@ -94,10 +94,10 @@ def learn_from_trace(store: Store, embedder: Embedder, model: LanguageModel, tra
         ModelUnavailable, BudgetExhausted, MalformedAnswer: When there was no usable answer; nothing was stored, and the
             trace still waits.
     """
-    trace = store.trace(trace_id)
+    trace = store.sessions.trace(trace_id)
     if trace.state != "waiting" or trace.outcome == "unknown":
         return
-    shown = store.many(trace.results[:_SHOWN])
+    shown = store.memories.many(trace.results[:_SHOWN])
     summary = "\n\n".join(
         f"{memory.title}\n{memory.content[:_SHOWN_CHARACTERS]}"
         for memory in (shown[one] for one in trace.results if one in shown)
@@ -108,17 +108,17 @@ def learn_from_trace(store: Store, embedder: Embedder, model: LanguageModel, tra
     memory, refused = _examined(store.scope.project, trace, extract(asked, model), at)
     ready = prepare([memory], embedder, origin="model")[0] if memory is not None else None
     with store.transaction() as transaction:
-        current = transaction.trace(trace_id)
+        current = transaction.sessions.trace(trace_id)
         if current.state != "waiting" or current.outcome != trace.outcome:
             return
         for refusal in refused:
-            transaction.refuse(refusal)
+            transaction.sessions.refuse(refusal)
         if ready is None:
-            transaction.update_trace(replace(current, state="nothing"))
+            transaction.sessions.update_trace(replace(current, state="nothing"))
             return
         twin = twin_of(store, transaction, ready.memory, ready.indexed)
         taught = (twin or admit(transaction, ready, at=at)).id
-        transaction.update_trace(
+        transaction.sessions.update_trace(
             replace(current, state="extracted", strategies=tuple(dict.fromkeys((*current.strategies, taught))))
         )
 

@@ -98,7 +98,7 @@ def lines_of(store: Store) -> Iterator[str]:
     scope = store.scope
     yield _line({"format": FORMAT, "version": VERSION, "level": scope.level, "name": scope.project})
     memories: list[Memory] = []
-    while batch := store.page(Filter(), limit=_BATCH, offset=len(memories)):
+    while batch := store.memories.page(Filter(), limit=_BATCH, offset=len(memories)):
         memories += batch
     for memory in sorted(memories, key=lambda each: each.id):
         yield _line(_fields(store, reveal(memory)))
@@ -121,16 +121,16 @@ def _fields(store: Store, memory: Memory) -> dict[str, Json]:
         "provenance": _provenance(memory),
         "evidence": [
             _signal_record(signal)
-            for signal in sorted(store.signals(memory.id), key=lambda each: each.id)
+            for signal in sorted(store.evidence.signals(memory.id), key=lambda each: each.id)
             if signal.type in INDEPENDENT
         ],
         "links": [
             [link.kind, link.target]
-            for link in sorted(store.links(memory.id), key=lambda each: (each.kind, each.target))
+            for link in sorted(store.memories.links(memory.id), key=lambda each: (each.kind, each.target))
             if link.source == memory.id and link.kind in LINKS
         ],
     }
-    rolled_up = _rolled_up(store, store.aggregate(memory.id))
+    rolled_up = _rolled_up(store, store.evidence.aggregate(memory.id))
     return fields | ({"rolled_up": rolled_up} if rolled_up else {})
 
 
@@ -159,7 +159,7 @@ def _rolled_up(store: Store, aggregate: SignalAggregate) -> dict[str, Json]:
     counts: dict[str, Json] = {name: int(getattr(aggregate, name)) for name in COUNTED}
     if aggregate.last_rollup is None or not any(counts.values()):
         return {}
-    weights = store.weights()
+    weights = store.evidence.weights()
     return counts | {
         "positive": independent_part(aggregate, weights, "positive"),
         "negative": independent_part(aggregate, weights, "negative"),
@@ -463,19 +463,19 @@ def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datet
             refused.append(admitted)
         else:
             records.append(admitted)
-    known = store.many([record.memory.id for record in records])
+    known = store.memories.many([record.memory.id for record in records])
     fresh = [record for record in records if _is_news(record.memory, known.get(record.memory.id))]
     ready = _prepared([record.memory for record in fresh], embedder)
     report = ShareReport(files=(shared.path,), memories=len(shared.records), refused=tuple(refused))
     with store.transaction() as transaction:
         for record in records:
             here = known.get(record.memory.id)
-            here = None if here is None else transaction.get(here.id)
+            here = None if here is None else transaction.memories.get(here.id)
             if here is not None and here.state == "quarantined":
                 report += ShareReport(refused=(Refused(id=here.id, reason="it is quarantined here"),))
             elif here is None:
                 report += _added(transaction, record, ready[record.memory.id], at=at)
-                note_import(transaction, transaction.get(record.memory.id), (), at=at)
+                note_import(transaction, transaction.memories.get(record.memory.id), (), at=at)
             else:
                 report += _merged(transaction, record, ready.get(here.id), at=at)
     return report
@@ -483,22 +483,22 @@ def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datet
 
 def _added(transaction: Transaction, record: Shared, ready: Ready, *, at: datetime) -> ShareReport:
     memory = record.memory
-    for twin in transaction.same_text(memory.fingerprint):
-        transaction.link(Link(source=memory.id, target=twin, kind="same_text"))
+    for twin in transaction.memories.same_text(memory.fingerprint):
+        transaction.memories.link(Link(source=memory.id, target=twin, kind="same_text"))
     memory = admit(transaction, ready, at=at)
     belief = memory.belief
     if record.rolled_up is not None:
-        transaction.set_aggregate(record.rolled_up)
+        transaction.evidence.set_aggregate(record.rolled_up)
         belief = replace(belief, positive=record.rolled_up.positive or 0, negative=record.rolled_up.negative or 0)
     belief, signals = _with_evidence(transaction, belief, record.signals)
     if belief != memory.belief:
-        transaction.update_state(replace(memory, belief=belief))
+        transaction.memories.update_state(replace(memory, belief=belief))
     _merge_link(transaction, record)
     return ShareReport(added=(memory.id,), signals=signals)
 
 
 def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at: datetime) -> ShareReport:
-    here = transaction.get(record.memory.id)
+    here = transaction.memories.get(record.memory.id)
     report = ShareReport()
     changed = here
     if _is_news(record.memory, here) and ready is not None:
@@ -515,8 +515,8 @@ def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at
         report += ShareReport(updated=(here.id,))
     elif not _same_text(record.memory, here) and record.memory.version >= here.version:
         report += ShareReport(conflicts=(here.id,))
-    known = {signal.id for signal in transaction.signals(here.id)}
-    since = _counted_until(transaction.aggregate(here.id))
+    known = {signal.id for signal in transaction.evidence.signals(here.id)}
+    since = _counted_until(transaction.evidence.aggregate(here.id))
     missing = [signal for signal in record.signals if signal.id not in known]
     late = [signal for signal in missing if since is not None and signal.at <= since]
     belief, signals = _with_evidence(
@@ -526,7 +526,7 @@ def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at
         changed = replace(changed, belief=belief)
         supersede(transaction, replace(ready, memory=changed), cause=Cause(at=at, kind=EDITED, by=SHARED))
     elif belief != here.belief:
-        transaction.update_state(replace(here, belief=belief))
+        transaction.memories.update_state(replace(here, belief=belief))
     linked = _merge_link(transaction, record)
     if belief.score != here.confidence:
         report += ShareReport(moved=(Moved(id=here.id, before=here.confidence, after=belief.score),))
@@ -543,7 +543,7 @@ def _with_evidence(transaction: Transaction, belief: Belief, signals: Sequence[S
     """Return the belief with every signal that could be added, and how many these are."""
     added = 0
     for signal in signals:
-        if transaction.add_signal(signal, once=counts_once(signal)):
+        if transaction.evidence.add_signal(signal, once=counts_once(signal)):
             belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
             added += 1
     return belief, added
@@ -551,11 +551,13 @@ def _with_evidence(transaction: Transaction, belief: Belief, signals: Sequence[S
 
 def _merge_link(transaction: Transaction, record: Shared) -> int:
     known = {
-        (link.kind, link.target) for link in transaction.links(record.memory.id) if link.source == record.memory.id
+        (link.kind, link.target)
+        for link in transaction.memories.links(record.memory.id)
+        if link.source == record.memory.id
     }
     missing = [link for link in record.links if link not in known]
     for kind, target in missing:
-        transaction.link(Link(source=record.memory.id, target=target, kind=kind))
+        transaction.memories.link(Link(source=record.memory.id, target=target, kind=kind))
     return len(missing)
 
 

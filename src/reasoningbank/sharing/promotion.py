@@ -74,13 +74,13 @@ def pooled_confidence(sources: Sequence[tuple[StoreReader, Memory]]) -> float:
     for reader, memory in sources:
         positive += memory.belief.prior
         negative += PRIOR_STRENGTH * UNIT - memory.belief.prior
-        for signal in reader.signals(memory.id):
+        for signal in reader.evidence.signals(memory.id):
             if signal.type in INDEPENDENT and signal.id not in counted:
                 counted.add(signal.id)
                 positive += (signal.weight or 0) if signal.positive else 0
                 negative += 0 if signal.positive else (signal.weight or 0)
-        aggregate = reader.aggregate(memory.id)
-        weights = reader.weights()
+        aggregate = reader.evidence.aggregate(memory.id)
+        weights = reader.evidence.weights()
         positive += independent_part(aggregate, weights, "positive")
         negative += independent_part(aggregate, weights, "negative")
     return positive / (positive + negative)
@@ -161,31 +161,35 @@ def promoted_before(wider: Store) -> frozenset[str]:
     """Return references, as text, to everything that a wider scope has or had a promoted memory of."""
     found: set[str] = set()
     offset = 0
-    while batch := wider.page(Filter(states=STATES), limit=_BATCH, offset=offset):
+    while batch := wider.memories.page(Filter(states=STATES), limit=_BATCH, offset=offset):
         for memory in batch:
-            found |= {link.target for link in wider.links(memory.id) if link.kind == PROMOTED_FROM}
+            found |= {link.target for link in wider.memories.links(memory.id) if link.kind == PROMOTED_FROM}
         offset += len(batch)
     return frozenset(found)
 
 
 def known_as(wider: Store, vector: Vector, outcome: Outcome, model_id: str, cosine: float = PROMOTION_COSINE) -> str:
     """Return the id of the wider scope's memory of this outcome that says nearly this; empty when there is none."""
-    near = wider.nearest(CONTENT_LEG, vector, Filter(outcome=outcome), 1)
+    near = wider.search.nearest(CONTENT_LEG, vector, Filter(outcome=outcome), 1)
     return near[0].id if near and near[0].score > least_cosine(cosine, model_id) else ""
 
 
 def _eligible(store: Store, wider: Store | None, known: frozenset[str], bar: float) -> Iterator[tuple[Memory, Vector]]:
     condition = Filter(min_confidence=PROMOTION_CONFIDENCE)
     offset = 0
-    while batch := store.page(condition, limit=_BATCH, offset=offset):
+    while batch := store.memories.page(condition, limit=_BATCH, offset=offset):
         offset += len(batch)
         fresh = [memory for memory in batch if str(Named.to(store.scope, memory.id)) not in known]
-        vectors = store.vectors(CONTENT_LEG, [memory.id for memory in fresh])
+        vectors = store.search.vectors(CONTENT_LEG, [memory.id for memory in fresh])
         for memory in fresh:
             vector = vectors.get(memory.id)
             if vector is None:
                 continue
-            above = wider.nearest(CONTENT_LEG, vector, Filter(outcome=memory.outcome), 1) if wider is not None else ()
+            above = (
+                wider.search.nearest(CONTENT_LEG, vector, Filter(outcome=memory.outcome), 1)
+                if wider is not None
+                else ()
+            )
             if not above or above[0].score <= bar:
                 yield memory, vector
 
@@ -199,7 +203,7 @@ def _pairs(
     for (place, memory_id), memory in memories.items():
         condition = Filter(outcome=memory.outcome, min_confidence=PROMOTION_CONFIDENCE)
         for other in range(place + 1, len(banks)):
-            for near in banks[other].nearest(CONTENT_LEG, vectors[place, memory_id], condition, NEIGHBOURS):
+            for near in banks[other].search.nearest(CONTENT_LEG, vectors[place, memory_id], condition, NEIGHBOURS):
                 if near.score > bar and (other, near.id) in memories:
                     yield _Pair(score=near.score, first=(place, memory_id), second=(other, near.id))
 
@@ -258,10 +262,10 @@ def promoted_as(wider: Store, sources: Sequence[PromotionSource]) -> Memory | No
     found: dict[str, set[str]] = {}
     for source in sources:
         reference = str(source.reference)
-        for link in wider.links(reference):
+        for link in wider.memories.links(reference):
             if link.kind == PROMOTED_FROM:
                 found.setdefault(link.source, set()).add(reference)
-    living = [memory for memory in wider.many(list(found)).values() if memory.state in _RECALLABLE]
+    living = [memory for memory in wider.memories.many(list(found)).values() if memory.state in _RECALLABLE]
     whole = [memory for memory in living if len(found[memory.id]) == len(sources)]
     if living and not whole:
         raise InvalidInput(
@@ -321,10 +325,10 @@ def put(
     with wider.transaction() as transaction:
         memory = admit(transaction, ready, at=at)
         for source in candidate.sources:
-            transaction.link(Link(source=memory.id, target=str(source.reference), kind=PROMOTED_FROM))
+            transaction.memories.link(Link(source=memory.id, target=str(source.reference), kind=PROMOTED_FROM))
         for opposite in candidate.conflicts:
             pair = (memory.id, opposite) if memory.outcome == "success" else (opposite, memory.id)
-            transaction.link(Link(source=pair[0], target=pair[1], kind=CONTRADICTS))
+            transaction.memories.link(Link(source=pair[0], target=pair[1], kind=CONTRADICTS))
     return memory
 
 
@@ -334,7 +338,7 @@ def check_unchanged(source: PromotionSource, store: StoreReader) -> Memory:
     Raises:
         StoreBusy: When it was changed or set aside since it was proposed.
     """
-    current = store.get(source.reference.id)
+    current = store.memories.get(source.reference.id)
     if current.fingerprint != source.memory.fingerprint or current.state not in _RECALLABLE:
         raise StoreBusy(
             f"memory {source.reference.id} was changed since it was proposed", hint="Look at the proposal again."
@@ -345,7 +349,7 @@ def check_unchanged(source: PromotionSource, store: StoreReader) -> Memory:
 def link_back(store: Store, source: Reference, promoted: Reference) -> None:
     """Let a source name what was made of it; a second time changes nothing."""
     with store.transaction() as transaction:
-        transaction.link(Link(source=source.id, target=str(promoted), kind=PROMOTED_TO))
+        transaction.memories.link(Link(source=source.id, target=str(promoted), kind=PROMOTED_TO))
 
 
 def take_out(wider: Store, memory_id: str, *, by: str, reason: str, at: datetime) -> Memory:
@@ -355,14 +359,14 @@ def take_out(wider: Store, memory_id: str, *, by: str, reason: str, at: datetime
         InvalidInput: When it was not promoted, or cannot be recalled any more.
     """
     with wider.transaction() as transaction:
-        memory = transaction.get(memory_id)
+        memory = transaction.memories.get(memory_id)
         if not sources_of(transaction, memory_id):
             raise InvalidInput(f"memory {memory_id} was not promoted", hint="Archive it with `rbank update`.")
         if memory.state not in _RECALLABLE:
             raise InvalidInput(f"memory {memory_id} is {memory.state} already")
         changed = replace(memory, state="archived", version=memory.version + 1, updated_at=at)
         cause = Cause(at=at, kind=DEMOTED, reference=memory_id, reason=reason, by=by)
-        transaction.update_state(changed, revision=True, cause=cause)
+        transaction.memories.update_state(changed, revision=True, cause=cause)
     return changed
 
 
@@ -370,7 +374,7 @@ def sources_of(reader: StoreReader, memory_id: str) -> tuple[Reference, ...]:
     """Return what a memory was promoted from; empty for any other memory."""
     return tuple(
         Reference.parse(link.target)
-        for link in reader.links(memory_id)
+        for link in reader.memories.links(memory_id)
         if link.kind == PROMOTED_FROM and link.source == memory_id
     )
 
@@ -421,13 +425,13 @@ def candidate_of(
     Raises:
         InvalidInput: When they are of two outcomes, or one cannot be recalled.
     """
-    held = [(store, store.get(memory_id)) for store, memory_id in members]
+    held = [(store, store.memories.get(memory_id)) for store, memory_id in members]
     if len({memory.outcome for _, memory in held}) > 1:
         raise InvalidInput("memories of opposite outcome are never promoted together")
     for _, memory in held:
         if memory.state not in _RECALLABLE:
             raise InvalidInput(f"memory {memory.id} is {memory.state} and cannot be promoted")
-    vectors = [vector for store, memory in held if (vector := store.vector(CONTENT_LEG, memory.id)) is not None]
+    vectors = [vector for store, memory in held if (vector := store.search.vector(CONTENT_LEG, memory.id)) is not None]
     if similarity is None:
         similarity = min((cosine_similarity(one, two) for one, two in combinations(vectors, 2)), default=1.0)
     opposite = _OPPOSITE[held[0][1].outcome]

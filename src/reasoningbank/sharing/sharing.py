@@ -220,7 +220,7 @@ class Sharing:
 
         found: list[Promotion] = []
         for wider in self._search.wider_stores()[0]:
-            for memory in wider.page(Filter(states=STATES), limit=0, offset=0):
+            for memory in wider.memories.page(Filter(states=STATES), limit=0, offset=0):
                 sources = sources_of(wider, memory.id)
                 if sources:
                     found.append(described(memory, wider, sources, self._states(sources), created=False))
@@ -309,7 +309,7 @@ class Sharing:
         members: list[tuple[Store, str]] = []
         for memory_id in ids:
             check_memory_id(memory_id)
-            holder = next((store for store in banks if memory_id in store.many([memory_id])), None)
+            holder = next((store for store in banks if memory_id in store.memories.many([memory_id])), None)
             if holder is None:
                 raise MemoryNotFound(
                     f"no {NARROWER[target.level]} of this {target.level} has a memory {memory_id[:80]!r}",
@@ -369,7 +369,7 @@ class Sharing:
             if scope != self._context.scope and not self._context.storage.has(scope):
                 continue
             store = self._context.store() if scope == self._context.scope else self._context.neighbour(scope)
-            memory = store.many([reference.id]).get(reference.id)
+            memory = store.memories.many([reference.id]).get(reference.id)
             if memory is not None:
                 states[reference] = memory.state
         return states

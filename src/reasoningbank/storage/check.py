@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import cast
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -11,17 +12,15 @@ from reasoningbank.errors import BankError
 from reasoningbank.storage.bank_file import Medium
 from reasoningbank.storage.connection import BUSY_MILLISECONDS
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.graph_check import GRAPH_CHECKS
-from reasoningbank.storage.learning_check import LEARNING_CHECKS
-from reasoningbank.storage.queue import QueueReads
-from reasoningbank.storage.reads import Reads, Source
-from reasoningbank.storage.rows import LEGS_PER_KEY, checksum
 from reasoningbank.storage.schema import MIGRATIONS
-from reasoningbank.storage.writes import ERASURE
+from reasoningbank.storage.unit import ERASURE, Source
 from reasoningbank.types.memory import STATES
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import StoreReport
 from reasoningbank.types.signal import replay
+
+if TYPE_CHECKING:
+    from reasoningbank.storage.store import StoreReader
 
 ALL_STATES = Filter(states=STATES)
 LOG_LIMIT = 16 * 2**20
@@ -35,13 +34,7 @@ REWRITE_MILLISECONDS = 2_000
 _BATCH = 500
 
 
-_UNINDEXED = (
-    f"SELECT id FROM memories WHERE {LEGS_PER_KEY} * key NOT IN (SELECT id FROM vectors) "  # noqa: S608 - a constant
-    "OR key NOT IN (SELECT id FROM memory_text_docsize)"
-)
-
-
-def report(medium: Medium, source: Source, store: QueueReads) -> StoreReport:
+def report(medium: Medium, source: Source, store: StoreReader) -> StoreReport:
     """Read the whole bank and list every defect it finds."""
     problems = [*_structure(source), *_contents(source, store)]
     return StoreReport(
@@ -73,72 +66,57 @@ def _structure(source: Source) -> list[str]:
     return problems
 
 
-def _contents(source: Source, store: QueueReads) -> list[str]:
+def _contents(source: Source, store: StoreReader) -> list[str]:
     problems: list[str] = []
-    for part in (_unerased, _torn, _vectors, _memories, *LEARNING_CHECKS, *GRAPH_CHECKS):
+    parts: tuple[Callable[[], list[str]], ...] = (
+        partial(_unerased, source),
+        store.memories.problems,
+        partial(_beliefs, store),
+        store.sessions.problems,
+        partial(_lessons, store),
+        store.documents.problems,
+        store.jobs.problems,
+        store.graph.problems,
+    )
+    for part in parts:
         try:
             with decoding("the bank"):
-                problems += part(source, store)
+                problems += part()
         except BankError as error:
             problems.append(str(error))
     return problems
 
 
-def _unerased(source: Source, _store: Reads) -> list[str]:
+def _unerased(source: Source) -> list[str]:
     pending = source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,))
     return ["deleted memories may have left traces in unused space of the file"] if pending else []
 
 
-def _torn(source: Source, _store: Reads) -> list[str]:
-    """Return rows that belong together and are not all there."""
-    return [
-        message.format(row[0])
-        for statement, message in (
-            (_UNINDEXED, "memory {!r} has no text index or no vector"),
-            (
-                "SELECT id FROM memory_text_docsize WHERE id NOT IN (SELECT key FROM memories)",
-                "the text index holds row {!r}, whose memory is gone",
-            ),
-            (
-                f"SELECT id FROM vectors WHERE id / {LEGS_PER_KEY} NOT IN (SELECT key FROM memories)",  # noqa: S608
-                "vector number {!r} belongs to no memory",
-            ),
-        )
-        for row in source.run(statement)
-    ]
+def _lessons(store: StoreReader) -> list[str]:
+    """Read what has no derived parts; a row that is damaged raises StoreCorrupt."""
+    store.sessions.origins()
+    store.sessions.refusals()
+    store.sessions.traces()
+    store.deliveries.exposures()
+    return []
 
 
-def _vectors(source: Source, _store: Reads) -> list[str]:
-    problems: list[str] = []
-    statement = "SELECT id, vector, checksum FROM vectors WHERE id > ? ORDER BY id LIMIT ?"
-    last = -1
-    while rows := source.run(statement, (last, _BATCH)):
-        for name, vector, stored in rows:
-            if checksum((name, vector)) != stored:
-                problems.append(f"vector number {name!r} does not hold what was written to it")
-        last = cast(int, rows[-1][0])
-    return problems
-
-
-def _memories(source: Source, store: Reads) -> list[str]:
+def _beliefs(store: StoreReader) -> list[str]:
     """Replay every memory's evidence: the stored belief must equal the log, and the filter columns the memory."""
     problems: list[str] = []
     offset = 0
-    while batch := store.page(ALL_STATES, limit=_BATCH, offset=offset):
-        columns = source.run(
-            "SELECT id, confidence, fingerprint FROM memories WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps([memory.id for memory in batch]),),
-        )
-        derived = {row[0]: row[1:] for row in columns}
+    while batch := store.memories.page(ALL_STATES, limit=_BATCH, offset=offset):
         for memory in batch:
+            evidence = store.evidence
             replayed = replay(
-                memory.belief.initial, store.aggregate(memory.id), store.signals(memory.id), store.weights()
+                memory.belief.initial, evidence.aggregate(memory.id), evidence.signals(memory.id), evidence.weights()
             )
             if (replayed.positive, replayed.negative) != (memory.belief.positive, memory.belief.negative):
                 problems.append(f"the confidence of memory {memory.id} does not follow from its evidence")
-            if derived.get(memory.id) != (memory.confidence, memory.fingerprint):
-                problems.append(f"the filter columns of memory {memory.id} are not what they are derived from")
-            store.revisions(memory.id)
+            store.memories.revisions(memory.id)
+        problems += store.memories.column_problems(
+            {memory.id: (memory.confidence, memory.fingerprint) for memory in batch}
+        )
         offset += len(batch)
     return problems
 

@@ -45,6 +45,18 @@ class ConnectionSource:
         self.connection = connection
         self.identity = identity
 
+    @property
+    def schema(self) -> int:
+        return int(str(self.connection.pragma("user_version")))
+
+    @property
+    def state(self) -> int:
+        return self.connection.data_version()
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.in_transaction
+
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         try:
             rows: Sequence[Row] = self.connection.execute(sql, tuple(values)).fetchall()

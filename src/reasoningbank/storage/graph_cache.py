@@ -13,9 +13,9 @@ from typing import cast
 
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.graph_reads import TOUCHING_KEYS, GraphReads, by_node
-from reasoningbank.storage.graph_rows import edge_from
+from reasoningbank.storage.graph_tables import TOUCHING_KEYS, GraphTables, by_node, edge_from
 from reasoningbank.storage.rows import Value
+from reasoningbank.storage.unit import Unit
 from reasoningbank.types.graph import Edge, Node
 
 MAX_EDGES = 100_000
@@ -42,7 +42,7 @@ class GraphCache:
             self._refresh(source)
             missing = [name for name in ids if name not in self._nodes]
             if missing:
-                found = GraphReads(source).nodes(missing)
+                found = GraphTables(source, Unit.outside(source.project)).nodes(missing)
                 self._nodes.update({name: found.get(name) for name in missing})
             return {name: node for name in ids if (node := self._nodes[name]) is not None}
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.graph_rows import TABLE, TEXT_INDEX, filter_sql, items
+from reasoningbank.storage.graph_tables import TABLE, TEXT_INDEX, filter_sql, items
 from reasoningbank.storage.rows import Row, checksum
 from reasoningbank.storage.text_search import TextIndex, placed, prepare_vocabulary, rank, words_of
 from reasoningbank.storage.vector_index import Reader

@@ -15,7 +15,7 @@ from reasoningbank.storage.failures import translated
 from reasoningbank.storage.locks import ProcessLock
 from reasoningbank.storage.pages import PRAGMAS, Pages
 from reasoningbank.storage.sidecars import SidecarArrays
-from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.storage.store import Store
 from reasoningbank.types.scope import LEVELS, Scope
 
 
@@ -81,9 +81,9 @@ class ProcessStorage:
         self._banks: dict[Scope, BankPages] = {}
         self._lock = threading.Lock()
 
-    def open(self, scope: Scope) -> SqliteStore:
+    def open(self, scope: Scope) -> Store:
         """Return the scope's store, made when it does not exist; every store of one scope sees the same bank."""
-        return SqliteStore(self._bank(scope), scope)
+        return Store(self._bank(scope), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that were opened here, by level and name."""

@@ -14,7 +14,7 @@ from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.failures import translated, unavailable
 from reasoningbank.storage.file import BankFile
 from reasoningbank.storage.locks import BankLock
-from reasoningbank.storage.sqlite import SqliteStore
+from reasoningbank.storage.store import Store
 from reasoningbank.types.scope import LEVELS, Scope, directory_name
 
 SUFFIX = ".db"
@@ -41,16 +41,16 @@ class SqliteStorage:
         self._vfs = vfs
         self._single = self._path.suffix in FILE_SUFFIXES and not self._path.is_dir()
 
-    def open(self, scope: Scope) -> SqliteStore:
+    def open(self, scope: Scope) -> Store:
         """Return the scope's store, made when it does not exist."""
         if self._single and scope.level != "project":
-            return SqliteStore(BankFile(self._place(scope), vfs=self._vfs), scope)
+            return Store(BankFile(self._place(scope), vfs=self._vfs), scope)
         try:
-            return SqliteStore(BankFile(self._place(scope), vfs=self._vfs), scope)
+            return Store(BankFile(self._place(scope), vfs=self._vfs), scope)
         except ScopeViolation:
             if not self._single:
                 raise
-            return SqliteStore(BankFile(self._sibling(scope), vfs=self._vfs), scope)
+            return Store(BankFile(self._sibling(scope), vfs=self._vfs), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that exist here, by level and name.

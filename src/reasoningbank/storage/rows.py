@@ -1,37 +1,117 @@
-"""How memories, signals and filters become rows, and how a row proves that it is what was written."""
+"""How records become rows and texts, driven by their annotations where it can be, and how a row proves itself."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import types
+import zlib
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from functools import cache
 from json.encoder import encode_basestring
-from typing import cast
+from typing import Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from reasoningbank.errors import InvalidInput, StoreCorrupt
+from reasoningbank.errors import BankError, InvalidInput, StoreCorrupt, TrajectoryNotFound
 from reasoningbank.storage.failures import decoding
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.consolidation import CONSOLIDATION
-from reasoningbank.types.memory import Memory, Outcome, State
+from reasoningbank.types.experience import Trace
+from reasoningbank.types.memory import Memory, Outcome, State, StateChange
 from reasoningbank.types.recall import VECTOR_LEGS, Filter, Leg
 from reasoningbank.types.records import WordsWorth
+from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
 from reasoningbank.types.signal import ProjectWeights, Rater, Signal, SignalType
+from reasoningbank.types.uplift import Exposure
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+_Kind = TypeVar("_Kind")
+
+
+def to_json(value: object) -> Json:
+    """Return the JSON value of a dataclass, a container of them, a time or a plain value.
+
+    Raises:
+        InvalidInput: For a value of any other type.
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, (list, tuple)):
+        return [to_json(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if is_dataclass(value):
+        return {each.name: to_json(getattr(value, each.name)) for each in fields(value)}
+    raise InvalidInput(f"a value of type {type(value).__name__} cannot be written as JSON")
+
+
+def from_json(kind: type[_Kind], value: Json) -> _Kind:
+    """Return the inverse of to_json for a dataclass type.
+
+    Raises:
+        InvalidInput: When the value is not one of that type.
+    """
+    return cast(_Kind, _decoded(kind, value))
+
+
+def _decoded(kind: object, value: Json) -> object:
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
+        hints = _hints(kind)
+        return kind(**{name: _decoded(hints[name], item) for name, item in value.items() if name in hints})
+    if kind is datetime and isinstance(value, str):
+        return datetime.fromisoformat(value)
+    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(kind, type) and type(value) is kind:
+        return value
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is tuple and isinstance(value, list):
+        return tuple(_decoded(arguments[0], item) for item in value)
+    if origin is Mapping and isinstance(value, dict):
+        return {key: _decoded(arguments[1], item) for key, item in value.items()}
+    if origin is Literal and value in arguments:
+        return value
+    if origin in {Union, types.UnionType}:
+        return None if value is None else _decoded(arguments[0], value)
+    raise InvalidInput(f"{type(value).__name__} is not a {kind}")
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, object]:
+    return get_type_hints(kind)
+
 
 Value = str | int | float | bytes | None
+
+
 Row = tuple[Value, ...]
+
 
 MEMORY_COLUMNS = (
     "id, title, description, content, outcome, category, state, tags, prior, positive, negative, usage_count, tokens, "
     "provenance, consolidation_id, created_at, updated_at, last_used, version"
 )
+
+
+WEIGHT_COLUMNS = "explicit_alpha, explicit_beta, usage_alpha, usage_beta, outcome_alpha, outcome_beta"
 LEGS_PER_KEY = 4
 """Numbers kept for the vectors of one memory, so that two more legs need no migration."""
+
+
 CONSOLIDATED_SQL = (
     f"(instr(m.provenance, '\"{CONSOLIDATION}\"') > 0 AND json_type(m.provenance, '$.{CONSOLIDATION}') IS NOT NULL)"
 )
 """Whether a memory ``m`` was made of others: 1 or 0; most rows are told without reading their JSON."""
+
+
 COLUMN_COUNT = MEMORY_COLUMNS.count(",") + 1
+
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -236,3 +316,89 @@ def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
 
 def _moment(moment: datetime | None) -> int | None:
     return None if moment is None else to_microseconds(moment)
+
+
+MAX_ERROR = 2_000
+"""Characters of a job's error that are kept."""
+
+
+_COMPRESSION = 3
+
+
+_Record = TypeVar("_Record", Trajectory, Judgement, Origin, Refusal, Trace, StateChange, Exposure)
+
+
+def owned(record: _Record) -> tuple[_Record, str]:
+    """Return the record as it will be read back, and the text it is read back from.
+
+    Raises:
+        InvalidInput: When a field is not of its type, a text no Unicode, a time without time zone, or an id empty.
+    """
+    kind = type(record)
+    name = kind.__name__.lower()
+    try:
+        value = to_json(record)
+        copy = from_json(kind, value)
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text.encode("utf-8")
+    except BankError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"the {name} cannot be stored: {error}") from error
+    to_microseconds(_moment_of(copy))
+    if isinstance(copy, (Trajectory, Refusal, Trace)) and not copy.id.strip():
+        raise InvalidInput(f"the {name} has no id")
+    return copy, text
+
+
+def read_record(kind: type[_Record], text: Value, name: str) -> _Record:
+    """Return the record of a text.
+
+    Raises:
+        StoreCorrupt: When it is not the text of one.
+    """
+    with decoding(name):
+        return from_json(kind, json.loads(cast(str, text)))
+
+
+def proven(name: str, row: Row, stored: Value) -> Row:
+    """Return the row, which is what was written.
+
+    Raises:
+        StoreCorrupt: When it is not.
+    """
+    if checksum(row) != stored:
+        raise StoreCorrupt(f"{name} does not hold what was written to it")
+    return row
+
+
+def packed(text: str) -> bytes:
+    """Return a long text as few bytes."""
+    return zlib.compress(text.encode("utf-8"), _COMPRESSION)
+
+
+def unpacked(body: Value, name: str) -> str:
+    """Return the inverse of packed.
+
+    Raises:
+        StoreCorrupt: When it is not the bytes of a text.
+    """
+    try:
+        with decoding(name):
+            return zlib.decompress(cast(bytes, body)).decode("utf-8")
+    except zlib.error as error:
+        raise StoreCorrupt(f"{name} does not hold what was written to it: {error}") from error
+
+
+def error_text(error: str) -> str:
+    """Return a job's error as it is kept: never longer than MAX_ERROR, and always a text that can be stored."""
+    return error[:MAX_ERROR].encode("utf-8", "replace").decode("utf-8")
+
+
+def missing(kind: str, name: str, project: str) -> TrajectoryNotFound:
+    """Return the error for a trajectory or a trace that does not exist."""
+    return TrajectoryNotFound(f"no {kind} {name[:80]!r} in project {project[:80]!r}")
+
+
+def _moment_of(record: Trajectory | Judgement | Origin | Refusal | Trace | StateChange | Exposure) -> datetime:
+    return record.created_at if isinstance(record, Trajectory) else record.at

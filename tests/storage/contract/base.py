@@ -147,4 +147,4 @@ def fill(store: Store, memories: Iterable[Memory | tuple[Memory, Indexed]]) -> N
     with store.transaction() as transaction:
         for each in memories:
             memory, derived = each if isinstance(each, tuple) else (each, indexed())
-            transaction.insert(memory, derived)
+            transaction.memories.insert(memory, derived)

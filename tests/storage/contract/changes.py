@@ -21,14 +21,14 @@ class ChangeConformance(Conformance):
         """Use, evidence and edits of the text leave the log as it is; what a memory went into does not."""
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
-            assert list(store.changes()) == []
-            assert store.changes_since() is None
+            assert list(store.memories.changes()) == []
+            assert store.memories.changes_since() is None
             with store.transaction() as transaction:
-                transaction.update(replace(lesson("m1"), usage_count=3))
-                transaction.update(replace(lesson("m1"), title="Edited", version=2), indexed(), revision=True)
-                assert list(transaction.changes()) == []
-                transaction.update(lesson("m1", state="quarantined"), cause=CAUSE)
-                transaction.update(
+                transaction.memories.update(replace(lesson("m1"), usage_count=3))
+                transaction.memories.update(replace(lesson("m1"), title="Edited", version=2), indexed(), revision=True)
+                assert list(transaction.memories.changes()) == []
+                transaction.memories.update(lesson("m1", state="quarantined"), cause=CAUSE)
+                transaction.memories.update(
                     lesson("m2", state="archived", consolidation_id="m9"), cause=replace(CAUSE, at=START)
                 )
                 expected = [
@@ -37,11 +37,11 @@ class ChangeConformance(Conformance):
                         lesson("m2"), lesson("m2", state="archived", consolidation_id="m9"), replace(CAUSE, at=START)
                     ),
                 ]
-                assert list(transaction.changes()) == expected
-            assert list(store.changes()) == expected
+                assert list(transaction.memories.changes()) == expected
+            assert list(store.memories.changes()) == expected
             with store.transaction() as transaction:
-                transaction.update(lesson("m2", state="archived"), cause=Cause(at=LATER, kind="undone"))
-            assert store.changes()[-1] == StateChange(
+                transaction.memories.update(lesson("m2", state="archived"), cause=Cause(at=LATER, kind="undone"))
+            assert store.memories.changes()[-1] == StateChange(
                 memory_id="m2", at=LATER, before="archived", after="archived", kind="undone", merged_before="m9"
             )
 
@@ -53,20 +53,24 @@ class ChangeConformance(Conformance):
             with store.transaction() as transaction:
                 for number, name in enumerate(("m1", "m2", "m1")):
                     at = START + timedelta(days=5 - number)
-                    memory = transaction.get(name)
+                    memory = transaction.memories.get(name)
                     state: State = "archived" if memory.state == "active" else "candidate"
                     cause = Cause(at=at, kind="edited", reference="r" if number else "")
-                    transaction.update(replace(memory, state=state), cause=cause)
-            assert [(each.memory_id, each.after) for each in store.changes()] == [
+                    transaction.memories.update(replace(memory, state=state), cause=cause)
+            assert [(each.memory_id, each.after) for each in store.memories.changes()] == [
                 ("m1", "archived"),
                 ("m2", "archived"),
                 ("m1", "candidate"),
             ]
-            assert [each.after for each in store.changes(memory_id="m1")] == ["archived", "candidate"]
-            assert [each.memory_id for each in store.changes(reference="r")] == ["m2", "m1"]
-            assert [each.memory_id for each in store.changes(memory_id="m1", reference="r")] == ["m1"]
-            assert [each.memory_id for each in store.changes(since=START + timedelta(days=3))] == ["m1", "m2"]
-            assert list(store.changes(memory_id="nobody")) == list(store.changes(reference="nothing")) == []
+            assert [each.after for each in store.memories.changes(memory_id="m1")] == ["archived", "candidate"]
+            assert [each.memory_id for each in store.memories.changes(reference="r")] == ["m2", "m1"]
+            assert [each.memory_id for each in store.memories.changes(memory_id="m1", reference="r")] == ["m1"]
+            assert [each.memory_id for each in store.memories.changes(since=START + timedelta(days=3))] == ["m1", "m2"]
+            assert (
+                list(store.memories.changes(memory_id="nobody"))
+                == list(store.memories.changes(reference="nothing"))
+                == []
+            )
 
     @promise("storage:changes")
     def test_without_a_cause_a_change_happens_now(self) -> None:
@@ -75,8 +79,8 @@ class ChangeConformance(Conformance):
             fill(store, [lesson("m1")])
             before = datetime.now(tz=START.tzinfo)
             with store.transaction() as transaction:
-                transaction.update(lesson("m1", state="archived"))
-            (change,) = store.changes()
+                transaction.memories.update(lesson("m1", state="archived"))
+            (change,) = store.memories.changes()
             assert (change.before, change.after, change.kind) == ("active", "archived", "changed")
             assert before <= change.at <= datetime.now(tz=START.tzinfo)
 
@@ -86,21 +90,21 @@ class ChangeConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1")])
             with store.transaction() as transaction:
-                transaction.note(change_of(lesson("m1"), lesson("m1"), CAUSE))
+                transaction.memories.note(change_of(lesson("m1"), lesson("m1"), CAUSE))
                 with refuses(MemoryNotFound):
-                    transaction.note(change_of(lesson("m2"), lesson("m2"), CAUSE))
+                    transaction.memories.note(change_of(lesson("m2"), lesson("m2"), CAUSE))
                 with refuses(InvalidInput):
-                    transaction.note(
+                    transaction.memories.note(
                         change_of(lesson("m1"), lesson("m1"), replace(CAUSE, at=LATER.replace(tzinfo=None)))
                     )
                 with refuses(InvalidInput):
-                    transaction.note(change_of(lesson("m1"), lesson("m1"), replace(CAUSE, reason="\ud800")))
-            assert [each.kind for each in store.changes()] == ["quarantined"]
-            assert store.get("m1") == lesson("m1")
+                    transaction.memories.note(change_of(lesson("m1"), lesson("m1"), replace(CAUSE, reason="\ud800")))
+            assert [each.kind for each in store.memories.changes()] == ["quarantined"]
+            assert store.memories.get("m1") == lesson("m1")
             with refuses(InvalidInput), store.transaction() as transaction:
                 bad = replace(CAUSE, at=LATER.replace(tzinfo=None))
-                transaction.update(lesson("m1", state="archived"), cause=bad)
-            assert store.get("m1").state == "active"
+                transaction.memories.update(lesson("m1", state="archived"), cause=bad)
+            assert store.memories.get("m1").state == "active"
 
     @promise("storage:changes", "storage:erasures")
     def test_of_an_erased_memory_two_times_are_left(self) -> None:
@@ -108,15 +112,15 @@ class ChangeConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                transaction.update(lesson("m1", state="quarantined"), cause=CAUSE)
-                transaction.delete("m1", at=LATER)
-                transaction.delete("m2", at=LATER + timedelta(days=1))
-            assert list(store.changes()) == []
-            assert list(store.erasures(since=START)) == [
+                transaction.memories.update(lesson("m1", state="quarantined"), cause=CAUSE)
+                transaction.memories.delete("m1", at=LATER)
+                transaction.memories.delete("m2", at=LATER + timedelta(days=1))
+            assert list(store.memories.changes()) == []
+            assert list(store.memories.erasures(since=START)) == [
                 Erasure(created_at=lesson("m1").created_at, at=LATER),
                 Erasure(created_at=lesson("m2").created_at, at=LATER + timedelta(days=1)),
             ]
-            assert [each.at for each in store.erasures(since=LATER)] == [LATER + timedelta(days=1)]
+            assert [each.at for each in store.memories.erasures(since=LATER)] == [LATER + timedelta(days=1)]
 
     @promise("storage:changes")
     def test_the_log_comes_back_from_a_backup(self) -> None:
@@ -126,15 +130,15 @@ class ChangeConformance(Conformance):
             store = storage.open(SCOPE)
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                transaction.update(lesson("m1", state="quarantined"), cause=CAUSE)
-                transaction.delete("m2", at=LATER)
-            changes, erasures = list(store.changes()), list(store.erasures(since=START))
+                transaction.memories.update(lesson("m1", state="quarantined"), cause=CAUSE)
+                transaction.memories.delete("m2", at=LATER)
+            changes, erasures = list(store.memories.changes()), list(store.memories.erasures(since=START))
             store.backup(folder / "copy")
             with store.transaction() as transaction:
-                transaction.delete("m1", at=LATER)
+                transaction.memories.delete("m1", at=LATER)
             store.close()
             storage.restore(SCOPE, folder / "copy")
             again = storage.open(SCOPE)
-            assert list(again.changes()) == changes
-            assert list(again.erasures(since=START)) == erasures
+            assert list(again.memories.changes()) == changes
+            assert list(again.memories.erasures(since=START)) == erasures
             again.close()

@@ -35,35 +35,35 @@ class DocumentConformance(Conformance):
         store = storage.open(SCOPE)
         with store.transaction() as transaction:
             for collection, path, key in places:
-                transaction.put_document(document(collection, path, key))
-            assert transaction.document("a", ("x",), "1") == document("a", ("x",), "1")
+                transaction.documents.put_document(document(collection, path, key))
+            assert transaction.documents.document("a", ("x",), "1") == document("a", ("x",), "1")
         changed = document("a", ("x",), "1", value='{"changed":"ü\\u0000"}', updated_at=START + timedelta(days=1))
         with store.transaction() as transaction:
-            transaction.put_document(changed)
-        assert store.document("a", ("x",), "1") == changed
-        assert store.document("a", ("y",), "1") is None
-        assert [each.place for each in store.documents()] == places
-        assert [each.place for each in store.documents("a", ("x",))] == places[:2]
-        assert [each.place for each in store.documents("a")] == [place for place in places if place[0] == "a"]
-        assert list(store.page(EVERYTHING, limit=0, offset=0)) == []
+            transaction.documents.put_document(changed)
+        assert store.documents.document("a", ("x",), "1") == changed
+        assert store.documents.document("a", ("y",), "1") is None
+        assert [each.place for each in store.documents.below()] == places
+        assert [each.place for each in store.documents.below("a", ("x",))] == places[:2]
+        assert [each.place for each in store.documents.below("a")] == [place for place in places if place[0] == "a"]
+        assert list(store.memories.page(EVERYTHING, limit=0, offset=0)) == []
         with store.transaction() as transaction:
-            assert transaction.delete_document("a", ("x",), "1")
-            assert not transaction.delete_document("a", ("x",), "1")
-            transaction.put_document(changed)
+            assert transaction.documents.delete_document("a", ("x",), "1")
+            assert not transaction.documents.delete_document("a", ("x",), "1")
+            transaction.documents.put_document(changed)
         assert store.check().problems == ()
         if self.durable:
             store.close()
             store = self.reopened(storage).open(SCOPE)
-        assert [each.place for each in store.documents("a", ("x",))] == [places[1], places[0]]
+        assert [each.place for each in store.documents.below("a", ("x",))] == [places[1], places[0]]
         with self.directory() as folder:
             store.backup(folder / "copy")
             with store.transaction() as transaction:
-                transaction.delete_document("a", ("xy",), "1")
+                transaction.documents.delete_document("a", ("xy",), "1")
             store.close()
             again = self.reopened(storage)
             again.restore(SCOPE, folder / "copy")
             store = again.open(SCOPE)
-        assert len(store.documents()) == len(places)
+        assert len(store.documents.below()) == len(places)
         store.close()
 
     @promise("document:compared")
@@ -73,28 +73,28 @@ class DocumentConformance(Conformance):
         one = document("a", ("x", "y"), "one", texts=("up",))
         with self.fresh() as store:
             with store.transaction() as transaction:
-                transaction.put_document(two, [vector(*EAST), vector(0, 5, 0, 0)], MODEL)
-                transaction.put_document(one, [vector(*UP)], MODEL)
-                transaction.put_document(document("a", ("x",), "none"))
-                transaction.put_document(document("b", ("x",), "other", texts=("t",)), [vector(*EAST)], MODEL)
-            found = store.compared_documents("a", ("x",), vector(*NORTH))
+                transaction.documents.put_document(two, [vector(*EAST), vector(0, 5, 0, 0)], MODEL)
+                transaction.documents.put_document(one, [vector(*UP)], MODEL)
+                transaction.documents.put_document(document("a", ("x",), "none"))
+                transaction.documents.put_document(document("b", ("x",), "other", texts=("t",)), [vector(*EAST)], MODEL)
+            found = store.documents.compared_documents("a", ("x",), vector(*NORTH))
             assert [(each.key, score) for each, score in found] == [("two", 1.0), ("one", 0.0), ("none", None)]
-            assert [each.key for each, _ in store.compared_documents("a", ("x", "y"), vector(*UP))] == ["one"]
+            assert [each.key for each, _ in store.documents.compared_documents("a", ("x", "y"), vector(*UP))] == ["one"]
             with refuses(ModelMismatch):
-                store.compared_documents("a", (), vector(1, 0, 0))
+                store.documents.compared_documents("a", (), vector(1, 0, 0))
             with refuses(ModelMismatch), store.transaction() as transaction:
-                transaction.put_document(one, [vector(*UP)], "another/4")
+                transaction.documents.put_document(one, [vector(*UP)], "another/4")
             with refuses(ModelMismatch), store.transaction() as transaction:
-                transaction.put_document(one, [vector(1, 0, 0)], MODEL)
+                transaction.documents.put_document(one, [vector(1, 0, 0)], MODEL)
             for vectors in ([], [vector(*UP), vector(*UP)]):
                 with refuses(InvalidInput), store.transaction() as transaction:
-                    transaction.put_document(one, vectors, MODEL)
+                    transaction.documents.put_document(one, vectors, MODEL)
             fill(store, [lesson("m1")])
             assert store.model_id == MODEL
             with store.transaction() as transaction:
-                transaction.put_document(replace(two, texts=("up",)), [vector(*UP)], MODEL)
-                transaction.delete_document("a", ("x", "y"), "one")
-            assert [score for _, score in store.compared_documents("a", (), vector(*UP))] == [1.0, None]
+                transaction.documents.put_document(replace(two, texts=("up",)), [vector(*UP)], MODEL)
+                transaction.documents.delete_document("a", ("x", "y"), "one")
+            assert [score for _, score in store.documents.compared_documents("a", (), vector(*UP))] == [1.0, None]
             assert store.check().problems == ()
 
     @promise("document:refused")
@@ -103,13 +103,13 @@ class DocumentConformance(Conformance):
         with self.fresh() as store:
             for value in ("", "[1]", "{", '{"a":NaN', '{"\ud800":1}', '"text"'):
                 with refuses(InvalidInput), store.transaction() as transaction:
-                    transaction.put_document(document("a", (), "kept"))
-                    transaction.put_document(document("a", (), "refused", value=value))
+                    transaction.documents.put_document(document("a", (), "kept"))
+                    transaction.documents.put_document(document("a", (), "refused", value=value))
             with refuses(InvalidInput), store.transaction() as transaction:
-                transaction.put_document(document("a", ("x\x00",), "k"))
+                transaction.documents.put_document(document("a", ("x\x00",), "k"))
             with refuses(InvalidInput):
                 document(" ", (), "k")
-            assert list(store.documents()) == []
+            assert list(store.documents.below()) == []
 
 
 def document(collection: str, path: tuple[str, ...], key: str, **changes: object) -> Document:

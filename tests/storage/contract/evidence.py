@@ -29,11 +29,11 @@ class EvidenceConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                assert [transaction.add_signal(each) for each in stored] == [True] * 4
-            assert list(store.signals("m1")) == [stored[1], stored[2], stored[0]]
-            assert list(store.signals("m1", since=START)) == [stored[0]]
-            assert list(store.signals("m1", since=START - timedelta(microseconds=1))) == [stored[2], stored[0]]
-            assert list(store.signals("m2")) == [stored[3]]
+                assert [transaction.evidence.add_signal(each) for each in stored] == [True] * 4
+            assert list(store.evidence.signals("m1")) == [stored[1], stored[2], stored[0]]
+            assert list(store.evidence.signals("m1", since=START)) == [stored[0]]
+            assert list(store.evidence.signals("m1", since=START - timedelta(microseconds=1))) == [stored[2], stored[0]]
+            assert list(store.evidence.signals("m2")) == [stored[3]]
 
     @promise("storage:signals")
     def test_a_signal_without_weight_or_with_a_used_id_is_refused(self) -> None:
@@ -42,15 +42,15 @@ class EvidenceConformance(Conformance):
             fill(store, [lesson("m1"), lesson("m2")])
             first = signal("m1")
             with store.transaction() as transaction:
-                transaction.add_signal(first)
+                transaction.evidence.add_signal(first)
                 with refuses(InvalidInput):
-                    transaction.add_signal(signal("m1", weight=None))
+                    transaction.evidence.add_signal(signal("m1", weight=None))
                 with refuses(InvalidInput):
-                    transaction.add_signal(replace(first, positive=False))
+                    transaction.evidence.add_signal(replace(first, positive=False))
                 with refuses(InvalidInput):
-                    transaction.add_signal(replace(first, memory_id="m2", session="s9"), once=True)
-                assert transaction.add_signal(signal("m2", session="s9"), once=True)
-            assert list(store.signals("m1")) == [first]
+                    transaction.evidence.add_signal(replace(first, memory_id="m2", session="s9"), once=True)
+                assert transaction.evidence.add_signal(signal("m2", session="s9"), once=True)
+            assert list(store.evidence.signals("m1")) == [first]
 
     @promise("storage:once")
     def test_evidence_counts_once_per_memory_type_and_session(self) -> None:
@@ -58,22 +58,22 @@ class EvidenceConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                assert transaction.add_signal(signal("m1", day=-40), once=True)
-                assert not transaction.add_signal(signal("m1"), once=True)
-                assert not transaction.add_signal(signal("m1", positive=False), once=True)
-                assert transaction.add_signal(signal("m1", session="s2"), once=True)
-                assert transaction.add_signal(signal("m1", session="S1"), once=True)
-                assert transaction.add_signal(signal("m1", "outcome"), once=True)
-                assert transaction.add_signal(signal("m2"), once=True)
-                assert transaction.add_signal(signal("m1"))
+                assert transaction.evidence.add_signal(signal("m1", day=-40), once=True)
+                assert not transaction.evidence.add_signal(signal("m1"), once=True)
+                assert not transaction.evidence.add_signal(signal("m1", positive=False), once=True)
+                assert transaction.evidence.add_signal(signal("m1", session="s2"), once=True)
+                assert transaction.evidence.add_signal(signal("m1", session="S1"), once=True)
+                assert transaction.evidence.add_signal(signal("m1", "outcome"), once=True)
+                assert transaction.evidence.add_signal(signal("m2"), once=True)
+                assert transaction.evidence.add_signal(signal("m1"))
             with store.transaction() as transaction:
-                assert transaction.roll_up(CUTOFF, START) == 1
-                assert not transaction.add_signal(signal("m1"), once=True)
-            assert len(store.signals("m1")) == 4
-            assert store.counted("m1", "usage", "s1")
-            assert not store.counted("m1", "usage", "s3")
-            assert not store.counted("m1", "explicit", "s1")
-            assert not store.counted("nobody", "usage", "s1")
+                assert transaction.evidence.roll_up(CUTOFF, START) == 1
+                assert not transaction.evidence.add_signal(signal("m1"), once=True)
+            assert len(store.evidence.signals("m1")) == 4
+            assert store.evidence.counted("m1", "usage", "s1")
+            assert not store.evidence.counted("m1", "usage", "s3")
+            assert not store.evidence.counted("m1", "explicit", "s1")
+            assert not store.evidence.counted("nobody", "usage", "s1")
 
     @promise("storage:roll-up", "contextd:40")
     def test_a_roll_up_moves_what_is_older_and_conserves_all_evidence(self) -> None:
@@ -82,7 +82,7 @@ class EvidenceConformance(Conformance):
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
                 for number in range(60):
-                    transaction.add_signal(
+                    transaction.evidence.add_signal(
                         signal(
                             "m1" if number % 5 else "m2",
                             SIGNAL_TYPES[number % 3],
@@ -92,26 +92,29 @@ class EvidenceConformance(Conformance):
                             weight=100_000_000 + number * 7_654_321,
                         )
                     )
-                transaction.add_signal(replace(signal("m1"), at=CUTOFF))
+                transaction.evidence.add_signal(replace(signal("m1"), at=CUTOFF))
 
             def evidence() -> list[tuple[int, int]]:
-                beliefs = [replay(0.8, store.aggregate(m), store.signals(m), store.weights()) for m in ("m1", "m2")]
+                beliefs = [
+                    replay(0.8, store.evidence.aggregate(m), store.evidence.signals(m), store.evidence.weights())
+                    for m in ("m1", "m2")
+                ]
                 return [(belief.positive, belief.negative) for belief in beliefs]
 
             before = evidence()
             with store.transaction() as transaction:
-                assert transaction.roll_up(CUTOFF, START) == 29
+                assert transaction.evidence.roll_up(CUTOFF, START) == 29
             assert evidence() == before
-            assert all(each.at >= CUTOFF for each in store.signals("m1"))
-            first = store.aggregate("m1")
+            assert all(each.at >= CUTOFF for each in store.evidence.signals("m1"))
+            first = store.evidence.aggregate("m1")
             assert first.last_rollup == START
             assert sum(first.count(kind, positive=side) for kind in SIGNAL_TYPES for side in (True, False)) == 23
             with store.transaction() as transaction:
-                assert transaction.roll_up(CUTOFF, START + timedelta(days=1)) == 0
-                assert transaction.roll_up(START + timedelta(days=9), START + timedelta(days=9)) == 32
+                assert transaction.evidence.roll_up(CUTOFF, START + timedelta(days=1)) == 0
+                assert transaction.evidence.roll_up(START + timedelta(days=9), START + timedelta(days=9)) == 32
             assert evidence() == before
-            assert list(store.signals("m1")) == []
-            assert store.aggregate("m1").last_rollup == START + timedelta(days=9)
+            assert list(store.evidence.signals("m1")) == []
+            assert store.evidence.aggregate("m1").last_rollup == START + timedelta(days=9)
 
     @promise("storage:aggregates")
     def test_counts_are_zero_until_something_was_rolled_up_or_brought_along(self) -> None:
@@ -132,19 +135,19 @@ class EvidenceConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1")])
             empty = SignalAggregate(memory_id="m1", project=SCOPE.project, positive=0, negative=0)
-            assert store.aggregate("m1") == empty
+            assert store.evidence.aggregate("m1") == empty
             with store.transaction() as transaction:
                 for missing in ("positive", "negative", "last_rollup"):
                     with refuses(InvalidInput):
-                        transaction.set_aggregate(replace(brought, **{missing: None}))  # type: ignore[arg-type]
-                assert transaction.aggregate("m1") == empty
-                transaction.set_aggregate(brought)
-                transaction.set_aggregate(replace(brought, usage_positive=30))
-            assert store.aggregate("m1") == replace(brought, usage_positive=30)
+                        transaction.evidence.set_aggregate(replace(brought, **{missing: None}))  # type: ignore[arg-type]
+                assert transaction.evidence.aggregate("m1") == empty
+                transaction.evidence.set_aggregate(brought)
+                transaction.evidence.set_aggregate(replace(brought, usage_positive=30))
+            assert store.evidence.aggregate("m1") == replace(brought, usage_positive=30)
             with store.transaction() as transaction:
-                transaction.add_signal(signal("m1", day=-40, weight=5))
-                transaction.roll_up(CUTOFF, START + timedelta(days=1))
-            assert store.aggregate("m1") == replace(
+                transaction.evidence.add_signal(signal("m1", day=-40, weight=5))
+                transaction.evidence.roll_up(CUTOFF, START + timedelta(days=1))
+            assert store.evidence.aggregate("m1") == replace(
                 brought,
                 usage_positive=31,
                 positive=7_000_000_006,
@@ -159,15 +162,15 @@ class EvidenceConformance(Conformance):
             fill(store, [lesson("m1"), lesson("m2")])
             rating = signal("m1", weight=7, day=-40)
             with store.transaction() as transaction:
-                transaction.add_signal(rating)
+                transaction.evidence.add_signal(rating)
                 believed = lesson("m1").belief.with_evidence(positive=True, weight=7)
-                transaction.update(replace(lesson("m1"), belief=believed))
+                transaction.memories.update(replace(lesson("m1"), belief=believed))
             assert store.check().problems == ()
             with store.transaction() as transaction:
-                transaction.roll_up(CUTOFF, START)
+                transaction.evidence.roll_up(CUTOFF, START)
             assert store.check().problems == ()
             with store.transaction() as transaction:
-                transaction.add_signal(signal("m2"))
+                transaction.evidence.add_signal(signal("m2"))
             report = store.check()
             assert len(report.problems) == 1
             assert "m2" in report.problems[0]
@@ -179,8 +182,8 @@ class EvidenceConformance(Conformance):
     def test_weights_start_at_the_priors_and_keep_their_history(self) -> None:
         """Every change with its time and the rating that caused it."""
         with self.fresh() as store:
-            assert store.weights() == ProjectWeights(project=SCOPE.project)
-            assert list(store.weight_history()) == []
+            assert store.evidence.weights() == ProjectWeights(project=SCOPE.project)
+            assert list(store.evidence.weight_history()) == []
             changes = [
                 WeightChange(
                     at=START + timedelta(seconds=number),
@@ -191,10 +194,10 @@ class EvidenceConformance(Conformance):
             ]
             with store.transaction() as transaction:
                 for change in changes:
-                    transaction.set_weights(change)
-                    assert transaction.weights() == change.weights
-            assert store.weights() == changes[-1].weights
-            assert list(store.weight_history()) == changes
+                    transaction.evidence.set_weights(change)
+                    assert transaction.evidence.weights() == change.weights
+            assert store.evidence.weights() == changes[-1].weights
+            assert list(store.evidence.weight_history()) == changes
 
     @promise("storage:recalls")
     def test_what_was_delivered_is_read_back_newest_first(self) -> None:
@@ -221,16 +224,16 @@ class EvidenceConformance(Conformance):
             )
             empty = Recall(query="nothing", at=START - timedelta(days=1))
             with store.transaction() as transaction:
-                transaction.log_recall(full)
-                transaction.log_recall(empty)
+                transaction.deliveries.log_recall(full)
+                transaction.deliveries.log_recall(empty)
                 with refuses(InvalidInput):
-                    transaction.log_recall(full)
-            assert [log.id for log in store.recalls(limit=0)] == [empty.id, full.id]
-            assert [log.id for log in store.recalls(limit=1)] == [empty.id]
-            assert [log.id for log in store.recalls(limit=0, session="s1")] == [full.id]
-            assert [log.id for log in store.recalls(limit=0, session="")] == [empty.id]
-            assert store.recalls(limit=0, session="s2") == []
-            log = store.recalls(limit=5)[1]
+                    transaction.deliveries.log_recall(full)
+            assert [log.id for log in store.deliveries.recalls(limit=0)] == [empty.id, full.id]
+            assert [log.id for log in store.deliveries.recalls(limit=1)] == [empty.id]
+            assert [log.id for log in store.deliveries.recalls(limit=0, session="s1")] == [full.id]
+            assert [log.id for log in store.deliveries.recalls(limit=0, session="")] == [empty.id]
+            assert store.deliveries.recalls(limit=0, session="s2") == []
+            log = store.deliveries.recalls(limit=5)[1]
             assert (log.query, log.session, log.embedder, log.tokens) == (full.query, "s1", "conformance", 99)
             assert log.at == START
             assert [(e.memory_id, e.rank, e.unproven) for e in log.entries] == [
@@ -253,10 +256,10 @@ class EvidenceConformance(Conformance):
             ]
             with store.transaction() as transaction:
                 for link in (*links, links[0]):
-                    transaction.link(link)
-            assert list(store.links("m1")) == links
-            assert list(store.links("m2")) == links
-            assert list(store.links("m3")) == []
+                    transaction.memories.link(link)
+            assert list(store.memories.links("m1")) == links
+            assert list(store.memories.links("m2")) == links
+            assert list(store.memories.links("m3")) == []
 
     @promise("storage:jobs")
     def test_jobs_wait_once_are_due_in_order_and_end(self) -> None:
@@ -268,16 +271,16 @@ class EvidenceConformance(Conformance):
         ]
         with self.fresh() as store:
             with store.transaction() as transaction:
-                assert [transaction.enqueue(job) for job in jobs] == [True] * 3
-                assert not transaction.enqueue(replace(jobs[0], due=START - timedelta(days=9), payload={}))
-            assert list(store.jobs(due=START)) == [jobs[2], jobs[0]]
-            assert list(store.jobs(due=START + timedelta(days=1))) == [jobs[2], jobs[0], jobs[1]]
-            assert list(store.jobs(due=START - timedelta(days=2))) == []
+                assert [transaction.jobs.enqueue(job) for job in jobs] == [True] * 3
+                assert not transaction.jobs.enqueue(replace(jobs[0], due=START - timedelta(days=9), payload={}))
+            assert list(store.jobs.waiting(due=START)) == [jobs[2], jobs[0]]
+            assert list(store.jobs.waiting(due=START + timedelta(days=1))) == [jobs[2], jobs[0], jobs[1]]
+            assert list(store.jobs.waiting(due=START - timedelta(days=2))) == []
             with store.transaction() as transaction:
-                transaction.finish(jobs[0])
-                transaction.finish(jobs[0])
-                transaction.finish(Job(kind="never", key="heard", due=START))
-            assert list(store.jobs(due=START)) == [jobs[2]]
+                transaction.jobs.finish(jobs[0])
+                transaction.jobs.finish(jobs[0])
+                transaction.jobs.finish(Job(kind="never", key="heard", due=START))
+            assert list(store.jobs.waiting(due=START)) == [jobs[2]]
             with store.transaction() as transaction:
-                assert transaction.enqueue(jobs[0])
-            assert list(store.jobs(due=START)) == [jobs[2], jobs[0]]
+                assert transaction.jobs.enqueue(jobs[0])
+            assert list(store.jobs.waiting(due=START)) == [jobs[2], jobs[0]]

@@ -19,20 +19,20 @@ class ExposureConformance(Conformance):
         """By its session, in a transaction and outside; all in the order in which they began, however they change."""
         first, second = exposure("s-1"), exposure("s-2 ü\x00", held_out=True, succeeded=False, said_by="human")
         with self.fresh() as store:
-            assert store.exposure("s-1") is None
-            assert list(store.exposures()) == []
+            assert store.deliveries.exposure("s-1") is None
+            assert list(store.deliveries.exposures()) == []
             fill(store, [lesson("m1"), lesson("m2"), lesson("m3")])
             with store.transaction() as transaction:
-                transaction.expose(first)
-                transaction.expose(second)
-                assert transaction.exposure("s-1") == first
-            assert list(store.exposures()) == [first, second]
+                transaction.deliveries.expose(first)
+                transaction.deliveries.expose(second)
+                assert transaction.deliveries.exposure("s-1") == first
+            assert list(store.deliveries.exposures()) == [first, second]
             shown = (*reversed(first.shown), Shown(memory_id="m3", how="asked"))
             changed = replace(first, shown=shown, tokens=7, succeeded=True, said_by="agent", eligible=False)
             with store.transaction() as transaction:
-                transaction.expose(changed)
-            assert list(store.exposures()) == [changed, second]
-            assert store.exposure(second.session) == second
+                transaction.deliveries.expose(changed)
+            assert list(store.deliveries.exposures()) == [changed, second]
+            assert store.deliveries.exposure(second.session) == second
             assert store.check().problems == ()
 
     @promise("uplift:exposures")
@@ -41,13 +41,13 @@ class ExposureConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                transaction.expose(exposure("s-1"))
-                transaction.expose(exposure("s-2", shown=(Shown(memory_id="gone", how="injected"),)))
-                transaction.delete("m1")
-            kept = store.exposure("s-1")
+                transaction.deliveries.expose(exposure("s-1"))
+                transaction.deliveries.expose(exposure("s-2", shown=(Shown(memory_id="gone", how="injected"),)))
+                transaction.memories.delete("m1")
+            kept = store.deliveries.exposure("s-1")
             assert kept is not None
             assert [one.memory_id for one in kept.shown] == ["m2"]
-            assert store.exposure("s-2") == exposure("s-2", shown=())
+            assert store.deliveries.exposure("s-2") == exposure("s-2", shown=())
             assert store.check().problems == ()
 
     @promise("uplift:exposures")
@@ -56,18 +56,18 @@ class ExposureConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                transaction.expose(exposure("s-1"))
+                transaction.deliveries.expose(exposure("s-1"))
             strange = (Shown(memory_id="m1", how=cast(How, "guessed")),)
             for wrong in (exposure("s-1", shown=strange), exposure("\ud800")):
                 with refuses(InvalidInput), store.transaction() as transaction:
-                    transaction.expose(wrong)
+                    transaction.deliveries.expose(wrong)
             try:
                 with store.transaction() as transaction:
-                    transaction.expose(exposure("s-1", tokens=9))
+                    transaction.deliveries.expose(exposure("s-1", tokens=9))
                     raise KeyError
             except KeyError:
                 pass
-            assert list(store.exposures()) == [exposure("s-1")]
+            assert list(store.deliveries.exposures()) == [exposure("s-1")]
 
     @promise("uplift:exposures")
     def test_exposures_are_part_of_a_backup(self) -> None:
@@ -77,14 +77,14 @@ class ExposureConformance(Conformance):
         with self.directory() as folder:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                transaction.expose(exposure("s-1"))
+                transaction.deliveries.expose(exposure("s-1"))
             store.backup(folder / "copy")
             with store.transaction() as transaction:
-                transaction.expose(exposure("s-2"))
+                transaction.deliveries.expose(exposure("s-2"))
             store.close()
             storage.restore(SCOPE, folder / "copy")
             again = storage.open(SCOPE)
-            assert list(again.exposures()) == [exposure("s-1")]
+            assert list(again.deliveries.exposures()) == [exposure("s-1")]
             again.close()
 
 

@@ -92,14 +92,16 @@ class FilterConformance(Conformance):
             for condition, meets in CONDITIONS:
                 expected = [memory.id for memory in memories if meets(memory)]
                 found = {
-                    "page": [memory.id for memory in store.page(condition, limit=0, offset=0)],
-                    "content": [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), condition, 999)],
-                    "description": [hit.id for hit in store.nearest(DESCRIPTION_LEG, vector(*EAST), condition, 999)],
-                    "lexical": [hit.id for hit in store.matching("kiwi", condition, 999).hits],
+                    "page": [memory.id for memory in store.memories.page(condition, limit=0, offset=0)],
+                    "content": [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), condition, 999)],
+                    "description": [
+                        hit.id for hit in store.search.nearest(DESCRIPTION_LEG, vector(*EAST), condition, 999)
+                    ],
+                    "lexical": [hit.id for hit in store.search.matching("kiwi", condition, 999).hits],
                 }
                 for read, ids in found.items():
                     assert ids == expected, f"{read} with {condition}"
-                assert store.count(condition) == len(expected), condition
+                assert store.memories.count(condition) == len(expected), condition
 
     @promise("storage:filter-inside")
     def test_a_top_k_is_never_starved_by_what_is_filtered_away(self) -> None:
@@ -112,22 +114,26 @@ class FilterConformance(Conformance):
         with self.fresh() as store:
             fill(store, [*crowd[:250], wanted[0], *crowd[250:], *wanted[1:]])
             condition = Filter(tags=("wanted",))
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), condition, 3)] == ["w0", "w1", "w2"]
-            assert [hit.id for hit in store.matching("kiwi", condition, 3).hits] == ["w0", "w1", "w2"]
-            assert [memory.id for memory in store.page(condition, limit=3, offset=0)] == ["w0", "w1", "w2"]
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), condition, 3)] == [
+                "w0",
+                "w1",
+                "w2",
+            ]
+            assert [hit.id for hit in store.search.matching("kiwi", condition, 3).hits] == ["w0", "w1", "w2"]
+            assert [memory.id for memory in store.memories.page(condition, limit=3, offset=0)] == ["w0", "w1", "w2"]
 
     @promise("storage:archived-hidden", "contextd:23")
     def test_archived_and_quarantined_memories_are_not_found_by_default(self) -> None:
         """However well they match, also when they were archived after they were stored."""
         with self.fresh() as store:
             fill(store, [(lesson(f"m{n}"), indexed("kiwi", vector(*EAST))) for n in range(3)])
-            assert len(store.nearest(CONTENT_LEG, vector(*EAST), Filter(), 9)) == 3
+            assert len(store.search.nearest(CONTENT_LEG, vector(*EAST), Filter(), 9)) == 3
             with store.transaction() as transaction:
-                transaction.update(lesson("m0", state="archived"))
-                transaction.update(lesson("m1", state="quarantined"))
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), Filter(), 9)] == ["m2"]
-            assert [hit.id for hit in store.matching("kiwi", Filter(), 9).hits] == ["m2"]
-            assert [memory.id for memory in store.page(Filter(), limit=0, offset=0)] == ["m2"]
+                transaction.memories.update(lesson("m0", state="archived"))
+                transaction.memories.update(lesson("m1", state="quarantined"))
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), Filter(), 9)] == ["m2"]
+            assert [hit.id for hit in store.search.matching("kiwi", Filter(), 9).hits] == ["m2"]
+            assert [memory.id for memory in store.memories.page(Filter(), limit=0, offset=0)] == ["m2"]
             with store.transaction() as transaction:
-                transaction.update(lesson("m0", state="active"))
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), Filter(), 9)] == ["m0", "m2"]
+                transaction.memories.update(lesson("m0", state="active"))
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), Filter(), 9)] == ["m0", "m2"]

@@ -56,17 +56,17 @@ class GraphConformance(Conformance):
         store = storage.open(SCOPE)
         try:
             with store.transaction() as transaction:
-                transaction.put_nodes([(event, "heat wave"), (answer, "order ice")])
-                transaction.put_edges([(edge, "explains")])
-                assert transaction.nodes(["n1"]) == {"n1": event}
+                transaction.graph.put_nodes([(event, "heat wave"), (answer, "order ice")])
+                transaction.graph.put_edges([(edge, "explains")])
+                assert transaction.graph.nodes(["n1"]) == {"n1": event}
             assert store.check().problems == ()
         finally:
             store.close()
         again = self.reopened(storage).open(SCOPE)
         try:
-            assert again.nodes(["n2", "n1", "n9"]) == {"n1": event, "n2": answer}
-            assert again.edges(["e1", "e9"]) == {"e1": edge}
-            assert [again.edges_of(ids) for ids in (["n1"], ["n2"], ["n1", "n2"], ["n9"])] == [
+            assert again.graph.nodes(["n2", "n1", "n9"]) == {"n1": event, "n2": answer}
+            assert again.graph.edges(["e1", "e9"]) == {"e1": edge}
+            assert [again.graph.edges_of(ids) for ids in (["n1"], ["n2"], ["n1", "n2"], ["n9"])] == [
                 [edge],
                 [edge],
                 [edge],
@@ -81,9 +81,12 @@ class GraphConformance(Conformance):
         with self.fresh() as store:
             made = [_node("n3", at=3), _node("n1", at=1), _node("n2", at=3), _node("n4", conv_id="")]
             _put(store, made)
-            assert [node.id for node in store.conversation("talk")] == ["n1", "n3", "n2"]
-            assert store.conversation("") == []
-            assert [node.id for node in store.node_page(GraphFilter(conv_id="talk"), limit=2, offset=1)] == ["n1", "n2"]
+            assert [node.id for node in store.graph.conversation("talk")] == ["n1", "n3", "n2"]
+            assert store.graph.conversation("") == []
+            assert [node.id for node in store.graph.node_page(GraphFilter(conv_id="talk"), limit=2, offset=1)] == [
+                "n1",
+                "n2",
+            ]
 
     @promise("graph:store")
     def test_pages_are_in_the_order_of_storing(self) -> None:
@@ -91,12 +94,12 @@ class GraphConformance(Conformance):
         with self.fresh() as store:
             _put(store, [_node("b"), _node("a"), _node("c")], [_edge("e2", "b", "a"), _edge("e1", "a", "c")])
             _put(store, [_node("b", text="another")])
-            assert [node.id for node in store.node_page(_ALL, limit=0)] == ["b", "a", "c"]
-            assert [node.id for node in store.node_page(_ALL, limit=1, offset=1)] == ["a"]
-            assert [edge.id for edge in store.edge_page(limit=0)] == ["e2", "e1"]
-            assert [edge.id for edge in store.edge_page(limit=5, offset=1)] == ["e1"]
-            assert [edge.id for edge in store.edges_of(["a"])] == ["e2", "e1"]
-            around = store.edges_around(["c", "a", "nobody"])
+            assert [node.id for node in store.graph.node_page(_ALL, limit=0)] == ["b", "a", "c"]
+            assert [node.id for node in store.graph.node_page(_ALL, limit=1, offset=1)] == ["a"]
+            assert [edge.id for edge in store.graph.edge_page(limit=0)] == ["e2", "e1"]
+            assert [edge.id for edge in store.graph.edge_page(limit=5, offset=1)] == ["e1"]
+            assert [edge.id for edge in store.graph.edges_of(["a"])] == ["e2", "e1"]
+            around = store.graph.edges_around(["c", "a", "nobody"])
             assert {name: [edge.id for edge in edges] for name, edges in around.items() if edges} == {
                 "a": ["e2", "e1"],
                 "c": ["e1"],
@@ -110,16 +113,16 @@ class GraphConformance(Conformance):
             _put(store, [_node("n7", text="an older text")])
             _put(store, [_node(name) for name in names], [_edge(f"e{name}", name, "n0", tags=("x",)) for name in names])
             _put(store, [_node("n1"), _node("n1", text="the later text")])
-            stored = store.node_page(_ALL, limit=0)
+            stored = store.graph.node_page(_ALL, limit=0)
             assert [node.id for node in stored] == ["n7", *(name for name in names if name != "n7")]
             assert {node.id: node.text for node in stored} == {
                 **{name: f"word{name}" for name in names},
                 "n1": "the later text",
             }
-            assert [edge.id for edge in store.edge_page(limit=0)] == [f"e{name}" for name in names]
-            assert dict(store.graph_tags()) == {"x": 300, **{f"t{name}": 1 for name in names}}
+            assert [edge.id for edge in store.graph.edge_page(limit=0)] == [f"e{name}" for name in names]
+            assert dict(store.graph.graph_tags()) == {"x": 300, **{f"t{name}": 1 for name in names}}
             for words, found in (("older", []), ("later", ["n1"]), ("wordn1", []), ("wordn299", ["n299"])):
-                hits = store.graph_matching("node", words, _ALL, 5).hits
+                hits = store.search.graph_matching("node", words, _ALL, 5).hits
                 assert [hit.id for hit in hits] == found, words
             assert store.check().problems == ()
 
@@ -130,24 +133,26 @@ class GraphConformance(Conformance):
             fill(store, [lesson("m1"), lesson("m2")])
             _put(store, [_node("a"), _node("b")])
             with store.transaction() as transaction:
-                assert transaction.link_node(Pointer(node_id="b", memory_id="m1"))
-                assert transaction.link_node(Pointer(node_id="a", memory_id="m1"))
-                assert transaction.link_node(Pointer(node_id="a", memory_id="m2"))
-                assert not transaction.link_node(Pointer(node_id="a", memory_id="m2"))
-            numbers = store.row_ids(["m1", "m2", "m9"])
-            assert store.at_row_ids([*numbers.values(), 999]) == {number: name for name, number in numbers.items()}
-            assert store.nodes(["a"])["a"].pointers == (str(numbers["m1"]), str(numbers["m2"]))
-            assert [each.node_id for each in store.pointers(memory_ids=["m1"])] == ["a", "b"]
-            assert [each.memory_id for each in store.pointers(node_ids=["a"])] == ["m1", "m2"]
+                assert transaction.graph.link_node(Pointer(node_id="b", memory_id="m1"))
+                assert transaction.graph.link_node(Pointer(node_id="a", memory_id="m1"))
+                assert transaction.graph.link_node(Pointer(node_id="a", memory_id="m2"))
+                assert not transaction.graph.link_node(Pointer(node_id="a", memory_id="m2"))
+            numbers = store.graph.row_ids(["m1", "m2", "m9"])
+            assert store.graph.at_row_ids([*numbers.values(), 999]) == {
+                number: name for name, number in numbers.items()
+            }
+            assert store.graph.nodes(["a"])["a"].pointers == (str(numbers["m1"]), str(numbers["m2"]))
+            assert [each.node_id for each in store.graph.pointers(memory_ids=["m1"])] == ["a", "b"]
+            assert [each.memory_id for each in store.graph.pointers(node_ids=["a"])] == ["m1", "m2"]
             with store.transaction() as transaction:
-                assert transaction.unlink_node(Pointer(node_id="b", memory_id="m1"))
-                assert not transaction.unlink_node(Pointer(node_id="b", memory_id="m1"))
-                transaction.delete("m1")
-            assert store.nodes(["a"])["a"].pointers == (str(numbers["m2"]),)
+                assert transaction.graph.unlink_node(Pointer(node_id="b", memory_id="m1"))
+                assert not transaction.graph.unlink_node(Pointer(node_id="b", memory_id="m1"))
+                transaction.memories.delete("m1")
+            assert store.graph.nodes(["a"])["a"].pointers == (str(numbers["m2"]),)
             with store.transaction() as transaction:
-                transaction.delete_node("a")
-            assert store.pointers() == []
-            assert store.graph_size().pointers == 0
+                transaction.graph.delete_node("a")
+            assert store.graph.pointers() == []
+            assert store.graph.graph_size().pointers == 0
             assert store.check().problems == ()
 
     @promise("graph:integrity", "memoria:P26")
@@ -162,17 +167,17 @@ class GraphConformance(Conformance):
             _embed(store, "node", a=EAST, b=NORTH, c=UP)
             _embed(store, "edge", ab=EAST, ca=NORTH, bc=UP)
             with store.transaction() as transaction:
-                transaction.delete_node("a")
-            assert [edge.id for edge in store.edge_page(limit=0)] == ["bc"]
+                transaction.graph.delete_node("a")
+            assert [edge.id for edge in store.graph.edge_page(limit=0)] == ["bc"]
             assert _nearest(store, "node", EAST) == ["b", "c"]
             assert _nearest(store, "edge", EAST) == ["bc"]
             assert _matching(store, "node", "worda") == []
-            assert [node.id for node in store.node_page(GraphFilter(tags=("ta",)), limit=0)] == []
-            size = store.graph_size()
+            assert [node.id for node in store.graph.node_page(GraphFilter(tags=("ta",)), limit=0)] == []
+            size = store.graph.graph_size()
             assert (size.nodes, size.edges, size.pending) == (2, 1, 0)
             with store.transaction() as transaction:
-                transaction.delete_edge("bc")
-            assert store.edge_page(limit=0) == []
+                transaction.graph.delete_edge("bc")
+            assert store.graph.edge_page(limit=0) == []
             assert store.check().problems == ()
 
     @promise("graph:integrity")
@@ -183,34 +188,34 @@ class GraphConformance(Conformance):
             _put(store, [_node("a")])
             with store.transaction() as transaction:
                 with refuses(NodeNotFound):
-                    transaction.put_edges([(_edge("aa", "a", "a"), ""), (_edge("ab", "a", "b"), "")])
+                    transaction.graph.put_edges([(_edge("aa", "a", "a"), ""), (_edge("ab", "a", "b"), "")])
                 with refuses(NodeNotFound):
-                    transaction.delete_node("b")
+                    transaction.graph.delete_node("b")
                 with refuses(EdgeNotFound):
-                    transaction.delete_edge("ab")
+                    transaction.graph.delete_edge("ab")
                 with refuses(NodeNotFound):
-                    transaction.link_node(Pointer(node_id="b", memory_id="m1"))
+                    transaction.graph.link_node(Pointer(node_id="b", memory_id="m1"))
                 with refuses(MemoryNotFound):
-                    transaction.link_node(Pointer(node_id="a", memory_id="m2"))
-            assert store.edge_page(limit=0) == []
-            assert store.pointers() == []
+                    transaction.graph.link_node(Pointer(node_id="a", memory_id="m2"))
+            assert store.graph.edge_page(limit=0) == []
+            assert store.graph.pointers() == []
 
     @promise("questions:vocabulary")
     def test_the_tags_of_nodes_and_edges_are_counted_together(self) -> None:
         """The most frequent first, then by code point; those of what was deleted or replaced are gone."""
         with self.fresh() as store:
-            assert store.graph_tags() == []
+            assert store.graph.graph_tags() == []
             _put(store, [replace(_node(name), tags=("both", f"t{name}")) for name in "ab"], [_edge("ab", "a", "b")])
             with store.transaction() as transaction:
-                edge = replace(store.edges(["ab"])["ab"], tags=("both",))
-                transaction.put_edges([(edge, "wordab")])
-                assert transaction.graph_tags(limit=1) == [("both", 3)]
-            assert store.graph_tags() == [("both", 3), ("ta", 1), ("tb", 1)]
+                edge = replace(store.graph.edges(["ab"])["ab"], tags=("both",))
+                transaction.graph.put_edges([(edge, "wordab")])
+                assert transaction.graph.graph_tags(limit=1) == [("both", 3)]
+            assert store.graph.graph_tags() == [("both", 3), ("ta", 1), ("tb", 1)]
             with store.transaction() as transaction:
-                transaction.delete_node("a")
-            assert store.graph_tags() == [("both", 1), ("tb", 1)]
+                transaction.graph.delete_node("a")
+            assert store.graph.graph_tags() == [("both", 1), ("tb", 1)]
             _put(store, [replace(_node("b"), tags=("new",))])
-            assert store.graph_tags() == [("new", 1)]
+            assert store.graph.graph_tags() == [("new", 1)]
 
     @promise("graph:search")
     def test_new_words_are_found_and_old_ones_are_not(self) -> None:
@@ -223,8 +228,8 @@ class GraphConformance(Conformance):
             assert _nearest(store, "node", EAST) == ["a", "b"]
             _put(store, [_node("a", text="wordz")])
             assert _nearest(store, "node", EAST) == ["b"]
-            assert [each.id for each in store.unembedded("node", limit=0)] == ["a"]
-            assert store.graph_size().pending == 1
+            assert [each.id for each in store.graph.unembedded("node", limit=0)] == ["a"]
+            assert store.graph.graph_size().pending == 1
             assert _matching(store, "node", "wordz") == ["a"]
             assert _matching(store, "node", "worda") == []
             _embed(store, "node", a=UP)
@@ -260,7 +265,7 @@ class GraphConformance(Conformance):
             for condition, expected in cases.items():
                 assert _nearest(store, "node", EAST, condition) == expected
                 assert _matching(store, "node", "wave", condition) == expected
-                assert [node.id for node in store.node_page(condition, limit=0)] == expected
+                assert [node.id for node in store.graph.node_page(condition, limit=0)] == expected
                 assert _nearest(store, "node", EAST, condition, limit=1) == expected[:1]
             assert _nearest(store, "edge", EAST, GraphFilter(tags=("x",))) == ["e"]
             assert _matching(store, "edge", "wave", GraphFilter(tags=("y",))) == []
@@ -274,17 +279,21 @@ class GraphConformance(Conformance):
             _put(store, [_node("a")])
             with store.transaction() as transaction:
                 with refuses(ModelMismatch):
-                    transaction.put_graph_vectors("node", {"a": vector(1, 0, 0)}, MODEL)
+                    transaction.graph.put_graph_vectors("node", {"a": vector(1, 0, 0)}, MODEL)
                 with refuses(ModelMismatch):
-                    transaction.put_graph_vectors("node", {"a": vector(*EAST)}, "another")
-                assert transaction.put_graph_vectors("node", {"a": vector(*EAST), "gone": vector(*UP)}, MODEL) == 1
+                    transaction.graph.put_graph_vectors("node", {"a": vector(*EAST)}, "another")
+                assert (
+                    transaction.graph.put_graph_vectors("node", {"a": vector(*EAST), "gone": vector(*UP)}, MODEL) == 1
+                )
             with refuses(ModelMismatch):
-                store.graph_nearest("node", vector(1, 0, 0), _ALL, 5)
+                store.search.graph_nearest("node", vector(1, 0, 0), _ALL, 5)
             with store.transaction() as transaction:
                 transaction.forget_vectors()
-                assert transaction.put_graph_vectors("node", {"a": vector(*([1] + [0] * 3_071))}, "large") == 1
+                assert transaction.graph.put_graph_vectors("node", {"a": vector(*([1] + [0] * 3_071))}, "large") == 1
             assert store.model_id == "large"
-            assert [hit.id for hit in store.graph_nearest("node", vector(*([1] + [0] * 3_071)), _ALL, 5)] == ["a"]
+            assert [hit.id for hit in store.search.graph_nearest("node", vector(*([1] + [0] * 3_071)), _ALL, 5)] == [
+                "a"
+            ]
 
     @promise("memoria:P4")
     def test_descriptions_are_matched_alone(self) -> None:
@@ -300,15 +309,21 @@ class GraphConformance(Conformance):
                     (lesson("m5"), replace(indexed("x other words here"), context=(1, 3))),
                 ],
             )
-            found = store.matching_context("carbon", EVERYTHING, 10)
+            found = store.search.matching_context("carbon", EVERYTHING, 10)
             assert [hit.id for hit in found.hits] == ["m2"]
             assert found.documents == 4
-            assert [hit.id for hit in store.matching_context("mile board", EVERYTHING, 10).hits] == ["m1", "m3", "m2"]
-            assert [hit.id for hit in store.matching_context("mile", Filter(outcome="failure"), 10).hits] == ["m3"]
-            assert store.matching_context("absent", EVERYTHING, 10).hits == ()
+            assert [hit.id for hit in store.search.matching_context("mile board", EVERYTHING, 10).hits] == [
+                "m1",
+                "m3",
+                "m2",
+            ]
+            assert [hit.id for hit in store.search.matching_context("mile", Filter(outcome="failure"), 10).hits] == [
+                "m3"
+            ]
+            assert store.search.matching_context("absent", EVERYTHING, 10).hits == ()
             with store.transaction() as transaction:
-                transaction.update(lesson("m2"), replace(indexed("board carbon mile stone"), context=(0, 1)))
-            assert [hit.id for hit in store.matching_context("carbon", EVERYTHING, 10).hits] == []
+                transaction.memories.update(lesson("m2"), replace(indexed("board carbon mile stone"), context=(0, 1)))
+            assert [hit.id for hit in store.search.matching_context("carbon", EVERYTHING, 10).hits] == []
 
     @promise("graph:store")
     def test_the_graph_is_part_of_a_backup(self) -> None:
@@ -321,21 +336,31 @@ class GraphConformance(Conformance):
                 _put(store, [_node("a"), _node("b")], [_edge("ab", "a", "b")])
                 _embed(store, "node", a=EAST)
                 with store.transaction() as transaction:
-                    transaction.link_node(Pointer(node_id="a", memory_id="m1"))
-                before = (store.nodes(["a", "b"]), store.edges(["ab"]), store.pointers(), store.row_ids(["m1"]))
+                    transaction.graph.link_node(Pointer(node_id="a", memory_id="m1"))
+                before = (
+                    store.graph.nodes(["a", "b"]),
+                    store.graph.edges(["ab"]),
+                    store.graph.pointers(),
+                    store.graph.row_ids(["m1"]),
+                )
                 store.backup(directory / "copy")
                 with store.transaction() as transaction:
-                    transaction.delete_node("a")
+                    transaction.graph.delete_node("a")
             finally:
                 store.close()
             storage.restore(SCOPE, directory / "copy")
             again = storage.open(SCOPE)
             try:
-                after = (again.nodes(["a", "b"]), again.edges(["ab"]), again.pointers(), again.row_ids(["m1"]))
+                after = (
+                    again.graph.nodes(["a", "b"]),
+                    again.graph.edges(["ab"]),
+                    again.graph.pointers(),
+                    again.graph.row_ids(["m1"]),
+                )
                 assert after == before
                 assert _nearest(again, "node", EAST) == ["a"]
                 assert _matching(again, "node", "wordb") == ["b"]
-                assert [hit.id for hit in again.matching_context("word", EVERYTHING, 5).hits] == ["m1"]
+                assert [hit.id for hit in again.search.matching_context("word", EVERYTHING, 5).hits] == ["m1"]
                 assert again.check().problems == ()
             finally:
                 again.close()
@@ -362,20 +387,20 @@ def _edge(name: str, source: str, target: str, *, text: str = "leads to", tags: 
 def _put(store: Store, nodes: list[Node], edges: list[Edge] | None = None) -> None:
     """Stores them; their texts are their words."""
     with store.transaction() as transaction:
-        transaction.put_nodes([(node, node.text) for node in nodes])
-        transaction.put_edges([(edge, edge.text) for edge in edges or ()])
+        transaction.graph.put_nodes([(node, node.text) for node in nodes])
+        transaction.graph.put_edges([(edge, edge.text) for edge in edges or ()])
 
 
 def _embed(store: Store, kind: GraphKind, **rows: tuple[int, ...]) -> None:
     with store.transaction() as transaction:
-        transaction.put_graph_vectors(kind, {name: vector(*row) for name, row in rows.items()}, MODEL)
+        transaction.graph.put_graph_vectors(kind, {name: vector(*row) for name, row in rows.items()}, MODEL)
 
 
 def _nearest(
     store: Store, kind: GraphKind, query: tuple[int, ...], condition: GraphFilter = _ALL, *, limit: int = 10
 ) -> list[str]:
-    return [hit.id for hit in store.graph_nearest(kind, vector(*query), condition, limit)]
+    return [hit.id for hit in store.search.graph_nearest(kind, vector(*query), condition, limit)]
 
 
 def _matching(store: Store, kind: GraphKind, text: str, condition: GraphFilter = _ALL) -> list[str]:
-    return [hit.id for hit in store.graph_matching(kind, text, condition, 10).hits]
+    return [hit.id for hit in store.search.graph_matching(kind, text, condition, 10).hits]

@@ -28,12 +28,12 @@ class JobConformance(Conformance):
         ]
         with self.fresh() as store:
             assert _claimed(store, START) is None
-            assert not store.claimable(("distil", "other"), at=START)
+            assert not store.jobs.claimable(("distil", "other"), at=START)
             _enqueue(store, *jobs)
-            assert store.claimable(("distil",), at=START)
-            assert not store.claimable(("distil",), at=START - 2 * HOUR)
-            assert not store.claimable(("unknown",), at=START)
-            assert not store.claimable((), at=START)
+            assert store.jobs.claimable(("distil",), at=START)
+            assert not store.jobs.claimable(("distil",), at=START - 2 * HOUR)
+            assert not store.jobs.claimable(("unknown",), at=START)
+            assert not store.jobs.claimable((), at=START)
             first = _claimed(store, START, lease="one", until=START + 9 * HOUR)
             assert first == replace(jobs[1], lease="one", attempts=3)
             second = _claimed(store, START, lease="two", until=START + 9 * HOUR)
@@ -41,10 +41,10 @@ class JobConformance(Conformance):
             assert (second.key, second.attempts, second.lease) == ("second", 1, "two")
             assert _claimed(store, START) is None
             assert _claimed(store, START, kinds=()) is None
-            assert not store.claimable(("distil",), at=START)
-            assert store.claimable(("distil",), at=START + HOUR)
+            assert not store.jobs.claimable(("distil",), at=START)
+            assert store.jobs.claimable(("distil",), at=START + HOUR)
             assert _claimed(store, START + HOUR, lease="three", until=START + 2 * HOUR) is not None
-            listed = [(job.key, job.lease) for job in store.jobs(due=START + HOUR)]
+            listed = [(job.key, job.lease) for job in store.jobs.waiting(due=START + HOUR)]
             assert listed == [("oldest", ""), ("first", "one"), ("second", "two"), ("late", "three")]
 
     @promise("jobs:lease")
@@ -58,20 +58,20 @@ class JobConformance(Conformance):
             held = _claimed(store, START + HOUR, lease="two", until=START + 3 * HOUR)
             assert held == replace(lost, lease="two", attempts=2)
             with store.transaction() as transaction:
-                assert not transaction.extend(lost, START + 9 * HOUR)
-                assert not transaction.finish(lost)
-                assert not transaction.put_back(lost, due=START + 9 * HOUR, error="too late")
-                assert not transaction.bury(lost, at=START, error="too late")
-            assert list(store.jobs(due=START + HOUR)) == [held]
-            assert list(store.dead_jobs()) == []
+                assert not transaction.jobs.extend(lost, START + 9 * HOUR)
+                assert not transaction.jobs.finish(lost)
+                assert not transaction.jobs.put_back(lost, due=START + 9 * HOUR, error="too late")
+                assert not transaction.jobs.bury(lost, at=START, error="too late")
+            assert list(store.jobs.waiting(due=START + HOUR)) == [held]
+            assert list(store.jobs.dead_jobs()) == []
             with store.transaction() as transaction:
-                assert transaction.extend(held, START + 5 * HOUR)
+                assert transaction.jobs.extend(held, START + 5 * HOUR)
             assert _claimed(store, START + 4 * HOUR) is None
             with store.transaction() as transaction:
-                assert transaction.finish(held)
-                assert not transaction.finish(held)
-                assert not transaction.extend(held, START + 9 * HOUR)
-            assert list(store.jobs(due=START + 99 * HOUR)) == []
+                assert transaction.jobs.finish(held)
+                assert not transaction.jobs.finish(held)
+                assert not transaction.jobs.extend(held, START + 9 * HOUR)
+            assert list(store.jobs.waiting(due=START + 99 * HOUR)) == []
 
     @promise("jobs:lease")
     def test_a_holder_that_is_late_but_was_not_replaced_keeps_its_job(self) -> None:
@@ -81,7 +81,7 @@ class JobConformance(Conformance):
             held = _claimed(store, START, lease="one", until=START + HOUR)
             assert held is not None
             with store.transaction() as transaction:
-                assert transaction.extend(held, START + 9 * HOUR)
+                assert transaction.jobs.extend(held, START + 9 * HOUR)
             assert _claimed(store, START + 8 * HOUR) is None
             assert _claimed(store, START + 9 * HOUR, lease="two", until=START + 10 * HOUR) is not None
 
@@ -92,16 +92,16 @@ class JobConformance(Conformance):
             waiting = Job(kind="distil", key="a", due=START)
             _enqueue(store, waiting)
             with store.transaction() as transaction:
-                assert not transaction.put_back(waiting, due=START + HOUR, error="never claimed")
-                assert not transaction.extend(waiting, START + HOUR)
-                assert not transaction.bury(waiting, at=START, error="never claimed")
-            assert list(store.jobs(due=START)) == [waiting]
+                assert not transaction.jobs.put_back(waiting, due=START + HOUR, error="never claimed")
+                assert not transaction.jobs.extend(waiting, START + HOUR)
+                assert not transaction.jobs.bury(waiting, at=START, error="never claimed")
+            assert list(store.jobs.waiting(due=START)) == [waiting]
             held = _claimed(store, START, lease="one")
             assert held is not None
             with store.transaction() as transaction:
-                assert transaction.put_back(held, due=START + HOUR, error="no answer \ud800" + "x" * 9_000)
-                assert not transaction.put_back(held, due=START, error="a second time")
-            (job,) = store.jobs(due=START + HOUR)
+                assert transaction.jobs.put_back(held, due=START + HOUR, error="no answer \ud800" + "x" * 9_000)
+                assert not transaction.jobs.put_back(held, due=START, error="a second time")
+            (job,) = store.jobs.waiting(due=START + HOUR)
             assert (job.attempts, job.lease, job.due) == (1, "", START + HOUR)
             assert job.error.startswith("no answer ?x")
             assert len(job.error) == 2_000
@@ -110,8 +110,8 @@ class JobConformance(Conformance):
             assert again is not None
             assert (again.attempts, again.error) == (2, job.error)
             with store.transaction() as transaction:
-                assert transaction.put_back(replace(again, attempts=1), due=START, error="that was no attempt")
-            (uncounted,) = store.jobs(due=START)
+                assert transaction.jobs.put_back(replace(again, attempts=1), due=START, error="that was no attempt")
+            (uncounted,) = store.jobs.waiting(due=START)
             assert (uncounted.attempts, uncounted.lease) == (1, "")
 
     @promise("jobs:dead")
@@ -125,22 +125,22 @@ class JobConformance(Conformance):
                 assert held is not None
                 assert held.key == expected
                 with store.transaction() as transaction:
-                    assert transaction.bury(held, at=START - hours * HOUR, error=f"error {expected}")
-            dead = list(store.dead_jobs())
+                    assert transaction.jobs.bury(held, at=START - hours * HOUR, error=f"error {expected}")
+            dead = list(store.jobs.dead_jobs())
             assert [(job.key, job.error, job.attempts, job.lease) for job in dead] == [
                 ("b", "error b", 1, ""),
                 ("a", "error a", 1, ""),
             ]
             assert [dict(job.payload) for job in dead] == [{"k": "b"}, {"k": "a"}]
-            assert [job.key for job in store.jobs(due=START)] == ["c"]
+            assert [job.key for job in store.jobs.waiting(due=START)] == ["c"]
             with store.transaction() as transaction:
-                assert not transaction.enqueue(jobs[0])
-                assert not transaction.revive("distil", "c", due=START)
-                assert not transaction.revive("distil", "nobody", due=START)
-                assert transaction.revive("distil", "a", due=START + HOUR)
-                assert not transaction.revive("distil", "a", due=START + HOUR)
-            assert [job.key for job in store.dead_jobs()] == ["b"]
-            revived = store.jobs(due=START + HOUR)[1]
+                assert not transaction.jobs.enqueue(jobs[0])
+                assert not transaction.jobs.revive("distil", "c", due=START)
+                assert not transaction.jobs.revive("distil", "nobody", due=START)
+                assert transaction.jobs.revive("distil", "a", due=START + HOUR)
+                assert not transaction.jobs.revive("distil", "a", due=START + HOUR)
+            assert [job.key for job in store.jobs.dead_jobs()] == ["b"]
+            revived = store.jobs.waiting(due=START + HOUR)[1]
             assert (revived.key, revived.attempts, revived.error) == ("a", 0, "error a")
 
     @promise("jobs:once")
@@ -153,13 +153,13 @@ class JobConformance(Conformance):
             assert held is not None
             assert _enqueue(store, job) == [False]
             with store.transaction() as transaction:
-                transaction.bury(held, at=START, error="e")
+                transaction.jobs.bury(held, at=START, error="e")
             assert _enqueue(store, job) == [False]
             with store.transaction() as transaction:
-                assert transaction.finish(job)
-                assert transaction.enqueue(replace(job, lease="claimed by nobody"))
-            assert list(store.jobs(due=START)) == [job]
-            assert list(store.dead_jobs()) == []
+                assert transaction.jobs.finish(job)
+                assert transaction.jobs.enqueue(replace(job, lease="claimed by nobody"))
+            assert list(store.jobs.waiting(due=START)) == [job]
+            assert list(store.jobs.dead_jobs()) == []
 
     @promise("jobs:finish")
     def test_a_job_without_a_lease_is_finished_whoever_holds_it(self) -> None:
@@ -169,10 +169,10 @@ class JobConformance(Conformance):
             _enqueue(store, daily)
             assert _claimed(store, START, kinds=("roll_up",), lease="one") is not None
             with store.transaction() as transaction:
-                assert transaction.finish(daily)
-                assert transaction.finish(daily)
-                assert transaction.enqueue(replace(daily, due=START + HOUR))
-            assert [job.due for job in store.jobs(due=START + HOUR)] == [START + HOUR]
+                assert transaction.jobs.finish(daily)
+                assert transaction.jobs.finish(daily)
+                assert transaction.jobs.enqueue(replace(daily, due=START + HOUR))
+            assert [job.due for job in store.jobs.waiting(due=START + HOUR)] == [START + HOUR]
 
     @promise("jobs:atomic")
     def test_a_claim_that_is_not_committed_never_happened(self) -> None:
@@ -182,29 +182,29 @@ class JobConformance(Conformance):
             _enqueue(store, job)
             try:
                 with store.transaction() as transaction:
-                    held = transaction.claim(("distil",), lease="one", at=START, until=START + HOUR)
+                    held = transaction.jobs.claim(("distil",), lease="one", at=START, until=START + HOUR)
                     assert held is not None
-                    transaction.finish(held)
-                    transaction.enqueue(replace(job, key="b"))
+                    transaction.jobs.finish(held)
+                    transaction.jobs.enqueue(replace(job, key="b"))
                     raise KeyError("the worker stops here")
             except KeyError:
-                assert list(store.jobs(due=START)) == [job]
+                assert list(store.jobs.waiting(due=START)) == [job]
             held = _claimed(store, START, lease="one")
             assert held is not None
-            before = list(store.jobs(due=START))
+            before = list(store.jobs.waiting(due=START))
             for step in ("finish", "bury", "put back"):
                 try:
                     with store.transaction() as transaction:
                         if step == "finish":
-                            assert transaction.finish(held)
+                            assert transaction.jobs.finish(held)
                         elif step == "bury":
-                            assert transaction.bury(held, at=START, error="e")
+                            assert transaction.jobs.bury(held, at=START, error="e")
                         else:
-                            assert transaction.put_back(held, due=START, error="e")
+                            assert transaction.jobs.put_back(held, due=START, error="e")
                         raise KeyError(step)
                 except KeyError:
-                    assert list(store.jobs(due=START)) == before
-                    assert list(store.dead_jobs()) == []
+                    assert list(store.jobs.waiting(due=START)) == before
+                    assert list(store.jobs.dead_jobs()) == []
 
     @promise("jobs:refused")
     def test_an_unusable_job_or_claim_is_refused(self) -> None:
@@ -212,14 +212,14 @@ class JobConformance(Conformance):
         naive = datetime(2026, 1, 1)
         with self.fresh() as store, store.transaction() as transaction:
             for call in (
-                lambda: transaction.enqueue(Job(kind=" ", key="a", due=START)),
-                lambda: transaction.enqueue(Job(kind="k", key="a", due=naive)),
-                lambda: transaction.enqueue(Job(kind="k", key="a", due=START, attempts=-1)),
-                lambda: transaction.claim(("k",), lease="", at=START, until=START + HOUR),
-                lambda: transaction.claim(("k",), lease="one", at=START, until=START),
-                lambda: transaction.claim(("k",), lease="one", at=naive, until=START),
-                lambda: transaction.extend(Job(kind="k", key="a", due=START, lease="one"), naive),
-                lambda: transaction.revive("k", "a", due=naive),
+                lambda: transaction.jobs.enqueue(Job(kind=" ", key="a", due=START)),
+                lambda: transaction.jobs.enqueue(Job(kind="k", key="a", due=naive)),
+                lambda: transaction.jobs.enqueue(Job(kind="k", key="a", due=START, attempts=-1)),
+                lambda: transaction.jobs.claim(("k",), lease="", at=START, until=START + HOUR),
+                lambda: transaction.jobs.claim(("k",), lease="one", at=START, until=START),
+                lambda: transaction.jobs.claim(("k",), lease="one", at=naive, until=START),
+                lambda: transaction.jobs.extend(Job(kind="k", key="a", due=START, lease="one"), naive),
+                lambda: transaction.jobs.revive("k", "a", due=naive),
             ):
                 with refuses(InvalidInput):
                     call()
@@ -241,7 +241,7 @@ class JobConformance(Conformance):
                         if job is None:
                             return
                         with store.transaction() as transaction:
-                            if transaction.finish(job):
+                            if transaction.jobs.finish(job):
                                 done.append(job.key)
                 except BaseException as error:  # noqa: BLE001 - handed to the test's own thread
                     failures.append(error)
@@ -253,7 +253,7 @@ class JobConformance(Conformance):
                 thread.join()
             assert failures == []
             assert sorted(done) == sorted(f"k{number}" for number in range(200))
-            assert list(store.jobs(due=START)) == []
+            assert list(store.jobs.waiting(due=START)) == []
 
     @promise("jobs:durable")
     def test_a_held_and_a_dead_job_are_the_same_when_the_place_is_opened_again(self) -> None:
@@ -266,12 +266,12 @@ class JobConformance(Conformance):
         assert held is not None
         assert buried is not None
         with store.transaction() as transaction:
-            transaction.bury(buried, at=START, error="broken")
+            transaction.jobs.bury(buried, at=START, error="broken")
         with self.directory() as directory:
             store.backup(directory / "b")
             store.close()
             with refuses(StoreClosed):
-                store.dead_jobs()
+                store.jobs.dead_jobs()
             again = self.reopened(storage)
             if self.durable:
                 self._check_again(again.open(SCOPE), held)
@@ -280,11 +280,11 @@ class JobConformance(Conformance):
 
     @staticmethod
     def _check_again(store: Store, held: Job) -> None:
-        assert list(store.jobs(due=START)) == [held]
-        assert [(job.key, job.error, job.attempts) for job in store.dead_jobs()] == [("b", "broken", 1)]
+        assert list(store.jobs.waiting(due=START)) == [held]
+        assert [(job.key, job.error, job.attempts) for job in store.jobs.dead_jobs()] == [("b", "broken", 1)]
         assert _claimed(store, START + HOUR - timedelta(seconds=1)) is None
         with store.transaction() as transaction:
-            assert transaction.extend(held, START + HOUR)
+            assert transaction.jobs.extend(held, START + HOUR)
         late = _claimed(store, START + HOUR, lease="late", until=START + 2 * HOUR)
         assert late is not None
         assert late.attempts == 2
@@ -293,7 +293,7 @@ class JobConformance(Conformance):
 
 def _enqueue(store: Store, *jobs: Job) -> list[bool]:
     with store.transaction() as transaction:
-        return [transaction.enqueue(job) for job in jobs]
+        return [transaction.jobs.enqueue(job) for job in jobs]
 
 
 def _claimed(
@@ -305,4 +305,4 @@ def _claimed(
     until: datetime | None = None,
 ) -> Job | None:
     with store.transaction() as transaction:
-        return transaction.claim(kinds, lease=lease, at=at, until=until or at + HOUR)
+        return transaction.jobs.claim(kinds, lease=lease, at=at, until=until or at + HOUR)

@@ -59,17 +59,17 @@ class LearningConformance(Conformance):
         second = judgement("unknown", at=START - timedelta(days=1), judge="model", rationale="ü\n")
         with self.fresh() as store:
             with store.transaction() as transaction:
-                assert transaction.keep(FULL, key="file:1")
-                assert transaction.trajectory(FULL.id) == FULL
-                transaction.judge(FULL.id, first)
-                transaction.judge(FULL.id, second)
-            found = store.trajectory(FULL.id)
+                assert transaction.sessions.keep(FULL, key="file:1")
+                assert transaction.sessions.trajectory(FULL.id) == FULL
+                transaction.sessions.judge(FULL.id, first)
+                transaction.sessions.judge(FULL.id, second)
+            found = store.sessions.trajectory(FULL.id)
             assert found == FULL
             assert found.digest == FULL.digest
             assert found.created_at.utcoffset() is not None
-            assert list(store.judgements(FULL.id)) == [first, second]
-            (entry,) = store.trajectories(limit=0)
-            assert entry == store.entry(FULL.id)
+            assert list(store.sessions.judgements(FULL.id)) == [first, second]
+            (entry,) = store.sessions.trajectories(limit=0)
+            assert entry == store.sessions.entry(FULL.id)
             assert (entry.id, entry.task, entry.session, entry.source) == (
                 FULL.id,
                 FULL.task,
@@ -84,43 +84,43 @@ class LearningConformance(Conformance):
         twin = replace(FULL, id="twin")
         grown = replace(FULL, id="grown", final_answer="More.")
         with self.fresh() as store:
-            assert store.captured("file:1") is None
+            assert store.sessions.captured("file:1") is None
             with store.transaction() as transaction:
-                assert transaction.keep(FULL, key="file:1")
-                assert not transaction.keep(twin, key="file:2")
-                assert not transaction.keep(twin)
-                assert not transaction.keep(grown, key="file:1")
-                assert transaction.captured("file:1") == FULL.id
-            assert store.captured("file:1") == store.captured(FULL.digest) == FULL.id
-            assert store.captured("file:2") is None
-            assert store.captured("") is None
-            assert [entry.id for entry in store.trajectories(limit=0)] == [FULL.id]
+                assert transaction.sessions.keep(FULL, key="file:1")
+                assert not transaction.sessions.keep(twin, key="file:2")
+                assert not transaction.sessions.keep(twin)
+                assert not transaction.sessions.keep(grown, key="file:1")
+                assert transaction.sessions.captured("file:1") == FULL.id
+            assert store.sessions.captured("file:1") == store.sessions.captured(FULL.digest) == FULL.id
+            assert store.sessions.captured("file:2") is None
+            assert store.sessions.captured("") is None
+            assert [entry.id for entry in store.sessions.trajectories(limit=0)] == [FULL.id]
             with store.transaction() as transaction:
-                assert transaction.keep(grown, key="file:2")
+                assert transaction.sessions.keep(grown, key="file:2")
                 with refuses(InvalidInput):
-                    transaction.keep(replace(FULL, session="another"))
-                assert transaction.keep(trajectory("t1"))
-                assert transaction.keep(trajectory("t2"))
-            assert store.captured("file:2") == "grown"
-            assert [entry.id for entry in store.trajectories(limit=0)] == [FULL.id, "grown", "t1", "t2"]
+                    transaction.sessions.keep(replace(FULL, session="another"))
+                assert transaction.sessions.keep(trajectory("t1"))
+                assert transaction.sessions.keep(trajectory("t2"))
+            assert store.sessions.captured("file:2") == "grown"
+            assert [entry.id for entry in store.sessions.trajectories(limit=0)] == [FULL.id, "grown", "t1", "t2"]
 
     @promise("learning:list")
     def test_trajectories_are_listed_by_their_latest_verdict_and_by_what_waits(self) -> None:
         """In the order they were stored, page by page; one that nobody judged is unknown."""
         names = [f"t{number}" for number in (3, 1, 4, 15, 9)]
         with self.fresh() as store:
-            assert list(store.trajectories(limit=5, verdict="unknown", pending=True)) == []
+            assert list(store.sessions.trajectories(limit=5, verdict="unknown", pending=True)) == []
             with store.transaction() as transaction:
                 for name in names:
-                    transaction.keep(trajectory(name))
-                transaction.judge("t3", judgement("success"))
-                transaction.judge("t1", judgement("success"))
-                transaction.judge("t1", judgement("failure"))
-                transaction.judge("t4", judgement("unknown"))
-                transaction.mark_distilled("t3", START)
-                transaction.mark_distilled("t9", START)
-                transaction.mark_distilled("t9", None)
-                assert transaction.entry("t3").distilled == START
+                    transaction.sessions.keep(trajectory(name))
+                transaction.sessions.judge("t3", judgement("success"))
+                transaction.sessions.judge("t1", judgement("success"))
+                transaction.sessions.judge("t1", judgement("failure"))
+                transaction.sessions.judge("t4", judgement("unknown"))
+                transaction.sessions.mark_distilled("t3", START)
+                transaction.sessions.mark_distilled("t9", START)
+                transaction.sessions.mark_distilled("t9", None)
+                assert transaction.sessions.entry("t3").distilled == START
             assert _listed(store, limit=0) == names
             assert _listed(store, limit=2, offset=1) == names[1:3]
             assert _listed(store, limit=0, offset=4) == names[4:]
@@ -139,25 +139,34 @@ class LearningConformance(Conformance):
     def test_an_unknown_trajectory_or_trace_is_an_error_of_its_own(self) -> None:
         """On every verb that needs one; an origin needs its memory."""
         with self.fresh() as store:
-            reads: tuple[Callable[[str], object], ...] = (store.trajectory, store.entry, store.judgements, store.trace)
+            reads: tuple[Callable[[str], object], ...] = (
+                store.sessions.trajectory,
+                store.sessions.entry,
+                store.sessions.judgements,
+                store.sessions.trace,
+            )
             for read in reads:
                 with refuses(TrajectoryNotFound):
                     read("nobody")
-            assert list(store.origins(trajectory="nobody")) == list(store.origins(memory_id="nobody")) == []
-            assert list(store.refusals(trajectory="nobody")) == []
+            assert (
+                list(store.sessions.origins(trajectory="nobody"))
+                == list(store.sessions.origins(memory_id="nobody"))
+                == []
+            )
+            assert list(store.sessions.refusals(trajectory="nobody")) == []
             with store.transaction() as transaction:
                 calls: tuple[Callable[[], object], ...] = (
-                    lambda: transaction.judge("nobody", judgement("success")),
-                    lambda: transaction.mark_distilled("nobody", START),
-                    lambda: transaction.erase_trajectory("nobody"),
-                    lambda: transaction.update_trace(trace("nobody")),
-                    lambda: transaction.update_trace(trace("nobody"), vector(*EAST), MODEL),
+                    lambda: transaction.sessions.judge("nobody", judgement("success")),
+                    lambda: transaction.sessions.mark_distilled("nobody", START),
+                    lambda: transaction.sessions.erase_trajectory("nobody"),
+                    lambda: transaction.sessions.update_trace(trace("nobody")),
+                    lambda: transaction.sessions.update_trace(trace("nobody"), vector(*EAST), MODEL),
                 )
                 for call in calls:
                     with refuses(TrajectoryNotFound):
                         call()
                 with refuses(MemoryNotFound):
-                    transaction.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
+                    transaction.sessions.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
             assert store.check().problems == ()
 
     @promise("learning:origins")
@@ -178,21 +187,21 @@ class LearningConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:
-                transaction.keep(trajectory("t1"))
-                assert [transaction.add_origin(each) for each in (taught, again, other)] == [True] * 3
-                assert not transaction.add_origin(replace(taught, kind="corroborated", session="s9"))
-                assert list(transaction.origins(memory_id="m1")) == [taught, again]
-            assert list(store.origins(memory_id="m1")) == [taught, again]
-            assert list(store.origins(trajectory="t1")) == [taught, other]
-            assert list(store.origins(memory_id="m2", trajectory="t2")) == []
-            assert list(store.origins()) == [taught, again, other]
+                transaction.sessions.keep(trajectory("t1"))
+                assert [transaction.sessions.add_origin(each) for each in (taught, again, other)] == [True] * 3
+                assert not transaction.sessions.add_origin(replace(taught, kind="corroborated", session="s9"))
+                assert list(transaction.sessions.origins(memory_id="m1")) == [taught, again]
+            assert list(store.sessions.origins(memory_id="m1")) == [taught, again]
+            assert list(store.sessions.origins(trajectory="t1")) == [taught, other]
+            assert list(store.sessions.origins(memory_id="m2", trajectory="t2")) == []
+            assert list(store.sessions.origins()) == [taught, again, other]
             with store.transaction() as transaction:
-                transaction.update(replace(store.get("m1"), title="Edited", version=2))
-                transaction.erase_trajectory("t1")
-                transaction.delete("m2")
-            assert list(store.origins()) == [taught, again]
+                transaction.memories.update(replace(store.memories.get("m1"), title="Edited", version=2))
+                transaction.sessions.erase_trajectory("t1")
+                transaction.memories.delete("m2")
+            assert list(store.sessions.origins()) == [taught, again]
             fill(store, [lesson("m2")])
-            assert list(store.origins(memory_id="m2")) == []
+            assert list(store.sessions.origins(memory_id="m2")) == []
             assert store.check().problems == ()
 
     @promise("learning:refusals")
@@ -216,13 +225,13 @@ class LearningConformance(Conformance):
         with self.fresh() as store:
             with store.transaction() as transaction:
                 for item in items:
-                    transaction.refuse(item)
+                    transaction.sessions.refuse(item)
                 with refuses(InvalidInput):
-                    transaction.refuse(items[0])
-            assert list(store.refusals()) == items[::-1]
-            assert list(store.refusals(limit=2)) == items[:1:-1]
-            assert list(store.refusals(trajectory="t1")) == [items[3], items[1]]
-            assert list(store.refusals(trajectory="t1", limit=1)) == [items[3]]
+                    transaction.sessions.refuse(items[0])
+            assert list(store.sessions.refusals()) == items[::-1]
+            assert list(store.sessions.refusals(limit=2)) == items[:1:-1]
+            assert list(store.sessions.refusals(trajectory="t1")) == [items[3], items[1]]
+            assert list(store.sessions.refusals(trajectory="t1", limit=1)) == [items[3]]
 
     @promise("learning:erase")
     def test_an_erased_trajectory_leaves_its_memories_and_nothing_of_itself(self) -> None:
@@ -231,24 +240,24 @@ class LearningConformance(Conformance):
             fill(store, [lesson("m1")])
             with store.transaction() as transaction:
                 for name in ("t1", "t2"):
-                    transaction.keep(trajectory(name), key=f"key {name}")
-                    transaction.judge(name, judgement("success"))
-                    transaction.refuse(Refusal(trajectory=name, reason="markup", detail="d", at=START))
-                transaction.mark_distilled("t1", START)
+                    transaction.sessions.keep(trajectory(name), key=f"key {name}")
+                    transaction.sessions.judge(name, judgement("success"))
+                    transaction.sessions.refuse(Refusal(trajectory=name, reason="markup", detail="d", at=START))
+                transaction.sessions.mark_distilled("t1", START)
             with store.transaction() as transaction:
-                transaction.erase_trajectory("t1")
+                transaction.sessions.erase_trajectory("t1")
             with refuses(TrajectoryNotFound):
-                store.trajectory("t1")
-            assert [entry.id for entry in store.trajectories(limit=0)] == ["t2"]
-            assert store.captured("key t1") is None
-            assert store.captured(trajectory("t1").digest) is None
-            assert [refusal.trajectory for refusal in store.refusals()] == ["t2"]
-            assert store.get("m1") == lesson("m1")
+                store.sessions.trajectory("t1")
+            assert [entry.id for entry in store.sessions.trajectories(limit=0)] == ["t2"]
+            assert store.sessions.captured("key t1") is None
+            assert store.sessions.captured(trajectory("t1").digest) is None
+            assert [refusal.trajectory for refusal in store.sessions.refusals()] == ["t2"]
+            assert store.memories.get("m1") == lesson("m1")
             with store.transaction() as transaction:
-                assert transaction.keep(trajectory("t1"), key="key t1")
-            assert list(store.judgements("t1")) == []
-            assert store.entry("t1").distilled is None
-            assert [entry.id for entry in store.trajectories(limit=0)] == ["t2", "t1"]
+                assert transaction.sessions.keep(trajectory("t1"), key="key t1")
+            assert list(store.sessions.judgements("t1")) == []
+            assert store.sessions.entry("t1").distilled is None
+            assert [entry.id for entry in store.sessions.trajectories(limit=0)] == ["t2", "t1"]
             assert store.check().problems == ()
 
     @promise("learning:refused-write")
@@ -261,24 +270,36 @@ class LearningConformance(Conformance):
             fill(store, [lesson("m1")])
             before = _everything(store)
             attempts: tuple[tuple[type[BankError], Callable[[Transaction], object]], ...] = (
-                (InvalidInput, lambda t: t.keep(trajectory("t1", task=lone))),
-                (InvalidInput, lambda t: t.keep(trajectory("t1", final_answer=lone))),
-                (InvalidInput, lambda t: t.keep(trajectory("t1", steps=(Step(observation=lone),)))),
-                (InvalidInput, lambda t: t.keep(trajectory("t1", steps=(stepped(exit_code="1"),)))),
-                (InvalidInput, lambda t: t.keep(trajectory("t1", evidence=(odd(kind="guess", positive=True),)))),
-                (InvalidInput, lambda t: t.keep(trajectory("t1"), key=lone)),
-                (InvalidInput, lambda t: t.keep(trajectory(" "))),
-                (InvalidInput, lambda t: t.refuse(Refusal(trajectory="t", reason="markup", detail=lone, at=START))),
-                (InvalidInput, lambda t: t.refuse(Refusal(trajectory="t", reason="markup", detail="", at=NAIVE))),
-                (InvalidInput, lambda t: t.add_origin(Origin(memory_id="m1", trajectory=lone, kind="distilled"))),
-                (InvalidInput, lambda t: t.keep_trace(trace("s1", query=lone), vector(*EAST), MODEL)),
-                (InvalidInput, lambda t: t.keep_trace(trace("s1"), vector(0, 0, 0, 0), MODEL)),
-                (InvalidInput, lambda t: t.keep_trace(trace("s1"), vector(float("nan"), 0, 0, 1), MODEL)),
-                (InvalidInput, lambda t: t.keep_trace(trace("s1"), vector(0, float("inf"), 0, 1), MODEL)),
-                (InvalidInput, lambda t: t.keep_trace(trace("s1"), vector(*EAST), "")),
-                (ModelMismatch, lambda t: t.keep_trace(trace("s1"), vector(1, 0, 0), MODEL)),
-                (ModelMismatch, lambda t: t.keep_trace(trace("s1"), vector(*EAST), "another/4")),
-                (InvalidInput, lambda t: t.insert(lesson("m2"), indexed("", vector(0, 0, 0, 0)))),
+                (InvalidInput, lambda t: t.sessions.keep(trajectory("t1", task=lone))),
+                (InvalidInput, lambda t: t.sessions.keep(trajectory("t1", final_answer=lone))),
+                (InvalidInput, lambda t: t.sessions.keep(trajectory("t1", steps=(Step(observation=lone),)))),
+                (InvalidInput, lambda t: t.sessions.keep(trajectory("t1", steps=(stepped(exit_code="1"),)))),
+                (
+                    InvalidInput,
+                    lambda t: t.sessions.keep(trajectory("t1", evidence=(odd(kind="guess", positive=True),))),
+                ),
+                (InvalidInput, lambda t: t.sessions.keep(trajectory("t1"), key=lone)),
+                (InvalidInput, lambda t: t.sessions.keep(trajectory(" "))),
+                (
+                    InvalidInput,
+                    lambda t: t.sessions.refuse(Refusal(trajectory="t", reason="markup", detail=lone, at=START)),
+                ),
+                (
+                    InvalidInput,
+                    lambda t: t.sessions.refuse(Refusal(trajectory="t", reason="markup", detail="", at=NAIVE)),
+                ),
+                (
+                    InvalidInput,
+                    lambda t: t.sessions.add_origin(Origin(memory_id="m1", trajectory=lone, kind="distilled")),
+                ),
+                (InvalidInput, lambda t: t.sessions.keep_trace(trace("s1", query=lone), vector(*EAST), MODEL)),
+                (InvalidInput, lambda t: t.sessions.keep_trace(trace("s1"), vector(0, 0, 0, 0), MODEL)),
+                (InvalidInput, lambda t: t.sessions.keep_trace(trace("s1"), vector(float("nan"), 0, 0, 1), MODEL)),
+                (InvalidInput, lambda t: t.sessions.keep_trace(trace("s1"), vector(0, float("inf"), 0, 1), MODEL)),
+                (InvalidInput, lambda t: t.sessions.keep_trace(trace("s1"), vector(*EAST), "")),
+                (ModelMismatch, lambda t: t.sessions.keep_trace(trace("s1"), vector(1, 0, 0), MODEL)),
+                (ModelMismatch, lambda t: t.sessions.keep_trace(trace("s1"), vector(*EAST), "another/4")),
+                (InvalidInput, lambda t: t.memories.insert(lesson("m2"), indexed("", vector(0, 0, 0, 0)))),
             )
             for error, attempt in attempts:
                 with store.transaction() as transaction, refuses(error):
@@ -293,7 +314,7 @@ class LearningConformance(Conformance):
         store, reader = storage.open(SCOPE), storage.open(SCOPE)
         try:
             with store.transaction() as transaction:
-                transaction.keep(trajectory("t1"), key="k")
+                transaction.sessions.keep(trajectory("t1"), key="k")
             before = _everything(store)
             try:
                 with store.transaction() as transaction:
@@ -304,19 +325,19 @@ class LearningConformance(Conformance):
             with store.transaction() as transaction:
                 _learn(transaction)
                 assert _everything(reader) == before
-                assert [origin.memory_id for origin in transaction.origins(trajectory="t1")] == ["m1"]
+                assert [origin.memory_id for origin in transaction.sessions.origins(trajectory="t1")] == ["m1"]
             learned = _everything(store)
             assert learned == _everything(reader) != before
             with refuses(StoreClosed):
-                transaction.keep(trajectory("t9"))
+                transaction.sessions.keep(trajectory("t9"))
             with self.directory() as directory:
                 store.backup(directory / "b")
                 with store.transaction() as transaction:
-                    transaction.erase_trajectory("t1")
-                    transaction.delete("m1")
+                    transaction.sessions.erase_trajectory("t1")
+                    transaction.memories.delete("m1")
                 storage.restore(SCOPE, directory / "b")
                 assert _everything(store) == learned
-                assert [each.id for each, _ in store.similar_traces(vector(*EAST), limit=1)] == ["s1"]
+                assert [each.id for each, _ in store.search.similar_traces(vector(*EAST), limit=1)] == ["s1"]
                 if self.durable:
                     store.close()
                     store = self.reopened(storage).open(SCOPE)
@@ -326,11 +347,11 @@ class LearningConformance(Conformance):
             store.close()
             reader.close()
         for call in (
-            lambda: store.trajectory("t1"),
-            lambda: store.trajectories(limit=1),
-            lambda: store.origins(),
-            lambda: store.traces(),
-            lambda: store.similar_traces(vector(*EAST), limit=1),
+            lambda: store.sessions.trajectory("t1"),
+            lambda: store.sessions.trajectories(limit=1),
+            lambda: store.sessions.origins(),
+            lambda: store.sessions.traces(),
+            lambda: store.search.similar_traces(vector(*EAST), limit=1),
         ):
             with refuses(StoreClosed):
                 call()
@@ -359,29 +380,29 @@ def judgement(verdict: str, *, at: datetime = START, judge: str = "evidence", **
 
 
 def _learn(transaction: Transaction) -> None:
-    transaction.keep(trajectory("t2"))
-    transaction.insert(lesson("m1"), indexed("kiwi"))
-    transaction.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
-    transaction.refuse(Refusal(id="r1", trajectory="t1", reason="too_long", detail="d", at=START))
-    transaction.judge("t1", judgement("success"))
-    transaction.mark_distilled("t1", START)
-    transaction.keep_trace(trace("s1"), vector(*EAST), MODEL)
+    transaction.sessions.keep(trajectory("t2"))
+    transaction.memories.insert(lesson("m1"), indexed("kiwi"))
+    transaction.sessions.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
+    transaction.sessions.refuse(Refusal(id="r1", trajectory="t1", reason="too_long", detail="d", at=START))
+    transaction.sessions.judge("t1", judgement("success"))
+    transaction.sessions.mark_distilled("t1", START)
+    transaction.sessions.keep_trace(trace("s1"), vector(*EAST), MODEL)
 
 
 def _everything(store: Store) -> tuple[object, ...]:
     """All that can be read about learning."""
-    entries = list(store.trajectories(limit=0))
+    entries = list(store.sessions.trajectories(limit=0))
     return (
         entries,
-        [(store.trajectory(entry.id), list(store.judgements(entry.id))) for entry in entries],
-        list(store.origins()),
-        list(store.refusals()),
-        list(store.traces()),
-        list(store.page(EVERYTHING, limit=0, offset=0)),
+        [(store.sessions.trajectory(entry.id), list(store.sessions.judgements(entry.id))) for entry in entries],
+        list(store.sessions.origins()),
+        list(store.sessions.refusals()),
+        list(store.sessions.traces()),
+        list(store.memories.page(EVERYTHING, limit=0, offset=0)),
         store.model_id,
     )
 
 
 def _listed(store: Store, **conditions: object) -> list[str]:
-    entries = store.trajectories(**conditions)  # type: ignore[arg-type]  # names of parameters
+    entries = store.sessions.trajectories(**conditions)  # type: ignore[arg-type]  # names of parameters
     return [entry.id for entry in entries]

@@ -35,13 +35,13 @@ class LifecycleConformance(Conformance):
                 ],
             )
             with store.transaction() as transaction:
-                transaction.add_signal(signal("m3", "outcome", positive=False, day=7))
-                transaction.add_signal(signal("m4", "disuse", positive=False, day=8))
-                transaction.add_signal(signal("m4", "disuse", positive=False, day=7, session="other"))
+                transaction.evidence.add_signal(signal("m3", "outcome", positive=False, day=7))
+                transaction.evidence.add_signal(signal("m4", "disuse", positive=False, day=8))
+                transaction.evidence.add_signal(signal("m4", "disuse", positive=False, day=7, session="other"))
                 cause = Cause(at=START + timedelta(days=9), kind=PRUNED)
-                transaction.update(lesson("m7", state="archived"), cause=cause)
-                transaction.update(lesson("m7"), cause=replace(cause, at=START + timedelta(days=10)))
-            found = store.idle(NOW)
+                transaction.memories.update(lesson("m7", state="archived"), cause=cause)
+                transaction.memories.update(lesson("m7"), cause=replace(cause, at=START + timedelta(days=10)))
+            found = store.evidence.idle(NOW)
             assert [(each.id, each.active, each.disused) for each in found] == [
                 ("m0", START, None),
                 ("m1", START + timedelta(days=5), None),
@@ -53,8 +53,8 @@ class LifecycleConformance(Conformance):
             assert dict(found[0].provenance) == {"source": "api"}
             assert found[0].belief == lesson("m0").belief
             for day, idle in ((10, "m0 m1 m2 m3 m4 m7"), (7, "m0 m1 m2 m3 m4"), (6.9, "m0 m1 m2 m4"), (5, "m0 m1 m4")):
-                assert [each.id for each in store.idle(START + timedelta(days=day))] == idle.split()
-            assert store.idle(START - timedelta(microseconds=1)) == []
+                assert [each.id for each in store.evidence.idle(START + timedelta(days=day))] == idle.split()
+            assert store.evidence.idle(START - timedelta(microseconds=1)) == []
 
     @promise("storage:idle")
     def test_idle_memories_come_in_pages_and_below_a_confidence(self) -> None:
@@ -63,13 +63,15 @@ class LifecycleConformance(Conformance):
             fill(store, [lesson(f"m{number}") for number in range(5)])
             with store.transaction() as transaction:
                 low = lesson("m3")
-                transaction.update(replace(low, belief=low.belief.with_evidence(positive=False, weight=4_000_000_000)))
-                assert [each.id for each in transaction.idle(NOW, below=0.3)] == ["m3"]
-                assert [each.id for each in transaction.idle(NOW, below=lesson("m3").confidence)] == ["m3"]
-            assert [each.id for each in store.idle(NOW, limit=2)] == ["m0", "m1"]
-            assert [each.id for each in store.idle(NOW, after="m1", limit=2)] == ["m2", "m3"]
-            assert [each.id for each in store.idle(NOW, after="m4")] == []
-            assert [each.id for each in store.idle(NOW, after="gone", limit=1)] == ["m0"]
+                transaction.memories.update(
+                    replace(low, belief=low.belief.with_evidence(positive=False, weight=4_000_000_000))
+                )
+                assert [each.id for each in transaction.evidence.idle(NOW, below=0.3)] == ["m3"]
+                assert [each.id for each in transaction.evidence.idle(NOW, below=lesson("m3").confidence)] == ["m3"]
+            assert [each.id for each in store.evidence.idle(NOW, limit=2)] == ["m0", "m1"]
+            assert [each.id for each in store.evidence.idle(NOW, after="m1", limit=2)] == ["m2", "m3"]
+            assert [each.id for each in store.evidence.idle(NOW, after="m4")] == []
+            assert [each.id for each in store.evidence.idle(NOW, after="gone", limit=1)] == ["m0"]
 
     @promise("storage:idle", "storage:roll-up")
     def test_a_roll_up_keeps_counts_evidence_and_when_a_memory_was_active(self) -> None:
@@ -79,31 +81,38 @@ class LifecycleConformance(Conformance):
             fill(store, [lesson(f"m{number}", created_at=born, updated_at=born) for number in (1, 2)])
             with store.transaction() as transaction:
                 for number in range(3):
-                    transaction.add_signal(
+                    transaction.evidence.add_signal(
                         signal("m1", "disuse", positive=False, session="", day=-100 + number, weight=7)
                     )
-                transaction.add_signal(signal("m1", "stability", session="abc", day=-120, weight=11))
-                transaction.add_signal(signal("m1", "stability", session="abc", positive=False, day=-119, weight=13))
-                transaction.add_signal(signal("m2", "disuse", positive=False, day=-50, weight=3))
-            before = store.idle(NOW)
-            evidence = replay(0.8, store.aggregate("m1"), store.signals("m1"), store.weights())
+                transaction.evidence.add_signal(signal("m1", "stability", session="abc", day=-120, weight=11))
+                transaction.evidence.add_signal(
+                    signal("m1", "stability", session="abc", positive=False, day=-119, weight=13)
+                )
+                transaction.evidence.add_signal(signal("m2", "disuse", positive=False, day=-50, weight=3))
+            before = store.evidence.idle(NOW)
+            evidence = replay(
+                0.8, store.evidence.aggregate("m1"), store.evidence.signals("m1"), store.evidence.weights()
+            )
             with store.transaction() as transaction:
-                assert transaction.roll_up(CUTOFF, START) == 6
-            assert store.idle(NOW) == before
+                assert transaction.evidence.roll_up(CUTOFF, START) == 6
+            assert store.evidence.idle(NOW) == before
             assert before[0].active == START - timedelta(days=119)
             assert before[0].disused == START - timedelta(days=98)
-            assert replay(0.8, store.aggregate("m1"), store.signals("m1"), store.weights()) == evidence
-            rolled = store.aggregate("m1")
+            assert (
+                replay(0.8, store.evidence.aggregate("m1"), store.evidence.signals("m1"), store.evidence.weights())
+                == evidence
+            )
+            rolled = store.evidence.aggregate("m1")
             assert [getattr(rolled, name) for name in COUNTERS] == [0, 0, 0, 0, 0, 0, 1, 1, 3]
             assert (rolled.last_activity, rolled.last_disuse) == (before[0].active, before[0].disused)
-            assert (store.aggregate("m2").last_activity, before[1].active) == (None, born)
+            assert (store.evidence.aggregate("m2").last_activity, before[1].active) == (None, born)
             with store.transaction() as transaction:
-                transaction.add_signal(signal("m1", "disuse", positive=False, day=-80, weight=2))
-                transaction.add_signal(signal("m2", "usage", day=-70, weight=2))
-                assert transaction.roll_up(CUTOFF, START) == 2
-            assert store.aggregate("m1").last_activity == before[0].active
-            assert store.aggregate("m1").last_disuse == START - timedelta(days=80)
-            assert store.aggregate("m2").last_activity == START - timedelta(days=70)
+                transaction.evidence.add_signal(signal("m1", "disuse", positive=False, day=-80, weight=2))
+                transaction.evidence.add_signal(signal("m2", "usage", day=-70, weight=2))
+                assert transaction.evidence.roll_up(CUTOFF, START) == 2
+            assert store.evidence.aggregate("m1").last_activity == before[0].active
+            assert store.evidence.aggregate("m1").last_disuse == START - timedelta(days=80)
+            assert store.evidence.aggregate("m2").last_activity == START - timedelta(days=70)
 
     @promise("storage:idle")
     def test_counts_of_an_earlier_version_were_active_as_late_as_can_be(self) -> None:
@@ -120,9 +129,9 @@ class LifecycleConformance(Conformance):
                 last_rollup=START,
             )
             with store.transaction() as transaction:
-                transaction.set_aggregate(old)
-            assert [each.active for each in store.idle(NOW)] == [CUTOFF]
-            assert store.idle(CUTOFF - timedelta(days=1)) == []
+                transaction.evidence.set_aggregate(old)
+            assert [each.active for each in store.evidence.idle(NOW)] == [CUTOFF]
+            assert store.evidence.idle(CUTOFF - timedelta(days=1)) == []
 
     @promise("storage:idle")
     def test_a_month_without_use_never_speaks_for_a_memory(self) -> None:

@@ -57,18 +57,18 @@ class MemoryConformance(Conformance):
         with self.fresh() as store:
             fill(store, [FULL, lesson("plain")])
             for found in (
-                store.get(FULL.id),
-                store.page(EVERYTHING, limit=1, offset=0)[0],
-                store.many([FULL.id])[FULL.id],
+                store.memories.get(FULL.id),
+                store.memories.page(EVERYTHING, limit=1, offset=0)[0],
+                store.memories.many([FULL.id])[FULL.id],
             ):
                 assert found == FULL
                 assert tuple(found.tags) == FULL.tags
                 assert dict(found.provenance) == dict(FULL.provenance)
                 assert found.confidence == FULL.confidence
                 assert found.updated_at.tzinfo is not None
-            assert store.get("plain") == lesson("plain")
-            assert store.get("plain").last_used is None
-            assert store.get("plain").consolidation_id is None
+            assert store.memories.get("plain") == lesson("plain")
+            assert store.memories.get("plain").last_used is None
+            assert store.memories.get("plain").consolidation_id is None
 
     @promise("storage:round-trip")
     def test_times_of_all_ages_are_exact(self) -> None:
@@ -82,7 +82,7 @@ class MemoryConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson(f"m{n}", created_at=at, updated_at=at, last_used=at) for n, at in enumerate(moments)])
             for number, at in enumerate(moments):
-                found = store.get(f"m{number}")
+                found = store.memories.get(f"m{number}")
                 assert (found.created_at, found.updated_at, found.last_used) == (at, at, at)
 
     @promise("storage:paging", "contextd:21")
@@ -90,11 +90,11 @@ class MemoryConformance(Conformance):
         """Not of ids or times; limit 0 means all, an offset beyond the end gives nothing."""
         names = [f"m{number}" for number in (3, 1, 4, 15, 9, 2, 6)]
         with self.fresh() as store:
-            assert list(store.page(EVERYTHING, limit=0, offset=0)) == []
+            assert list(store.memories.page(EVERYTHING, limit=0, offset=0)) == []
             fill(store, [lesson(name) for name in names])
 
             def page(limit: int, offset: int) -> list[str]:
-                return [memory.id for memory in store.page(EVERYTHING, limit=limit, offset=offset)]
+                return [memory.id for memory in store.memories.page(EVERYTHING, limit=limit, offset=offset)]
 
             assert page(0, 0) == names
             assert page(0, 2) == names[2:]
@@ -102,9 +102,9 @@ class MemoryConformance(Conformance):
             assert page(3, 0) + page(3, 3) + page(3, 6) == names
             assert page(3, 7) == page(0, 7) == page(3, 1_000) == []
             with store.transaction() as transaction:
-                transaction.update(replace(store.get("m4"), title="Edited"))
-                transaction.delete("m1")
-                transaction.insert(lesson("m1"), indexed())
+                transaction.memories.update(replace(store.memories.get("m4"), title="Edited"))
+                transaction.memories.delete("m1")
+                transaction.memories.insert(lesson("m1"), indexed())
             assert page(0, 0) == ["m3", "m4", "m15", "m9", "m2", "m6", "m1"]
 
     @promise("storage:paging")
@@ -112,16 +112,16 @@ class MemoryConformance(Conformance):
         """Counting, ids of the same text oldest first, and many at once without those that do not exist."""
         twin = {"title": "Same", "description": "text", "content": "here"}
         with self.fresh() as store:
-            assert store.count(EVERYTHING) == 0
+            assert store.memories.count(EVERYTHING) == 0
             fill(store, [lesson("m9", **twin), lesson("m1"), lesson("m2", **{**twin, "title": "SAME!"})])
-            assert store.count(EVERYTHING) == 3
-            assert list(store.same_text(store.get("m9").fingerprint)) == ["m9", "m2"]
-            assert list(store.same_text(b"\x00" * 16)) == []
-            assert set(store.many(["m1", "nobody", "m9", "m1"])) == {"m1", "m9"}
-            assert dict(store.many([])) == {}
+            assert store.memories.count(EVERYTHING) == 3
+            assert list(store.memories.same_text(store.memories.get("m9").fingerprint)) == ["m9", "m2"]
+            assert list(store.memories.same_text(b"\x00" * 16)) == []
+            assert set(store.memories.many(["m1", "nobody", "m9", "m1"])) == {"m1", "m9"}
+            assert dict(store.memories.many([])) == {}
             with store.transaction() as transaction:
-                transaction.update(replace(store.get("m9"), content="Elsewhere"))
-            assert list(store.same_text(store.get("m2").fingerprint)) == ["m2"]
+                transaction.memories.update(replace(store.memories.get("m9"), content="Elsewhere"))
+            assert list(store.memories.same_text(store.memories.get("m2").fingerprint)) == ["m2"]
 
     @promise("storage:not-found")
     def test_an_unknown_memory_is_an_error_of_its_own(self) -> None:
@@ -129,52 +129,52 @@ class MemoryConformance(Conformance):
         with self.fresh() as store:
             fill(store, [lesson("m1")])
             with refuses(MemoryNotFound):
-                store.get("m2")
+                store.memories.get("m2")
             with store.transaction() as transaction:
                 for call in (
-                    lambda: transaction.get("m2"),
-                    lambda: transaction.update(lesson("m2")),
-                    lambda: transaction.update(lesson("m2"), indexed(), revision=True),
-                    lambda: transaction.delete("m2"),
-                    lambda: transaction.add_signal(signal("m2")),
-                    lambda: transaction.add_signal(signal("m2"), once=True),
-                    lambda: transaction.set_aggregate(
-                        replace(transaction.aggregate("m2"), positive=0, negative=0, last_rollup=START)
+                    lambda: transaction.memories.get("m2"),
+                    lambda: transaction.memories.update(lesson("m2")),
+                    lambda: transaction.memories.update(lesson("m2"), indexed(), revision=True),
+                    lambda: transaction.memories.delete("m2"),
+                    lambda: transaction.evidence.add_signal(signal("m2")),
+                    lambda: transaction.evidence.add_signal(signal("m2"), once=True),
+                    lambda: transaction.evidence.set_aggregate(
+                        replace(transaction.evidence.aggregate("m2"), positive=0, negative=0, last_rollup=START)
                     ),
-                    lambda: transaction.log_recall(_delivered(lesson("m2"))),
+                    lambda: transaction.deliveries.log_recall(_delivered(lesson("m2"))),
                 ):
                     with refuses(MemoryNotFound):
                         call()
-            assert store.count(EVERYTHING) == 1
-            assert not store.signals("m2")
-            assert not store.revisions("m2")
-            assert not store.links("m2")
-            assert store.vector(CONTENT_LEG, "m2") is None
-            assert store.recalls(limit=0) == []
+            assert store.memories.count(EVERYTHING) == 1
+            assert not store.evidence.signals("m2")
+            assert not store.memories.revisions("m2")
+            assert not store.memories.links("m2")
+            assert store.search.vector(CONTENT_LEG, "m2") is None
+            assert store.deliveries.recalls(limit=0) == []
 
     @promise("storage:update")
     def test_an_update_replaces_the_memory_and_only_what_it_names(self) -> None:
         """Without derived parts, text and vectors stay; with them, the old ones are gone; versions are kept on wish."""
         with self.fresh() as store:
             fill(store, [(lesson("m1", tags=("old",)), indexed("kiwi", vector(*EAST), vector(*EAST)))])
-            first = store.get("m1")
+            first = store.memories.get("m1")
             second = replace(first, title="Second", tags=("new",), version=2, usage_count=5)
             third = replace(second, content="Third", version=3, state="archived")
             with store.transaction() as transaction:
-                transaction.update(second, revision=True)
-            assert store.get("m1") == second
-            assert store.count(Filter(tags=("old",))) == 0
-            assert store.count(Filter(tags=("new",))) == 1
-            assert [hit.id for hit in store.matching("kiwi", EVERYTHING, 5).hits] == ["m1"]
+                transaction.memories.update(second, revision=True)
+            assert store.memories.get("m1") == second
+            assert store.memories.count(Filter(tags=("old",))) == 0
+            assert store.memories.count(Filter(tags=("new",))) == 1
+            assert [hit.id for hit in store.search.matching("kiwi", EVERYTHING, 5).hits] == ["m1"]
             with store.transaction() as transaction:
-                transaction.update(third, indexed("lamp", vector(*NORTH)), revision=True)
-                transaction.update(replace(third, usage_count=6))
-            assert store.get("m1") == replace(third, usage_count=6)
-            assert list(store.revisions("m1")) == [first, second]
-            assert [hit.id for hit in store.matching("lamp", EVERYTHING, 5).hits] == ["m1"]
-            assert store.matching("kiwi", EVERYTHING, 5).hits == ()
-            assert store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)[0].score == 1.0
-            assert store.vector("description", "m1") is None
+                transaction.memories.update(third, indexed("lamp", vector(*NORTH)), revision=True)
+                transaction.memories.update(replace(third, usage_count=6))
+            assert store.memories.get("m1") == replace(third, usage_count=6)
+            assert list(store.memories.revisions("m1")) == [first, second]
+            assert [hit.id for hit in store.search.matching("lamp", EVERYTHING, 5).hits] == ["m1"]
+            assert store.search.matching("kiwi", EVERYTHING, 5).hits == ()
+            assert store.search.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)[0].score == 1.0
+            assert store.search.vector("description", "m1") is None
 
     @promise("storage:erase")
     def test_a_deleted_memory_leaves_nothing_behind(self) -> None:
@@ -182,29 +182,29 @@ class MemoryConformance(Conformance):
         with self.fresh() as store:
             fill(store, [(lesson(name, tags=("t",)), indexed("kiwi", vector(*EAST))) for name in ("m1", "m2")])
             with store.transaction() as transaction:
-                transaction.update(replace(store.get("m1"), version=2), revision=True)
-                transaction.add_signal(signal("m1", day=-40), once=True)
-                transaction.add_signal(signal("m1", session="s2"), once=True)
-                transaction.roll_up(START - timedelta(days=30), START)
-                transaction.link(Link(source="m1", target="m2", kind="merged"))
-                transaction.link(Link(source="m2", target="m1", kind="source"))
-                transaction.log_recall(_delivered(store.get("m2"), store.get("m1")))
+                transaction.memories.update(replace(store.memories.get("m1"), version=2), revision=True)
+                transaction.evidence.add_signal(signal("m1", day=-40), once=True)
+                transaction.evidence.add_signal(signal("m1", session="s2"), once=True)
+                transaction.evidence.roll_up(START - timedelta(days=30), START)
+                transaction.memories.link(Link(source="m1", target="m2", kind="merged"))
+                transaction.memories.link(Link(source="m2", target="m1", kind="source"))
+                transaction.deliveries.log_recall(_delivered(store.memories.get("m2"), store.memories.get("m1")))
             with store.transaction() as transaction:
-                transaction.delete("m1")
+                transaction.memories.delete("m1")
             for reborn in (False, True):
                 if reborn:
                     fill(store, [(lesson("m1", title="Reborn"), indexed("lamp", vector(*NORTH)))])
-                assert [hit.id for hit in store.matching("kiwi", EVERYTHING, 9).hits] == ["m2"]
-                assert [memory.id for memory in store.page(Filter(tags=("t",)), limit=0, offset=0)] == ["m2"]
-                assert list(store.signals("m1")) == []
-                assert store.aggregate("m1").last_rollup is None
-                assert list(store.revisions("m1")) == []
-                assert list(store.links("m1")) == list(store.links("m2")) == []
-                assert [entry.memory_id for entry in store.recalls(limit=1)[0].entries] == ["m2"]
-                assert [entry.rank for entry in store.recalls(limit=1)[0].entries] == [1]
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m2", "m1"]
+                assert [hit.id for hit in store.search.matching("kiwi", EVERYTHING, 9).hits] == ["m2"]
+                assert [memory.id for memory in store.memories.page(Filter(tags=("t",)), limit=0, offset=0)] == ["m2"]
+                assert list(store.evidence.signals("m1")) == []
+                assert store.evidence.aggregate("m1").last_rollup is None
+                assert list(store.memories.revisions("m1")) == []
+                assert list(store.memories.links("m1")) == list(store.memories.links("m2")) == []
+                assert [entry.memory_id for entry in store.deliveries.recalls(limit=1)[0].entries] == ["m2"]
+                assert [entry.rank for entry in store.deliveries.recalls(limit=1)[0].entries] == [1]
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m2", "m1"]
             with store.transaction() as transaction:
-                assert transaction.add_signal(signal("m1"), once=True)
+                assert transaction.evidence.add_signal(signal("m1"), once=True)
 
     @promise("storage:refused-write")
     def test_a_refused_write_changes_nothing_even_when_its_error_is_caught(self) -> None:
@@ -227,14 +227,14 @@ class MemoryConformance(Conformance):
             for error, memory, derived in attempts:
                 with store.transaction() as transaction:
                     with refuses(error):
-                        transaction.insert(memory, derived)
+                        transaction.memories.insert(memory, derived)
                     if memory.id == "m2":
                         with refuses(error):
-                            transaction.update(replace(memory, id="m1", version=2), derived, revision=True)
-                assert list(store.page(EVERYTHING, limit=0, offset=0)) == [lesson("m1")]
-                assert list(store.revisions("m1")) == []
-                assert store.matching("kiwi", EVERYTHING, 5).hits == ()
-                assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 5)] == ["m1"]
+                            transaction.memories.update(replace(memory, id="m1", version=2), derived, revision=True)
+                assert list(store.memories.page(EVERYTHING, limit=0, offset=0)) == [lesson("m1")]
+                assert list(store.memories.revisions("m1")) == []
+                assert store.search.matching("kiwi", EVERYTHING, 5).hits == ()
+                assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 5)] == ["m1"]
             assert not store.check().problems
 
 

@@ -66,8 +66,8 @@ class PairConformance(Conformance):
             fill(store, [(lesson(f"m{place}"), indexed(content=_at(place))) for place in range(4)])
             assert len(_pairs(store)) == 6
             with store.transaction() as transaction:
-                transaction.delete("m0")
-                transaction.update(lesson("m1"), indexed(content=_at(180)))
+                transaction.memories.delete("m0")
+                transaction.memories.update(lesson("m1"), indexed(content=_at(180)))
             assert _pairs(store).keys() == {("m2", "m3")}
 
     @promise("storage:close-pairs")
@@ -77,7 +77,7 @@ class PairConformance(Conformance):
             fill(
                 store, [(lesson(f"m{place}"), indexed(content=_at(angle))) for place, angle in enumerate((0, 3, 9, 0))]
             )
-            assert len(store.close_pairs(CONTENT_LEG, 1.0, EVERYTHING, limit=10)) == 0
+            assert len(store.search.close_pairs(CONTENT_LEG, 1.0, EVERYTHING, limit=10)) == 0
             assert next(iter(_pairs(store, limit=2))) == ("m0", "m3")
             assert len(_pairs(store, limit=2)) == 2
             assert len(_pairs(store, limit=0)) == 0
@@ -87,10 +87,10 @@ class PairConformance(Conformance):
         """Of the leg asked for, unknown ids left out."""
         with self.fresh() as store:
             fill(store, [(lesson("m0"), indexed(content=_at(0))), (lesson("m1"), _both(30, 60))])
-            found = store.vectors(DESCRIPTION_LEG, ["m0", "m1", "nobody"])
+            found = store.search.vectors(DESCRIPTION_LEG, ["m0", "m1", "nobody"])
             assert found.keys() == {"m1"}
             assert abs(float(found["m1"] @ _at(60)) - 1.0) < _CLOSE
-            assert store.vectors(CONTENT_LEG, []) == {}
+            assert store.search.vectors(CONTENT_LEG, []) == {}
 
 
 def _at(degrees: float) -> Vector:
@@ -107,6 +107,6 @@ def _pairs(
     store: Store, leg: str = CONTENT_LEG, *, condition: Filter = EVERYTHING, limit: int = 1_000
 ) -> dict[tuple[str, str], float]:
     """The cosine of each pair, in the order they came."""
-    found = store.close_pairs(leg, _FAR, condition, limit=limit)
+    found = store.search.close_pairs(leg, _FAR, condition, limit=limit)
     columns = zip(found.first.tolist(), found.second.tolist(), found.scores.tolist(), strict=True)
     return {(found.ids[first], found.ids[second]): score for first, second, score in columns}

@@ -89,11 +89,13 @@ class ScopeConformance(Conformance):
             store = storage.open(scope)
             try:
                 assert store.scope == scope
-                assert [memory.title for memory in store.page(EVERYTHING, limit=0, offset=0)] == [f"canary {number}"]
-                assert store.count(EVERYTHING) == 1
-                assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)] == ["m1"]
-                assert store.matching("kiwi", EVERYTHING, 99).documents == 1
-                assert len(store.signals("m1")) == 1
+                assert [memory.title for memory in store.memories.page(EVERYTHING, limit=0, offset=0)] == [
+                    f"canary {number}"
+                ]
+                assert store.memories.count(EVERYTHING) == 1
+                assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)] == ["m1"]
+                assert store.search.matching("kiwi", EVERYTHING, 99).documents == 1
+                assert len(store.evidence.signals("m1")) == 1
             finally:
                 store.close()
 
@@ -169,31 +171,31 @@ class ScopeConformance(Conformance):
             try:
                 fill(store, [(lesson("m1"), indexed("kiwi")), (lesson("m2"), indexed("kiwi lamp"))])
                 with store.transaction() as transaction:
-                    transaction.add_signal(signal("m1", day=-40), once=True)
-                    transaction.roll_up(START - timedelta(days=30), START)
-                    transaction.add_signal(signal("m1", session="s2"))
+                    transaction.evidence.add_signal(signal("m1", day=-40), once=True)
+                    transaction.evidence.roll_up(START - timedelta(days=30), START)
+                    transaction.evidence.add_signal(signal("m1", session="s2"))
                     transaction.set_words_worth(WordsWorth(factor=0.25, model_id=MODEL, memories=40))
                 saved = _state(store)
                 target = directory / "saved bank.backup"
                 store.backup(target)
                 store.backup(target)
                 with store.transaction() as transaction:
-                    transaction.delete("m1")
-                    transaction.insert(lesson("m9"), indexed("zebra"))
+                    transaction.memories.delete("m1")
+                    transaction.memories.insert(lesson("m9"), indexed("zebra"))
                     transaction.set_words_worth(WordsWorth(factor=0.5, model_id=MODEL, memories=60))
                 assert _state(store) != saved
                 storage.restore(SCOPE, target)
                 assert _state(store) == saved
                 fill(store, [(lesson("m3"), indexed("zebra"))])
                 again = self.reopened(storage).open(SCOPE)
-                assert again.get("m3") == lesson("m3")
-                assert [hit.id for hit in again.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == [
+                assert again.memories.get("m3") == lesson("m3")
+                assert [hit.id for hit in again.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == [
                     "m1",
                     "m2",
                     "m3",
                 ]
                 with again.transaction() as transaction:
-                    assert not transaction.add_signal(signal("m1"), once=True)
+                    assert not transaction.evidence.add_signal(signal("m1"), once=True)
                 again.close()
                 storage.restore(SCOPE, target)
                 assert _state(store) == saved
@@ -238,13 +240,13 @@ class ScopeConformance(Conformance):
         store = storage.open(SCOPE)
         fill(store, [(lesson("m1"), indexed("kiwi")), (lesson("m2"), indexed("lamp"))])
         with store.transaction() as transaction:
-            transaction.add_signal(signal("m1", day=-40), once=True)
-            transaction.roll_up(START - timedelta(days=30), START)
-            transaction.add_signal(signal("m1", session="s2"), once=True)
-            transaction.set_weights(
+            transaction.evidence.add_signal(signal("m1", day=-40), once=True)
+            transaction.evidence.roll_up(START - timedelta(days=30), START)
+            transaction.evidence.add_signal(signal("m1", session="s2"), once=True)
+            transaction.evidence.set_weights(
                 WeightChange(at=START, weights=ProjectWeights(project=SCOPE.project, usage_beta=6.0), signal_id="s")
             )
-            transaction.delete("m2")
+            transaction.memories.delete("m2")
         before = _state(store)
         with self.directory() as directory:
             store.backup(directory / "b")
@@ -268,25 +270,25 @@ def _write(storage: Storage, scope: Scope, title: str) -> None:
     store = storage.open(scope)
     memory = Memory(id="m1", project=scope.project, title=title, content="c", outcome="success")
     with store.transaction() as transaction:
-        transaction.insert(memory, indexed("kiwi", vector(*EAST)))
-        transaction.add_signal(signal("m1"), once=True)
+        transaction.memories.insert(memory, indexed("kiwi", vector(*EAST)))
+        transaction.evidence.add_signal(signal("m1"), once=True)
     store.close()
 
 
 def _titles(storage: Storage, scope: Scope) -> list[str]:
     store = storage.open(scope)
-    titles = [memory.title for memory in store.page(EVERYTHING, limit=0, offset=0)]
+    titles = [memory.title for memory in store.memories.page(EVERYTHING, limit=0, offset=0)]
     store.close()
     return titles
 
 
 def _state(store: Store) -> tuple[object, ...]:
-    memories = list(store.page(EVERYTHING, limit=0, offset=0))
+    memories = list(store.memories.page(EVERYTHING, limit=0, offset=0))
     return (
         memories,
-        list(store.weight_history()),
+        list(store.evidence.weight_history()),
         store.words_worth,
-        [(list(store.signals(memory.id)), store.aggregate(memory.id)) for memory in memories],
-        [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)],
-        [[hit.id for hit in store.matching(word, EVERYTHING, 99).hits] for word in ("kiwi", "lamp", "zebra")],
+        [(list(store.evidence.signals(memory.id)), store.evidence.aggregate(memory.id)) for memory in memories],
+        [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)],
+        [[hit.id for hit in store.search.matching(word, EVERYTHING, 99).hits] for word in ("kiwi", "lamp", "zebra")],
     )

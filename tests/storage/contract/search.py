@@ -48,7 +48,9 @@ class SearchConformance(Conformance):
                     derived = {CONTENT_LEG: vectors[CONTENT_LEG][row]}
                     if row % 3:
                         derived[DESCRIPTION_LEG] = vectors[DESCRIPTION_LEG][row]
-                    transaction.insert(lesson(f"m{row}"), Indexed(text="", model_id="random/16", vectors=derived))
+                    transaction.memories.insert(
+                        lesson(f"m{row}"), Indexed(text="", model_id="random/16", vectors=derived)
+                    )
             everybody = set(range(200))
             _compare(store, CONTENT_LEG, vectors[CONTENT_LEG], everybody, queries)
             _compare(store, DESCRIPTION_LEG, vectors[DESCRIPTION_LEG], {n for n in everybody if n % 3}, queries)
@@ -56,10 +58,12 @@ class SearchConformance(Conformance):
             with store.transaction() as transaction:
                 for row in range(0, 200, 7):
                     derived = {CONTENT_LEG: replaced[row], DESCRIPTION_LEG: replaced[row]}
-                    transaction.update(lesson(f"m{row}"), Indexed(text="", model_id="random/16", vectors=derived))
+                    transaction.memories.update(
+                        lesson(f"m{row}"), Indexed(text="", model_id="random/16", vectors=derived)
+                    )
                     vectors[CONTENT_LEG][row] = vectors[DESCRIPTION_LEG][row] = replaced[row]
                 for row in range(0, 200, 11):
-                    transaction.delete(f"m{row}")
+                    transaction.memories.delete(f"m{row}")
             left = {row for row in everybody if row % 11}
             _compare(store, CONTENT_LEG, vectors[CONTENT_LEG], left, queries)
             _compare(
@@ -75,8 +79,10 @@ class SearchConformance(Conformance):
             aim = vector(0.5, 0.5, 0.5, 0.5)
             order = ["better", *(f"m{number}" for number in range(40))]
             for limit in (1, 2, 5, 39, 40, 41, 100):
-                assert [hit.id for hit in store.nearest(CONTENT_LEG, aim, EVERYTHING, limit)] == order[:limit], limit
-                assert [hit.id for hit in store.matching("kiwi", EVERYTHING, limit).hits] == order[:limit], limit
+                assert [hit.id for hit in store.search.nearest(CONTENT_LEG, aim, EVERYTHING, limit)] == order[:limit], (
+                    limit
+                )
+                assert [hit.id for hit in store.search.matching("kiwi", EVERYTHING, limit).hits] == order[:limit], limit
 
     @promise("storage:similarities")
     def test_similarities_are_inner_products_of_what_is_stored(self) -> None:
@@ -90,18 +96,18 @@ class SearchConformance(Conformance):
                     (lesson("m3"), indexed("", vector(0.6, 0.8, 0, 0))),
                 ],
             )
-            found = store.similarities(CONTENT_LEG, vector(*EAST), ["m3", "m2", "m1", "nobody", "m1"])
+            found = store.search.similarities(CONTENT_LEG, vector(*EAST), ["m3", "m2", "m1", "nobody", "m1"])
             assert set(found) == {"m1", "m2", "m3"}
             assert found["m1"] == 1.0
             assert found["m2"] == -1.0
             assert abs(found["m3"] - 0.6) < CLOSE
-            assert dict(store.similarities(DESCRIPTION_LEG, vector(*UP), ["m1", "m2", "m3"])) == {"m2": 1.0}
-            assert dict(store.similarities(CONTENT_LEG, vector(*UP), [])) == {}
-            kept = store.vector(CONTENT_LEG, "m3")
+            assert dict(store.search.similarities(DESCRIPTION_LEG, vector(*UP), ["m1", "m2", "m3"])) == {"m2": 1.0}
+            assert dict(store.search.similarities(CONTENT_LEG, vector(*UP), [])) == {}
+            kept = store.search.vector(CONTENT_LEG, "m3")
             assert kept is not None
             assert kept.dtype == numpy.float32
             assert kept.tolist() == vector(0.6, 0.8, 0, 0).tolist()
-            assert store.vector(DESCRIPTION_LEG, "m3") is None
+            assert store.search.vector(DESCRIPTION_LEG, "m3") is None
 
     @promise("storage:candidates")
     def test_candidates_are_what_the_legs_bring_one_by_one(self) -> None:
@@ -110,7 +116,7 @@ class SearchConformance(Conformance):
         rows = _unit_rows(numbers, 400)
         words = ("kiwi", "lamp", "zebra", "brick", "quartz")
         with self.fresh() as store:
-            assert list(store.candidates(rows[0], "kiwi", [_pool(5, 5)])) == [
+            assert list(store.search.candidates(rows[0], "kiwi", [_pool(5, 5)])) == [
                 composed(store, rows[0], "kiwi", _pool(5, 5))
             ]
             with store.transaction() as transaction:
@@ -118,13 +124,15 @@ class SearchConformance(Conformance):
                     derived = {CONTENT_LEG: rows[row]} | ({DESCRIPTION_LEG: rows[row + 200]} if row % 3 else {})
                     text = " ".join(numbers.choice(words, size=int(numbers.integers(0, 6))))
                     memory = lesson(f"m{row}", outcome="failure" if row % 2 else "success", tags=(f"t{row % 4}",))
-                    transaction.insert(memory, Indexed(text=text, model_id="random/16", vectors=derived))
+                    transaction.memories.insert(memory, Indexed(text=text, model_id="random/16", vectors=derived))
             with store.transaction() as transaction:
                 for row in range(0, 150, 7):
                     derived = {CONTENT_LEG: rows[row + 180]}
-                    transaction.update(lesson(f"m{row}"), Indexed(text="lamp", model_id="random/16", vectors=derived))
+                    transaction.memories.update(
+                        lesson(f"m{row}"), Indexed(text="lamp", model_id="random/16", vectors=derived)
+                    )
                 for row in range(0, 150, 11):
-                    transaction.delete(f"m{row}")
+                    transaction.memories.delete(f"m{row}")
             pools = [
                 _pool(1, 1),
                 _pool(0, 3, outcome="failure"),
@@ -135,14 +143,14 @@ class SearchConformance(Conformance):
             ]
             for vector_of, text in ((rows[1], "kiwi zebra"), (rows[2], "absent"), (rows[3], ""), (rows[4], "lamp")):
                 expected = [composed(store, vector_of, text, pool) for pool in pools]
-                found = list(store.candidates(vector_of, text, pools))
+                found = list(store.search.candidates(vector_of, text, pools))
                 assert found == expected
                 for each in found:
                     assert set(each.vectors) == set(each.dense[CONTENT_LEG])
-                    known = store.vectors(CONTENT_LEG, list(each.vectors))
+                    known = store.search.vectors(CONTENT_LEG, list(each.vectors))
                     assert all(numpy.array_equal(row, known[name]) for name, row in each.vectors.items())
             assert any(len(each.dense[CONTENT_LEG]) > 10 for each in expected)
-            assert list(store.candidates(rows[0], "kiwi", [])) == []
+            assert list(store.search.candidates(rows[0], "kiwi", [])) == []
 
     @promise("storage:candidates")
     def test_candidates_of_one_search_are_of_one_state(self) -> None:
@@ -155,9 +163,11 @@ class SearchConformance(Conformance):
                 try:
                     for number in range(1, 60):
                         with store.transaction() as transaction:
-                            transaction.insert(lesson(f"m{number}"), indexed("kiwi", vector(*NORTH), vector(*UP)))
+                            transaction.memories.insert(
+                                lesson(f"m{number}"), indexed("kiwi", vector(*NORTH), vector(*UP))
+                            )
                             if number % 2:
-                                transaction.delete(f"m{number - 1}")
+                                transaction.memories.delete(f"m{number - 1}")
                 finally:
                     done.set()
 
@@ -165,33 +175,33 @@ class SearchConformance(Conformance):
             writer.start()
             try:
                 while not done.is_set():
-                    proven, again = store.candidates(vector(*EAST), "kiwi", [_pool(99, 99), _pool(99, 99)])
+                    proven, again = store.search.candidates(vector(*EAST), "kiwi", [_pool(99, 99), _pool(99, 99)])
                     assert proven == again
                     assert {hit.id for hit in proven.lexical.hits} == set(proven.dense[CONTENT_LEG])
                     assert proven.lexical.documents == len(proven.dense[CONTENT_LEG])
             finally:
                 writer.join()
-            assert len(store.candidates(vector(*EAST), "kiwi", [_pool(99, 99)])[0].lexical.hits) == store.count(
-                EVERYTHING
-            )
+            assert len(
+                store.search.candidates(vector(*EAST), "kiwi", [_pool(99, 99)])[0].lexical.hits
+            ) == store.memories.count(EVERYTHING)
 
     @promise("storage:lexical")
     def test_only_what_matches_is_found_and_every_term_is_counted(self) -> None:
         """Rare words count more, scores are positive and descend, unknown words match nothing."""
         texts = {"m1": "kiwi lamp", "m2": "kiwi kiwi kiwi", "m3": "kiwi zebra", "m4": "brick", "m5": "", "m6": "brick"}
         with self.fresh() as store:
-            assert store.matching("kiwi", EVERYTHING, 5).hits == ()
+            assert store.search.matching("kiwi", EVERYTHING, 5).hits == ()
             fill(store, [(lesson(name), indexed(text)) for name, text in texts.items()])
-            found = store.matching("zebra kiwi quartz", EVERYTHING, 10)
+            found = store.search.matching("zebra kiwi quartz", EVERYTHING, 10)
             assert [hit.id for hit in found.hits] == ["m3", "m2", "m1"]
             assert [(term.text, term.documents) for term in found.terms] == [("zebra", 1), ("kiwi", 3), ("quartz", 0)]
             assert found.documents == 6
             scores = [hit.score for hit in found.hits]
             assert scores == sorted(scores, reverse=True)
             assert all(score > 0.0 for score in scores)
-            assert store.matching("quartz", EVERYTHING, 10).hits == ()
-            assert store.matching("", EVERYTHING, 10).terms == ()
-            assert [hit.id for hit in store.matching("brick zebra", Filter(tags=("none",)), 10).hits] == []
+            assert store.search.matching("quartz", EVERYTHING, 10).hits == ()
+            assert store.search.matching("", EVERYTHING, 10).terms == ()
+            assert [hit.id for hit in store.search.matching("brick zebra", Filter(tags=("none",)), 10).hits] == []
 
     @promise("storage:lexical")
     def test_a_query_is_words_and_nothing_else(self) -> None:
@@ -212,7 +222,7 @@ class SearchConformance(Conformance):
         with self.fresh() as store:
             fill(store, [(lesson("m1"), indexed("kiwi lamp")), (lesson("m2"), indexed("brick"))])
             for query in hostile:
-                for hit in store.matching(query, EVERYTHING, 10).hits:
+                for hit in store.search.matching(query, EVERYTHING, 10).hits:
                     assert hit.id == "m1", query
             assert store.check().problems == ()
 
@@ -221,27 +231,27 @@ class SearchConformance(Conformance):
         """Nothing that a search remembers makes a later one wrong: after an insert, an update and a delete."""
         with self.fresh() as store:
             fill(store, [(lesson(f"m{number}"), indexed("kiwi")) for number in range(250)])
-            assert store.matching("lamp zebra", EVERYTHING, 5).hits == ()
+            assert store.search.matching("lamp zebra", EVERYTHING, 5).hits == ()
             fill(store, [(lesson("new"), indexed("lamp"))])
-            assert [hit.id for hit in store.matching("lamp", EVERYTHING, 5).hits] == ["new"]
+            assert [hit.id for hit in store.search.matching("lamp", EVERYTHING, 5).hits] == ["new"]
             with store.transaction() as transaction:
-                transaction.update(lesson("m7"), indexed("zebra lamp"))
-            assert [hit.id for hit in store.matching("zebra", EVERYTHING, 5).hits] == ["m7"]
-            assert store.matching("lamp", EVERYTHING, 5).terms[0].documents == 2
+                transaction.memories.update(lesson("m7"), indexed("zebra lamp"))
+            assert [hit.id for hit in store.search.matching("zebra", EVERYTHING, 5).hits] == ["m7"]
+            assert store.search.matching("lamp", EVERYTHING, 5).terms[0].documents == 2
             with store.transaction() as transaction:
-                transaction.delete("m7")
-            assert store.matching("zebra", EVERYTHING, 5).terms[0].documents == 0
-            assert store.matching("kiwi", EVERYTHING, 0).terms[0].documents == 249
+                transaction.memories.delete("m7")
+            assert store.search.matching("zebra", EVERYTHING, 5).terms[0].documents == 0
+            assert store.search.matching("kiwi", EVERYTHING, 0).terms[0].documents == 249
 
     @promise("storage:model")
     def test_vectors_of_different_models_never_meet(self) -> None:
         """The first vectors fix model and dimension; others are refused, in writes and in queries."""
         with self.fresh() as store:
             assert _model_of(store) is None
-            assert list(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 5)) == []
+            assert list(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 5)) == []
             try:
                 with store.transaction() as transaction:
-                    transaction.insert(
+                    transaction.memories.insert(
                         lesson("m0"), Indexed(text="", model_id="x/3", vectors={CONTENT_LEG: vector(1, 0, 0)})
                     )
                     raise KeyError("the first vectors do not come to be")
@@ -250,40 +260,42 @@ class SearchConformance(Conformance):
             fill(store, [lesson("m1")])
             assert _model_of(store) == MODEL
             with refuses(ModelMismatch), store.transaction() as transaction:
-                transaction.insert(lesson("m2"), Indexed(text="", model_id="x/4", vectors={CONTENT_LEG: vector(*EAST)}))
+                transaction.memories.insert(
+                    lesson("m2"), Indexed(text="", model_id="x/4", vectors={CONTENT_LEG: vector(*EAST)})
+                )
             with refuses(ModelMismatch), store.transaction() as transaction:
-                transaction.insert(lesson("m2"), indexed("", vector(1, 0, 0)))
+                transaction.memories.insert(lesson("m2"), indexed("", vector(1, 0, 0)))
             with refuses(ModelMismatch):
-                store.nearest(CONTENT_LEG, vector(1, 0, 0), EVERYTHING, 5)
+                store.search.nearest(CONTENT_LEG, vector(1, 0, 0), EVERYTHING, 5)
             with refuses(ModelMismatch):
-                store.similarities(CONTENT_LEG, vector(1, 0, 0, 0, 0), ["m1"])
+                store.search.similarities(CONTENT_LEG, vector(1, 0, 0, 0, 0), ["m1"])
             with refuses(ModelMismatch):
-                store.candidates(vector(1, 0, 0), "", [_pool(5, 5)])
-            assert store.count(EVERYTHING) == 1
+                store.search.candidates(vector(1, 0, 0), "", [_pool(5, 5)])
+            assert store.memories.count(EVERYTHING) == 1
 
     @promise("storage:re-embed")
     def test_a_bank_that_forgets_its_vectors_takes_those_of_another_model(self) -> None:
         """Of another dimension too; until they come, nothing is near; the old ones are never met again."""
         with self.fresh() as store:
             fill(store, [(lesson(f"m{n}"), indexed("kiwi", vector(*EAST), vector(*UP))) for n in range(3)])
-            assert len(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == 3
+            assert len(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == 3
             with store.transaction() as transaction:
                 transaction.forget_vectors()
                 for number in range(2):
                     again = Indexed(text="kiwi", model_id="wide/6", vectors={CONTENT_LEG: vector(0, 0, 0, 0, 0, 1)})
-                    transaction.update(lesson(f"m{number}"), again)
+                    transaction.memories.update(lesson(f"m{number}"), again)
             assert _model_of(store) == "wide/6"
             aim = vector(0, 0, 0, 0, 0, 1)
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, aim, EVERYTHING, 9)] == ["m0", "m1"]
-            assert list(store.nearest(DESCRIPTION_LEG, aim, EVERYTHING, 9)) == []
-            assert store.vector(CONTENT_LEG, "m2") is None
-            assert len(store.matching("kiwi", EVERYTHING, 9).hits) == 3
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, aim, EVERYTHING, 9)] == ["m0", "m1"]
+            assert list(store.search.nearest(DESCRIPTION_LEG, aim, EVERYTHING, 9)) == []
+            assert store.search.vector(CONTENT_LEG, "m2") is None
+            assert len(store.search.matching("kiwi", EVERYTHING, 9).hits) == 3
             with refuses(ModelMismatch):
-                store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)
+                store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)
             with store.transaction() as transaction:
                 transaction.forget_vectors()
             assert _model_of(store) is None
-            assert list(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
+            assert list(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
 
     @promise("storage:words-worth")
     def test_what_words_are_worth_is_kept(self) -> None:
@@ -309,17 +321,17 @@ class SearchConformance(Conformance):
         """A refused first memory leaves no model; a bank that holds no vectors any more takes another model's."""
         with self.fresh() as store:
             with refuses(ModelMismatch), store.transaction() as transaction:
-                transaction.insert(lesson("m1"), indexed("", vector(*EAST), vector(1, 0, 0, 0, 0)))
+                transaction.memories.insert(lesson("m1"), indexed("", vector(*EAST), vector(1, 0, 0, 0, 0)))
             assert _model_of(store) is None
             fill(store, [lesson("m1")])
             with store.transaction() as transaction:
-                transaction.delete("m1")
+                transaction.memories.delete("m1")
                 narrow = Indexed(text="", model_id="narrow/3", vectors={CONTENT_LEG: vector(1, 0, 0)})
-                transaction.insert(lesson("m2"), narrow)
+                transaction.memories.insert(lesson("m2"), narrow)
             assert _model_of(store) == "narrow/3"
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(1, 0, 0), EVERYTHING, 9)] == ["m2"]
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(1, 0, 0), EVERYTHING, 9)] == ["m2"]
             with refuses(ModelMismatch), store.transaction() as transaction:
-                transaction.insert(lesson("m1"), indexed())
+                transaction.memories.insert(lesson("m1"), indexed())
 
     @promise("storage:finite")
     def test_a_query_that_is_not_made_of_numbers_is_refused(self) -> None:
@@ -328,13 +340,13 @@ class SearchConformance(Conformance):
             fill(store, [lesson("m1")])
             for wrong in (float("nan"), float("inf"), -float("inf")):
                 with refuses(InvalidInput):
-                    store.nearest(CONTENT_LEG, vector(wrong, 0, 0, 0), EVERYTHING, 5)
+                    store.search.nearest(CONTENT_LEG, vector(wrong, 0, 0, 0), EVERYTHING, 5)
                 with refuses(InvalidInput):
-                    store.similarities(CONTENT_LEG, vector(0, wrong, 0, 0), ["m1"])
+                    store.search.similarities(CONTENT_LEG, vector(0, wrong, 0, 0), ["m1"])
                 with refuses(InvalidInput):
-                    store.candidates(vector(0, 0, wrong, 0), "", [_pool(5, 5)])
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)] == ["m1"]
-            assert list(store.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 0)) == []
+                    store.search.candidates(vector(0, 0, wrong, 0), "", [_pool(5, 5)])
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)] == ["m1"]
+            assert list(store.search.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 0)) == []
 
 
 def _pool(dense: int, lexical: int, *, outcome: Outcome | None = None, tags: tuple[str, ...] = ()) -> Pool:
@@ -343,11 +355,11 @@ def _pool(dense: int, lexical: int, *, outcome: Outcome | None = None, tags: tup
 
 def composed(store: Store, query: Vector, text: str, pool: Pool) -> Candidates:
     """The candidates of a pool, asked for leg by leg."""
-    lexical = store.matching(text, pool.condition, pool.lexical)
+    lexical = store.search.matching(text, pool.condition, pool.lexical)
     found = {hit.id for hit in lexical.hits}
     for leg in DENSE_LEGS:
-        found.update(hit.id for hit in store.nearest(leg, query, pool.condition, pool.dense))
-    dense = {leg: dict(store.similarities(leg, query, sorted(found))) for leg in DENSE_LEGS}
+        found.update(hit.id for hit in store.search.nearest(leg, query, pool.condition, pool.dense))
+    dense = {leg: dict(store.search.similarities(leg, query, sorted(found))) for leg in DENSE_LEGS}
     return Candidates(dense=dense, lexical=lexical)
 
 
@@ -369,6 +381,6 @@ def _compare(
         exact = vectors.astype(numpy.float64) @ query.astype(numpy.float64)
         order = sorted(rows, key=lambda row: -exact[row])
         for limit in (1, 10, len(rows), 1_000):
-            found = store.nearest(leg, query, EVERYTHING, limit)
+            found = store.search.nearest(leg, query, EVERYTHING, limit)
             assert [hit.id for hit in found] == [f"m{row}" for row in order[:limit]]
             assert all(abs(hit.score - exact[int(hit.id[1:])]) < CLOSE for hit in found)

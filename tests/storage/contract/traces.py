@@ -40,28 +40,28 @@ class TraceConformance(Conformance):
         first, second = trace("s1", session="a"), trace("s2", session="b", at=START - timedelta(days=1))
         with self.fresh() as store:
             with store.transaction() as transaction:
-                transaction.keep_trace(first, vector(*EAST), MODEL)
-                transaction.keep_trace(second, vector(*NORTH), MODEL)
+                transaction.sessions.keep_trace(first, vector(*EAST), MODEL)
+                transaction.sessions.keep_trace(second, vector(*NORTH), MODEL)
                 with refuses(InvalidInput):
-                    transaction.keep_trace(first, vector(*EAST), MODEL)
-                assert transaction.trace("s1") == first
-            assert store.trace("s1") == first
-            assert dict(store.trace("s1").details) == dict(first.details)
-            assert list(store.traces()) == [second, first]
-            assert list(store.traces(limit=1)) == [second]
-            assert list(store.traces(session="a", limit=9)) == [first]
+                    transaction.sessions.keep_trace(first, vector(*EAST), MODEL)
+                assert transaction.sessions.trace("s1") == first
+            assert store.sessions.trace("s1") == first
+            assert dict(store.sessions.trace("s1").details) == dict(first.details)
+            assert list(store.sessions.traces()) == [second, first]
+            assert list(store.sessions.traces(limit=1)) == [second]
+            assert list(store.sessions.traces(session="a", limit=9)) == [first]
             end = replace(first, outcome="failure", state="extracted", strategies=("m7",), failure_reason="ü")
             with store.transaction() as transaction:
-                transaction.update_trace(replace(end, query="another", approach="x", session="z", results=()))
-            assert store.trace("s1") == end
-            assert list(store.traces()) == [second, end]
+                transaction.sessions.update_trace(replace(end, query="another", approach="x", session="z", results=()))
+            assert store.sessions.trace("s1") == end
+            assert list(store.sessions.traces()) == [second, end]
             assert store.check().problems == ()
 
     @promise("learning:similar-traces")
     def test_similar_traces_are_those_of_the_exact_cosine(self) -> None:
         """An equal query has 1.0; lengths do not matter; equal cosines come newest first; memories are apart."""
         with self.fresh() as store:
-            assert list(store.similar_traces(vector(*EAST), limit=5)) == []
+            assert list(store.search.similar_traces(vector(*EAST), limit=5)) == []
             with store.transaction() as transaction:
                 for name, direction in (
                     ("s1", EAST),
@@ -69,26 +69,26 @@ class TraceConformance(Conformance):
                     ("s3", (3, 4, 0, 0)),
                     ("s4", (0.5, 0, 0, 0)),
                 ):
-                    transaction.keep_trace(trace(name), vector(*direction), MODEL)
-                assert list(store.similar_traces(vector(*EAST), limit=5)) == []
-            found = store.similar_traces(vector(*EAST), limit=9)
+                    transaction.sessions.keep_trace(trace(name), vector(*direction), MODEL)
+                assert list(store.search.similar_traces(vector(*EAST), limit=5)) == []
+            found = store.search.similar_traces(vector(*EAST), limit=9)
             assert [(each.id, cosine) for each, cosine in found] == [("s4", 1.0), ("s1", 1.0), ("s3", 0.6), ("s2", 0.0)]
             assert found[0][0] == trace("s4")
-            assert [each.id for each, _ in store.similar_traces(vector(0, 2, 0, 0), limit=2)] == ["s2", "s3"]
-            assert list(store.similar_traces(vector(*EAST), limit=0)) == []
-            assert store.similar_traces(vector(*WEST), limit=9)[-1][1] == -1.0
-            assert list(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
+            assert [each.id for each, _ in store.search.similar_traces(vector(0, 2, 0, 0), limit=2)] == ["s2", "s3"]
+            assert list(store.search.similar_traces(vector(*EAST), limit=0)) == []
+            assert store.search.similar_traces(vector(*WEST), limit=9)[-1][1] == -1.0
+            assert list(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
             with store.transaction() as transaction:
-                transaction.keep_trace(trace("s5"), vector(*UP), MODEL)
-                transaction.update_trace(trace("s2", outcome="success"), vector(*UP), MODEL)
-            found = store.similar_traces(vector(*UP), limit=2)
+                transaction.sessions.keep_trace(trace("s5"), vector(*UP), MODEL)
+                transaction.sessions.update_trace(trace("s2", outcome="success"), vector(*UP), MODEL)
+            found = store.search.similar_traces(vector(*UP), limit=2)
             assert [(each.id, each.outcome, cosine) for each, cosine in found] == [
                 ("s5", "unknown", 1.0),
                 ("s2", "success", 1.0),
             ]
             for wrong in (vector(0, 0, 0, 0), vector(float("nan"), 0, 0, 0), numpy.zeros((1, 4), dtype=numpy.float32)):
                 with refuses(InvalidInput):
-                    store.similar_traces(wrong, limit=1)
+                    store.search.similar_traces(wrong, limit=1)
 
     @promise("learning:similar-traces")
     def test_many_traces_are_ranked_as_a_full_comparison_ranks_them(self) -> None:
@@ -99,11 +99,11 @@ class TraceConformance(Conformance):
             for start in (0, 100, 200):
                 with store.transaction() as transaction:
                     for number in range(start, start + 100):
-                        transaction.keep_trace(trace(f"s{number}"), rows[number], "random/24")
+                        transaction.sessions.keep_trace(trace(f"s{number}"), rows[number], "random/24")
                 for query in numbers.standard_normal((3, 24)).astype(numpy.float32):
                     exact = rows[: start + 100].astype(numpy.float64) @ query.astype(numpy.float64)
                     exact /= numpy.linalg.norm(rows[: start + 100], axis=1) * numpy.linalg.norm(query)
-                    found = store.similar_traces(query, limit=20)
+                    found = store.search.similar_traces(query, limit=20)
                     assert [each.id for each, _ in found] == [f"s{row}" for row in numpy.argsort(-exact)[:20]]
                     assert all(abs(cosine - exact[int(each.id[1:])]) < 2e-6 for each, cosine in found)
 
@@ -112,29 +112,31 @@ class TraceConformance(Conformance):
         """The first vector of either fixes it; a bank that forgets its vectors takes another's for both."""
         with self.fresh() as store:
             with store.transaction() as transaction:
-                transaction.keep_trace(trace("s1"), vector(*EAST), MODEL)
-                transaction.keep_trace(trace("s2"), vector(*NORTH), MODEL)
+                transaction.sessions.keep_trace(trace("s1"), vector(*EAST), MODEL)
+                transaction.sessions.keep_trace(trace("s2"), vector(*NORTH), MODEL)
             assert _model_of(store) == MODEL
             other = Indexed(text="", model_id="another/4", vectors={CONTENT_LEG: vector(*EAST)})
             with refuses(ModelMismatch), store.transaction() as transaction:
-                transaction.insert(lesson("m1"), other)
+                transaction.memories.insert(lesson("m1"), other)
             with refuses(ModelMismatch):
-                store.similar_traces(vector(1, 0, 0), limit=1)
+                store.search.similar_traces(vector(1, 0, 0), limit=1)
             fill(store, [lesson("m1")])
-            assert len(store.similar_traces(vector(*EAST), limit=5)) == 2
+            assert len(store.search.similar_traces(vector(*EAST), limit=5)) == 2
             with store.transaction() as transaction:
                 transaction.forget_vectors()
-                transaction.update(lesson("m1"), replace(other, model_id="wide/6", vectors={CONTENT_LEG: _wide(0)}))
-                transaction.update_trace(trace("s2"), _wide(1), "wide/6")
+                transaction.memories.update(
+                    lesson("m1"), replace(other, model_id="wide/6", vectors={CONTENT_LEG: _wide(0)})
+                )
+                transaction.sessions.update_trace(trace("s2"), _wide(1), "wide/6")
             assert _model_of(store) == "wide/6"
-            assert [each.id for each, _ in store.similar_traces(_wide(1), limit=5)] == ["s2"]
-            assert store.trace("s1") == trace("s1")
+            assert [each.id for each, _ in store.search.similar_traces(_wide(1), limit=5)] == ["s2"]
+            assert store.sessions.trace("s1") == trace("s1")
             assert len(store.check().problems) == 1
             with refuses(ModelMismatch):
-                store.similar_traces(vector(*EAST), limit=5)
+                store.search.similar_traces(vector(*EAST), limit=5)
             with store.transaction() as transaction:
-                transaction.update_trace(trace("s1"), _wide(1), "wide/6")
-            assert [each.id for each, _ in store.similar_traces(_wide(1), limit=5)] == ["s2", "s1"]
+                transaction.sessions.update_trace(trace("s1"), _wide(1), "wide/6")
+            assert [each.id for each, _ in store.search.similar_traces(_wide(1), limit=5)] == ["s2", "s1"]
             assert store.check().problems == ()
 
     @promise("learning:task-leg")
@@ -146,41 +148,49 @@ class TraceConformance(Conformance):
             return Indexed(text="kiwi", model_id=MODEL, vectors=vectors)
 
         with self.fresh() as store:
-            assert list(store.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 9)) == []
+            assert list(store.search.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 9)) == []
             fill(store, [(lesson("m1"), derived(EAST)), (lesson("m2"), derived(None))])
             fill(store, [(lesson("m3", outcome="failure"), derived((0.6, 0.8, 0, 0)))])
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m1", "m2", "m3"]
-            assert [hit.id for hit in store.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 9)] == ["m1", "m3"]
-            assert [hit.id for hit in store.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 1)] == ["m1"]
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == [
+                "m1",
+                "m2",
+                "m3",
+            ]
+            assert [hit.id for hit in store.search.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 9)] == ["m1", "m3"]
+            assert [hit.id for hit in store.search.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 1)] == ["m1"]
             failures = Filter(outcome="failure")
-            assert [hit.id for hit in store.nearest(TASK_LEG, vector(*EAST), failures, 9)] == ["m3"]
-            assert dict(store.similarities(TASK_LEG, vector(*EAST), ["m1", "m2"])) == {"m1": 1.0}
-            assert store.vector(TASK_LEG, "m2") is None
+            assert [hit.id for hit in store.search.nearest(TASK_LEG, vector(*EAST), failures, 9)] == ["m3"]
+            assert dict(store.search.similarities(TASK_LEG, vector(*EAST), ["m1", "m2"])) == {"m1": 1.0}
+            assert store.search.vector(TASK_LEG, "m2") is None
             fill(store, [(lesson("m4"), derived(NORTH))])
             with store.transaction() as transaction:
-                transaction.update(lesson("m1"), derived(None))
-                transaction.update(lesson("m2"), derived(NORTH))
-            assert [hit.id for hit in store.nearest(TASK_LEG, vector(*NORTH), EVERYTHING, 9)] == ["m2", "m4", "m3"]
-            kept = store.vector(TASK_LEG, "m2")
+                transaction.memories.update(lesson("m1"), derived(None))
+                transaction.memories.update(lesson("m2"), derived(NORTH))
+            assert [hit.id for hit in store.search.nearest(TASK_LEG, vector(*NORTH), EVERYTHING, 9)] == [
+                "m2",
+                "m4",
+                "m3",
+            ]
+            kept = store.search.vector(TASK_LEG, "m2")
             assert kept is not None
             assert kept.tolist() == list(NORTH)
             with store.transaction() as transaction:
-                transaction.delete("m2")
-            assert [hit.id for hit in store.nearest(TASK_LEG, vector(*NORTH), EVERYTHING, 9)] == ["m4", "m3"]
+                transaction.memories.delete("m2")
+            assert [hit.id for hit in store.search.nearest(TASK_LEG, vector(*NORTH), EVERYTHING, 9)] == ["m4", "m3"]
             with store.transaction() as transaction:
                 transaction.forget_vectors()
-                transaction.update(lesson("m4"), derived(EAST))
-            assert [hit.id for hit in store.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 9)] == ["m4"]
+                transaction.memories.update(lesson("m4"), derived(EAST))
+            assert [hit.id for hit in store.search.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 9)] == ["m4"]
 
     @promise("learning:unit")
     def test_vectors_are_kept_at_unit_length(self) -> None:
         """Of memories too: a score is a cosine; one that has unit length already is kept to the bit."""
         with self.fresh() as store:
             fill(store, [(lesson("m1"), indexed("", vector(0, 30, 40, 0))), (lesson("m2"), indexed("", vector(*UP)))])
-            kept = store.vector(CONTENT_LEG, "m1")
+            kept = store.search.vector(CONTENT_LEG, "m1")
             assert kept is not None
             assert kept.tolist() == vector(0, 0.6, 0.8, 0).tolist()
-            assert [hit.id for hit in store.nearest(CONTENT_LEG, vector(*UP), EVERYTHING, 2)] == ["m2", "m1"]
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*UP), EVERYTHING, 2)] == ["m2", "m1"]
 
 
 def trace(name: str, **changes: object) -> Trace:

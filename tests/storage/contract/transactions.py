@@ -58,20 +58,23 @@ class TransactionConformance(Conformance):
             before = _everything(reader)
             with writer.transaction() as transaction:
                 _write_everything(transaction)
-                assert transaction.get("m3").id == "m3"
-                assert transaction.get("m1").title == "Changed"
-                assert transaction.count(EVERYTHING) == 2
-                assert [memory.id for memory in transaction.page(EVERYTHING, limit=0, offset=0)] == ["m1", "m3"]
-                assert len(transaction.signals("m1")) == 1
-                assert transaction.aggregate("m1").usage_positive == 1
-                assert transaction.weights().usage_alpha == 6.0
-                assert len(transaction.revisions("m1")) == 1
-                assert len(transaction.links("m1")) == 1
-                assert list(transaction.same_text(lesson("m3").fingerprint)) == ["m3"]
+                assert transaction.memories.get("m3").id == "m3"
+                assert transaction.memories.get("m1").title == "Changed"
+                assert transaction.memories.count(EVERYTHING) == 2
+                assert [memory.id for memory in transaction.memories.page(EVERYTHING, limit=0, offset=0)] == [
+                    "m1",
+                    "m3",
+                ]
+                assert len(transaction.evidence.signals("m1")) == 1
+                assert transaction.evidence.aggregate("m1").usage_positive == 1
+                assert transaction.evidence.weights().usage_alpha == 6.0
+                assert len(transaction.memories.revisions("m1")) == 1
+                assert len(transaction.memories.links("m1")) == 1
+                assert list(transaction.memories.same_text(lesson("m3").fingerprint)) == ["m3"]
                 assert _everything(reader) == before
                 assert _everything(writer) == before
             assert _everything(reader) == _everything(writer) != before
-            assert [hit.id for hit in reader.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m1", "m3"]
+            assert [hit.id for hit in reader.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m1", "m3"]
         finally:
             reader.close()
             writer.close()
@@ -83,10 +86,10 @@ class TransactionConformance(Conformance):
             with store.transaction() as transaction:
                 pass
             with refuses(StoreClosed):
-                transaction.insert(lesson("m1"), indexed())
+                transaction.memories.insert(lesson("m1"), indexed())
             with refuses(StoreClosed):
-                transaction.count(EVERYTHING)
-            assert store.count(EVERYTHING) == 0
+                transaction.memories.count(EVERYTHING)
+            assert store.memories.count(EVERYTHING) == 0
 
     @promise("storage:threads")
     def test_no_write_of_eight_threads_is_lost(self) -> None:
@@ -99,12 +102,12 @@ class TransactionConformance(Conformance):
                 try:
                     for number in range(25):
                         with store.transaction() as transaction:
-                            transaction.insert(lesson(f"w{worker}-{number}"), indexed("kiwi"))
-                            shared = transaction.get("shared")
-                            transaction.update(replace(shared, usage_count=shared.usage_count + 1))
-                        assert store.get(f"w{worker}-{number}").id == f"w{worker}-{number}"
-                        known = store.count(EVERYTHING)
-                        assert len(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 3)) >= min(3, known)
+                            transaction.memories.insert(lesson(f"w{worker}-{number}"), indexed("kiwi"))
+                            shared = transaction.memories.get("shared")
+                            transaction.memories.update(replace(shared, usage_count=shared.usage_count + 1))
+                        assert store.memories.get(f"w{worker}-{number}").id == f"w{worker}-{number}"
+                        known = store.memories.count(EVERYTHING)
+                        assert len(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 3)) >= min(3, known)
                 except BaseException as error:  # noqa: BLE001 - handed to the test's own thread
                     failures.append(error)
 
@@ -114,10 +117,10 @@ class TransactionConformance(Conformance):
             for thread in threads:
                 thread.join()
             assert failures == []
-            assert store.get("shared").usage_count == 200
-            assert store.count(EVERYTHING) == 201
-            assert len(store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 999)) == 201
-            assert len(store.matching("kiwi", EVERYTHING, 999).hits) == 200
+            assert store.memories.get("shared").usage_count == 200
+            assert store.memories.count(EVERYTHING) == 201
+            assert len(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 999)) == 201
+            assert len(store.search.matching("kiwi", EVERYTHING, 999).hits) == 200
 
     @promise("storage:closed")
     def test_a_closed_store_says_so_and_closing_twice_is_fine(self) -> None:
@@ -129,17 +132,17 @@ class TransactionConformance(Conformance):
         store.close()
         unreachable = Path("never-written")
         for call in (
-            lambda: store.get("m1"),
-            lambda: store.page(EVERYTHING, limit=1, offset=0),
-            lambda: store.count(EVERYTHING),
-            lambda: store.signals("m1"),
-            lambda: store.weights(),
-            lambda: store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 1),
-            lambda: store.similarities(CONTENT_LEG, vector(*EAST), ["m1"]),
-            lambda: store.matching("kiwi", EVERYTHING, 1),
-            lambda: store.vector(CONTENT_LEG, "m1"),
-            lambda: store.jobs(due=START),
-            lambda: store.recalls(limit=1),
+            lambda: store.memories.get("m1"),
+            lambda: store.memories.page(EVERYTHING, limit=1, offset=0),
+            lambda: store.memories.count(EVERYTHING),
+            lambda: store.evidence.signals("m1"),
+            lambda: store.evidence.weights(),
+            lambda: store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 1),
+            lambda: store.search.similarities(CONTENT_LEG, vector(*EAST), ["m1"]),
+            lambda: store.search.matching("kiwi", EVERYTHING, 1),
+            lambda: store.search.vector(CONTENT_LEG, "m1"),
+            lambda: store.jobs.waiting(due=START),
+            lambda: store.deliveries.recalls(limit=1),
             lambda: store.check(),
             lambda: store.backup(unreachable),
             lambda: store.transaction().__enter__(),
@@ -149,42 +152,52 @@ class TransactionConformance(Conformance):
                 call()
         assert store.scope == SCOPE
         assert not unreachable.exists()
-        assert other.get("m1") == lesson("m1")
+        assert other.memories.get("m1") == lesson("m1")
         other.close()
 
 
 def _write_everything(transaction: Transaction) -> None:
     """One write of every kind on a store that holds m1 and m2."""
-    transaction.insert(lesson("m3"), indexed("lamp"))
-    transaction.update(replace(transaction.get("m1"), title="Changed", version=2), indexed("zebra"), revision=True)
-    transaction.add_signal(signal("m1", day=-40), once=True)
-    transaction.roll_up(START - timedelta(days=30), START)
-    transaction.add_signal(signal("m1", session="s2"))
-    transaction.set_aggregate(
-        replace(transaction.aggregate("m3"), usage_negative=1, positive=0, negative=5, last_rollup=START)
+    transaction.memories.insert(lesson("m3"), indexed("lamp"))
+    transaction.memories.update(
+        replace(transaction.memories.get("m1"), title="Changed", version=2), indexed("zebra"), revision=True
     )
-    transaction.set_weights(
+    transaction.evidence.add_signal(signal("m1", day=-40), once=True)
+    transaction.evidence.roll_up(START - timedelta(days=30), START)
+    transaction.evidence.add_signal(signal("m1", session="s2"))
+    transaction.evidence.set_aggregate(
+        replace(transaction.evidence.aggregate("m3"), usage_negative=1, positive=0, negative=5, last_rollup=START)
+    )
+    transaction.evidence.set_weights(
         WeightChange(at=START, weights=ProjectWeights(project=SCOPE.project, usage_alpha=6.0), signal_id="s")
     )
-    transaction.log_recall(Recall(query="kiwi", at=START))
-    transaction.link(Link(source="m1", target="m3", kind="merged"))
-    transaction.enqueue(Job(kind="distil", key="k", due=START))
-    transaction.delete("m2")
+    transaction.deliveries.log_recall(Recall(query="kiwi", at=START))
+    transaction.memories.link(Link(source="m1", target="m3", kind="merged"))
+    transaction.jobs.enqueue(Job(kind="distil", key="k", due=START))
+    transaction.memories.delete("m2")
 
 
 def _everything(store: Store) -> tuple[object, ...]:
     """All that can be read."""
-    memories = list(store.page(EVERYTHING, limit=0, offset=0))
+    memories = list(store.memories.page(EVERYTHING, limit=0, offset=0))
     ids = ["m1", "m2", "m3"]
     return (
         memories,
-        [(list(store.signals(m)), store.aggregate(m), list(store.revisions(m)), list(store.links(m))) for m in ids],
-        [hit.id for hit in store.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)],
-        [[hit.id for hit in store.matching(word, EVERYTHING, 99).hits] for word in ("kiwi", "lamp", "zebra")],
-        store.weights(),
-        list(store.weight_history()),
-        list(store.recalls(limit=0)),
-        list(store.jobs(due=START)),
+        [
+            (
+                list(store.evidence.signals(m)),
+                store.evidence.aggregate(m),
+                list(store.memories.revisions(m)),
+                list(store.memories.links(m)),
+            )
+            for m in ids
+        ],
+        [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 99)],
+        [[hit.id for hit in store.search.matching(word, EVERYTHING, 99).hits] for word in ("kiwi", "lamp", "zebra")],
+        store.evidence.weights(),
+        list(store.evidence.weight_history()),
+        list(store.deliveries.recalls(limit=0)),
+        list(store.jobs.waiting(due=START)),
         store.model_id,
         store.words_worth,
     )

@@ -1,4 +1,4 @@
-"""Documents in a bank file: read with everything else, written in the transaction of what they belong to."""
+"""Documents and their vectors."""
 
 from __future__ import annotations
 
@@ -12,30 +12,49 @@ import numpy
 
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.learning_rows import proven
-from reasoningbank.storage.reads import Reads
-from reasoningbank.storage.records import from_json, to_json
-from reasoningbank.storage.rows import Row, Value, checksum
+from reasoningbank.storage.rows import (
+    Row,
+    Value,
+    checksum,
+    from_json,
+    proven,
+    to_json,
+)
+from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.storage.vector_search import unit_vector
-from reasoningbank.storage.write_part import WritePart
 from reasoningbank.types.document import Document
 from reasoningbank.types.ports import Vector
 
 _COLUMNS = "number, collection, path, key, body"
+
 _BATCH = 200
 
 
-class DocumentReads(Reads):
-    """The reads of the Store port that concern documents."""
+class DocumentTables:
+    """Documents, each at a place in a collection.
+
+    Args:
+        source: Where the rows come from.
+        unit: The transaction that writes; outside of one every write is refused.
+    """
+
+    def __init__(self, source: Source, unit: Unit) -> None:
+        self._source = source
+        self._unit = unit
 
     def document(self, collection: str, path: Sequence[str], key: str) -> Document | None:
+        """Return the document at a place."""
         rows = self._source.run(
             f"SELECT {_COLUMNS}, checksum FROM documents WHERE collection = ? AND path = ? AND key = ?",  # noqa: S608
             (collection, _joined(path), key),
         )
         return _document(rows[0]) if rows else None
 
-    def documents(self, collection: str | None = None, path: Sequence[str] = ()) -> Sequence[Document]:
+    def below(self, collection: str | None = None, path: Sequence[str] = ()) -> Sequence[Document]:
+        """Return documents below a path, in the order in which they were first stored.
+
+        Of every collection or of one.
+        """
         where, values = _where(collection, path)
         rows = self._source.run(
             f"SELECT {_COLUMNS}, checksum FROM documents WHERE {where} ORDER BY number",  # noqa: S608 - constant clauses
@@ -46,6 +65,10 @@ class DocumentReads(Reads):
     def compared_documents(
         self, collection: str, path: Sequence[str], vector: Vector
     ) -> Sequence[tuple[Document, float | None]]:
+        """Return the same with the largest cosine that a vector of each has with this one.
+
+        None when it has no vector.
+        """
         query = unit_vector(vector)
         where, values = _where(collection, path)
         columns = ", ".join(f"d.{name}" for name in _COLUMNS.split(", "))
@@ -66,21 +89,16 @@ class DocumentReads(Reads):
                 found[-1] = (document, cosine if best is None else max(best, cosine))
         return found
 
-
-class DocumentWrites(DocumentReads, WritePart):
-    """The writes of the Transaction port that concern documents."""
-
-    erased: bool
-
     def put_document(self, document: Document, vectors: Sequence[Vector] = (), model_id: str = "") -> None:
+        """Store a document, in the place of the one that is there, with one vector for each of its texts."""
         kept, text = owned_document(document, vectors)
         if len({len(unit_vector(vector)) for vector in vectors}) > 1:
             raise ModelMismatch("the vectors of one document have different dimensions")
         place = (kept.collection, _joined(kept.path), kept.key)
-        with self._whole():
-            raw = [self._vector(vector, model_id) for vector in vectors]
+        with self._unit.whole():
+            raw = [self._unit.vector(vector, model_id) for vector in vectors]
             rows = self._source.run("SELECT number FROM documents WHERE collection = ? AND path = ? AND key = ?", place)
-            number = rows[0][0] if rows else self._next_number("documents")
+            number = rows[0][0] if rows else self._unit.next_number("documents")
             row: Row = (number, *place, text)
             if rows:
                 self._source.run("DELETE FROM document_vectors WHERE document = ?", (number,))
@@ -92,19 +110,37 @@ class DocumentWrites(DocumentReads, WritePart):
             for position, content in enumerate(raw):
                 one: Row = (number, position, content)
                 self._source.run("INSERT INTO document_vectors VALUES (?, ?, ?, ?)", (*one, checksum(one)))
-            self._note_change()
+            self._unit.note_change()
 
     def delete_document(self, collection: str, path: Sequence[str], key: str) -> bool:
+        """Erase a document; False when there is none."""
         place = (collection, _joined(path), key)
         rows = self._source.run("SELECT number FROM documents WHERE collection = ? AND path = ? AND key = ?", place)
         if not rows:
             return False
-        with self._whole():
+        with self._unit.whole():
             self._source.run("DELETE FROM documents WHERE number = ?", rows[0])
-            self._note_erasure()
-            self._note_change()
-        self.erased = True
+            self._unit.note_erasure()
+            self._unit.note_change()
         return True
+
+    def problems(self) -> list[str]:
+        """Return the documents that lack a vector; a damaged row raises StoreCorrupt."""
+        counts = Counter[Value]()
+        last: Row = (-1, -1)
+        statement = (
+            "SELECT document, position, vector, checksum FROM document_vectors WHERE (document, position) > (?, ?) "
+            "ORDER BY document, position LIMIT ?"
+        )
+        while rows := self._source.run(statement, (*last, _BATCH)):
+            counts.update(proven("a document's vector", row[:3], row[3])[0] for row in rows)
+            last = rows[-1][:2]
+        numbers = self._source.run("SELECT number FROM documents ORDER BY number")
+        return [
+            f"document {document.key[:80]!r} has {len(document.texts)} texts and {counts[number]} vectors"
+            for (number,), document in zip(numbers, self.below(), strict=True)
+            if counts[number] != len(document.texts)
+        ]
 
 
 def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Document, str]:
@@ -127,25 +163,6 @@ def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Docum
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInput(f"the document cannot be stored: {error}") from error
     return copy, text
-
-
-def document_problems(reads: DocumentReads) -> Sequence[str]:
-    """Return the documents that lack a vector; a damaged row raises StoreCorrupt."""
-    counts = Counter[Value]()
-    last: Row = (-1, -1)
-    statement = (
-        "SELECT document, position, vector, checksum FROM document_vectors WHERE (document, position) > (?, ?) "
-        "ORDER BY document, position LIMIT ?"
-    )
-    while rows := reads._source.run(statement, (*last, _BATCH)):
-        counts.update(proven("a document's vector", row[:3], row[3])[0] for row in rows)
-        last = rows[-1][:2]
-    numbers = reads._source.run("SELECT number FROM documents ORDER BY number")
-    return [
-        f"document {document.key[:80]!r} has {len(document.texts)} texts and {counts[number]} vectors"
-        for (number,), document in zip(numbers, reads.documents(), strict=True)
-        if counts[number] != len(document.texts)
-    ]
 
 
 def _joined(path: Sequence[str]) -> str:

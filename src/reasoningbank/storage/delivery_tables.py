@@ -1,4 +1,4 @@
-"""What sessions were shown or kept from, in a bank file: one row for a session, one for each memory that it met."""
+"""What searches delivered, and what sessions were shown or kept from."""
 
 from __future__ import annotations
 
@@ -6,15 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from reasoningbank.errors import InvalidInput, StoreCorrupt
-from reasoningbank.storage.learning_reads import LearningReads
-from reasoningbank.storage.learning_rows import owned, proven, read_record
-from reasoningbank.storage.rows import Row, Value, checksum
-from reasoningbank.storage.write_part import WritePart
+from reasoningbank.errors import (
+    InvalidInput,
+    StoreCorrupt,
+)
+from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.rows import (
+    Row,
+    Value,
+    checksum,
+    from_microseconds,
+    legs_from_json,
+    legs_to_json,
+    owned,
+    proven,
+    read_record,
+    to_microseconds,
+)
+from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.types.recall import Recall
+from reasoningbank.types.records import RecallEntry, RecallLog
 from reasoningbank.types.uplift import HOWS, Exposure, Shown
 
 _NAME = "an exposure"
+
 _HEADS = "SELECT number, session, body, checksum FROM exposures"
+
 _MET = (
     "SELECT n.last, e.number, e.session, e.body, e.checksum, "
     "i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id "
@@ -22,11 +39,11 @@ _MET = (
     "LEFT JOIN exposures AS e ON e.session = ? LEFT JOIN exposure_items AS i ON i.exposure = e.number "
     "LEFT JOIN memories AS m ON m.key = i.key ORDER BY i.position"
 )
+
 _ITEMS = (
     "SELECT i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id FROM exposure_items AS i "
     "JOIN memories AS m ON m.key = i.key"
 )
-
 
 _PUT_ITEM = (
     "INSERT INTO exposure_items VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (exposure, key) DO UPDATE SET "
@@ -41,47 +58,86 @@ class _Place(NamedTuple):
         number: Its number: that of the next new one when there is none.
         head: The checksum of its head; None when there is none.
         items: What it met: the checksum of each item by the memory's key.
+        undone: How many writes the transaction had taken back by then.
     """
 
     session: str
     number: int
     head: Value
     items: Mapping[Value, Value]
+    undone: int
 
 
-class ExposureReads(LearningReads):
-    """The reads of the Store port that concern exposures."""
+class DeliveryTables:
+    """Logged searches and exposures.
 
-    _place: _Place | None = None
-    """What the last read has found; a write that follows need not look again."""
+    Args:
+        source: Where the rows come from.
+        unit: The transaction that writes; outside of one every write is refused.
+    """
+
+    def __init__(self, source: Source, unit: Unit) -> None:
+        self._source = source
+        self._unit = unit
+        self._place: _Place | None = None
+
+    def recalls(self, *, limit: int, session: str | None = None) -> Sequence[RecallLog]:
+        """Return the newest logged recalls, of all sessions or of one, newest first; limit 0 means all."""
+        heads = self._source.run(
+            "SELECT number, id, at, query, session, embedder, tokens FROM recalls "
+            "WHERE ?1 IS NULL OR session = ?1 ORDER BY number DESC LIMIT ?2",
+            (session, limit or -1),
+        )
+        return [self._recall(row) for row in heads]
+
+    def log_recall(self, recall: Recall) -> None:
+        """Keep what a search delivered: items, ranks, scores, tokens."""
+        with self._unit.whole():
+            rows = self._source.run(
+                "INSERT INTO recalls (id, at, query, session, embedder, tokens) "
+                "VALUES (?, ?, ?, ?, ?, ?) RETURNING number",
+                (recall.id, to_microseconds(recall.at), recall.query, recall.session, recall.embedder, recall.tokens),
+            )
+            keys = self._unit.all_keys([hit.id for hit in recall.delivered])
+            items: list[Row] = [
+                (rows[0][0], position, keys[hit.id], int(hit.unproven), hit.relevance, legs_to_json(hit.legs))
+                for position, hit in enumerate(recall.delivered, start=1)
+            ]
+            if items:
+                self._source.run_each("INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)", items)
 
     def exposure(self, session: str) -> Exposure | None:
+        """Return what this session was shown or kept from; None when it has met nothing.
+
+        Erased memories are gone from it.
+        """
         rows = self._source.run(_MET, (session,))
         number, items = rows[0][1], [row[5:] for row in rows if row[5] is not None]
         if number is None:
             number = cast(int, rows[0][0]) + 1
-        self._place = _Place(session, cast(int, number), rows[0][4], {row[1]: row[5] for row in items})
+        self._place = _Place(
+            session, cast(int, number), rows[0][4], {row[1]: row[5] for row in items}, self._unit.undone
+        )
+        self._unit.learn((cast(str, row[6]), cast(int, row[1])) for row in items)
         return None if rows[0][1] is None else _exposure(rows[0][1:5], items)
 
     def exposures(self) -> Sequence[Exposure]:
+        """Return the same of every session, in the order in which they began."""
         met: dict[object, list[Row]] = {}
         for row in self._source.run(f"{_ITEMS} ORDER BY i.exposure, i.position"):
             met.setdefault(row[0], []).append(row)
         heads = self._source.run(f"{_HEADS} ORDER BY number")
         return [_exposure(row, met.get(row[0], ())) for row in heads]
 
-
-class ExposureWrites(ExposureReads, WritePart):
-    """The writes of the Transaction port that concern exposures."""
-
     def expose(self, exposure: Exposure) -> None:
+        """Replace what is known of the exposure's session; memories that do not exist are left out."""
         kept, text = owned_exposure(exposure)
-        if self._place is None or self._place.session != kept.session:
+        if self._place is None or (self._place.session, self._place.undone) != (kept.session, self._unit.undone):
             self.exposure(kept.session)
         assert self._place is not None
-        _, number, known, met = self._place
+        _, number, known, met, _ = self._place
         self._place = None
-        with self._whole():
+        with self._unit.whole():
             head: Row = (number, kept.session, text)
             if known != checksum(head):
                 self._source.run(
@@ -89,7 +145,7 @@ class ExposureWrites(ExposureReads, WritePart):
                     "ON CONFLICT (number) DO UPDATE SET body = excluded.body, checksum = excluded.checksum",
                     (*head, checksum(head)),
                 )
-            keys = self._keys([one.memory_id for one in kept.shown])
+            keys = self._unit.keys([one.memory_id for one in kept.shown])
             items: dict[Value, Row] = {}
             for position, one in enumerate(kept.shown):
                 if one.memory_id in keys:
@@ -100,7 +156,34 @@ class ExposureWrites(ExposureReads, WritePart):
                 self._source.run_each("DELETE FROM exposure_items WHERE exposure = ? AND key = ?", gone)
             if changed := [row for key, row in items.items() if met.get(key) != row[5]]:
                 self._source.run_each(_PUT_ITEM, changed)
-            self._note_change()
+            self._unit.note_change()
+
+    def _recall(self, row: Row) -> RecallLog:
+        number, identifier, at, query, session, embedder, tokens = row
+        items = self._source.run(
+            "SELECT i.position, m.id, i.unproven, i.relevance, i.legs FROM recall_items AS i "
+            "JOIN memories AS m ON m.key = i.key WHERE i.recall = ? ORDER BY i.position",
+            (number,),
+        )
+        with decoding("a logged recall"):
+            return RecallLog(
+                id=cast(str, identifier),
+                at=from_microseconds(cast(int, at)),
+                query=cast(str, query),
+                session=cast(str, session),
+                embedder=cast(str, embedder),
+                tokens=cast(int, tokens),
+                entries=tuple(
+                    RecallEntry(
+                        rank=cast(int, item[0]),
+                        memory_id=cast(str, item[1]),
+                        unproven=bool(item[2]),
+                        relevance=cast(float, item[3]),
+                        legs=legs_from_json(cast(str, item[4])),
+                    )
+                    for item in items
+                ),
+            )
 
 
 def owned_exposure(exposure: Exposure) -> tuple[Exposure, str]:

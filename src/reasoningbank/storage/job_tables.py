@@ -5,36 +5,50 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.documents import DocumentReads
-from reasoningbank.storage.exposures import ExposureReads
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.learning_rows import error_text, proven
-from reasoningbank.storage.rows import Row, checksum, from_microseconds, to_microseconds
+from reasoningbank.storage.rows import Row, checksum, error_text, from_microseconds, proven, to_microseconds
 from reasoningbank.storage.schema import JOB_COLUMNS
-from reasoningbank.storage.write_part import WritePart
+from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.types.records import Job
 
 _COUNT = JOB_COLUMNS.count(",") + 1
+
 _SELECT = f"SELECT {JOB_COLUMNS}, checksum FROM jobs"  # noqa: S608 - constant columns
+
 _FREE = "died IS NULL AND due <= ?1 AND kind IN (SELECT value FROM json_each(?2)) AND (lease = '' OR until <= ?1)"
+
 _PLACES = ", ".join("?" * (_COUNT + 1))
+
 _WRITE = f"INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}, checksum) VALUES ({_PLACES})"  # noqa: S608 - constant columns
 
+_LAST_DAY = datetime(9999, 12, 30, tzinfo=UTC)
 
-class QueueReads(ExposureReads, DocumentReads):
-    """The reads of the Store port that concern jobs."""
 
-    def jobs(self, *, due: datetime) -> Sequence[Job]:
+class JobTables:
+    """Jobs that wait, are held or are dead.
+
+    Args:
+        source: Where the rows come from.
+        unit: The transaction that writes; outside of one every write is refused.
+    """
+
+    def __init__(self, source: Source, unit: Unit) -> None:
+        self._source = source
+        self._unit = unit
+
+    def waiting(self, *, due: datetime) -> Sequence[Job]:
+        """Return jobs due at that time, oldest first, claimed ones included."""
         rows = self._source.run(
             f"{_SELECT} WHERE died IS NULL AND due <= ? ORDER BY due, kind, key", (to_microseconds(due),)
         )
         return [_job(row) for row in rows]
 
     def claimable(self, kinds: Sequence[str], *, at: datetime) -> bool:
+        """Return whether ``claim`` would hand out a job of these kinds: to be asked often, for it takes no lock."""
         rows = self._source.run(
             f"SELECT 1 FROM jobs INDEXED BY jobs_by_due WHERE {_FREE} LIMIT 1",  # noqa: S608 - constant clauses
             (to_microseconds(at), json.dumps(list(kinds))),
@@ -42,14 +56,12 @@ class QueueReads(ExposureReads, DocumentReads):
         return bool(rows)
 
     def dead_jobs(self) -> Sequence[Job]:
+        """Return jobs that failed too often, oldest first."""
         rows = self._source.run(f"{_SELECT} WHERE died IS NOT NULL ORDER BY died, kind, key")
         return [_job(row) for row in rows]
 
-
-class QueueWrites(QueueReads, WritePart):
-    """The writes of the Transaction port that concern jobs."""
-
     def enqueue(self, job: Job) -> bool:
+        """Store a job; False when one of its kind and key is waiting, running or dead already."""
         check_kind(job)
         if self._source.run("SELECT 1 FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key)):
             return False
@@ -57,6 +69,10 @@ class QueueWrites(QueueReads, WritePart):
         return True
 
     def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
+        """Hand out the job of these kinds that has been due longest and that no one holds at that time.
+
+        Its attempts are one more, its lease is the caller's, and nobody else gets it before ``until``.
+        """
         check_lease(lease, at, until)
         now = to_microseconds(at)
         rows = self._source.run(
@@ -71,6 +87,7 @@ class QueueWrites(QueueReads, WritePart):
         return claimed
 
     def extend(self, job: Job, until: datetime) -> bool:
+        """Hold a claimed job longer; False when the lease was lost to another worker."""
         limit = to_microseconds(until)
         held = self._held(job)
         if held is not None:
@@ -78,14 +95,19 @@ class QueueWrites(QueueReads, WritePart):
         return held is not None
 
     def finish(self, job: Job) -> bool:
+        """Remove a job that was done; False, and nothing changes, when it has a lease and that was lost."""
         if job.lease and self._held(job) is None:
             return False
-        with self._whole():
+        with self._unit.whole():
             self._source.run("DELETE FROM jobs WHERE kind = ? AND key = ?", (job.kind, job.key))
-            self._note_change()
+            self._unit.note_change()
         return True
 
     def put_back(self, job: Job, *, due: datetime, error: str) -> bool:
+        """Give a claimed job back for a later attempt; False when the lease was lost.
+
+        It keeps the attempts that the caller's job names, so that a wait which was no attempt need not count as one.
+        """
         to_microseconds(due)
         check_kind(job)
         held = self._held(job)
@@ -94,6 +116,7 @@ class QueueWrites(QueueReads, WritePart):
         return held is not None
 
     def bury(self, job: Job, *, at: datetime, error: str) -> bool:
+        """Move a claimed job to the dead ones, where a person can see it; False when the lease was lost."""
         died = to_microseconds(at)
         held = self._held(job)
         if held is not None:
@@ -101,12 +124,19 @@ class QueueWrites(QueueReads, WritePart):
         return held is not None
 
     def revive(self, kind: str, key: str, *, due: datetime) -> bool:
+        """Make a dead job wait again with no attempts; False when there is none."""
         to_microseconds(due)
         rows = self._source.run(f"{_SELECT} WHERE kind = ? AND key = ? AND died IS NOT NULL", (kind, key))
         if not rows:
             return False
         self._write(replace(_job(rows[0]), due=due, attempts=0))
         return True
+
+    def problems(self) -> list[str]:
+        """Return nothing: a row that is damaged raises StoreCorrupt."""
+        self.waiting(due=_LAST_DAY)
+        self.dead_jobs()
+        return []
 
     def _held(self, job: Job) -> Job | None:
         """Return the job as it is stored, when the caller's lease is still the one that holds it."""
@@ -121,9 +151,9 @@ class QueueWrites(QueueReads, WritePart):
         payload = json.dumps(dict(job.payload), sort_keys=True)
         due = to_microseconds(job.due)
         row: Row = (job.kind, job.key, due, payload, job.attempts, job.lease, until, job.error, died)
-        with self._whole():
+        with self._unit.whole():
             self._source.run(_WRITE, (*row, checksum(row)))
-            self._note_change()
+            self._unit.note_change()
 
 
 def check_kind(job: Job) -> None:

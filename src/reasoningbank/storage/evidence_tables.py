@@ -1,0 +1,283 @@
+"""What was said of memories: signals, what counts once, rolled-up counts, and the weights that were learned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple, replace
+from datetime import datetime, timedelta
+from typing import cast
+
+from reasoningbank.errors import (
+    InvalidInput,
+)
+from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.rows import (
+    WEIGHT_COLUMNS,
+    Row,
+    from_microseconds,
+    proven,
+    read_record,
+    signal_from,
+    to_microseconds,
+    weights_from,
+)
+from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.records import (
+    Idle,
+    Voices,
+    WeightChange,
+)
+from reasoningbank.types.session import Origin
+from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, ProjectWeights, Signal, SignalAggregate, SignalType
+
+COUNT_COLUMNS = ", ".join(COUNTERS)
+
+AGGREGATE_COLUMNS = f"{COUNT_COLUMNS}, positive, negative, last_rollup, last_activity, last_disuse"
+
+SIGNAL_COLUMNS = "s.id, m.id, s.type, s.positive, s.session, s.rater, s.at, s.weight"
+
+_SUMS = {name: f"sum(type = '{name.split('_')[0]}' AND positive = {name.endswith('positive'):d})" for name in COUNTERS}
+
+_LATER = "max(coalesce({0}, excluded.{0}), coalesce(excluded.{0}, {0}))"
+
+_ROLL_UP = f"""
+INSERT INTO aggregates (key, {AGGREGATE_COLUMNS})
+SELECT key, {", ".join(_SUMS.values())}, sum(iif(positive, weight, 0)), sum(iif(positive, 0, weight)), ?2,
+    max(iif(type = 'disuse', NULL, at)), max(iif(type = 'disuse', at, NULL))
+FROM signals WHERE at < ?1 GROUP BY key
+ON CONFLICT (key) DO UPDATE SET
+    {", ".join(f"{name} = {name} + excluded.{name}" for name in (*COUNTERS, "positive", "negative"))},
+    last_rollup = excluded.last_rollup,
+    last_activity = {_LATER.format("last_activity")},
+    last_disuse = {_LATER.format("last_disuse")}
+"""  # noqa: S608 - constant columns
+
+_COUNT = "INSERT INTO counted VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING key"
+
+_VOICES = f"""
+SELECT {SIGNAL_COLUMNS} FROM memories AS m JOIN signals AS s ON s.key = m.key
+WHERE m.id IN (SELECT value FROM json_each(?1))
+UNION ALL
+SELECT NULL, m.id, o.number, o.memory, o.trajectory, o.body, o.checksum, NULL
+FROM memories AS m JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM json_each(?1))
+"""  # noqa: S608 - constant columns
+
+_RECENT = timedelta(days=RECENT_DAYS) // timedelta(microseconds=1)
+
+_ROLLED = f"coalesce(a.last_activity, iif(a.last_disuse IS NULL, a.last_rollup - {_RECENT}, NULL), 0)"
+"""As ``SignalAggregate.active_at``."""
+
+_IDLE = f"""
+SELECT m.id, m.prior, m.positive, m.negative, m.provenance,
+    max(
+        m.created_at, m.updated_at, coalesce(m.last_used, 0), {_ROLLED},
+        coalesce((SELECT max(s.at) FROM signals AS s WHERE s.key = m.key AND s.type <> 'disuse'), 0),
+        coalesce((SELECT max(c.at) FROM state_changes AS c WHERE c.memory = m.key), 0)
+    ),
+    max(
+        coalesce((SELECT max(s.at) FROM signals AS s WHERE s.key = m.key AND s.type = 'disuse'), 0),
+        coalesce(a.last_disuse, 0)
+    )
+FROM memories AS m LEFT JOIN aggregates AS a ON a.key = m.key
+WHERE m.state IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR m.confidence < ?2)
+    AND m.created_at <= ?3 AND m.updated_at <= ?3 AND coalesce(m.last_used, 0) <= ?3 AND {_ROLLED} <= ?3
+    AND NOT EXISTS (SELECT 1 FROM signals AS s WHERE s.key = m.key AND s.at > ?3 AND s.type <> 'disuse')
+    AND NOT EXISTS (SELECT 1 FROM state_changes AS c WHERE c.memory = m.key AND c.at > ?3)
+    AND m.key > coalesce((SELECT key FROM memories WHERE id = ?4), -1)
+ORDER BY m.key LIMIT ?5
+"""  # noqa: S608 - constant clauses
+
+
+class EvidenceTables:
+    """Signals, aggregates and weights.
+
+    Args:
+        source: Where the rows come from.
+        unit: The transaction that writes; outside of one every write is refused.
+    """
+
+    def __init__(self, source: Source, unit: Unit) -> None:
+        self._source = source
+        self._unit = unit
+
+    def signals(self, memory_id: str, *, since: datetime | None = None) -> Sequence[Signal]:
+        """Return individual signals strictly newer than ``since``, oldest first."""
+        after = -(2**62) if since is None else to_microseconds(since)
+        rows = self._source.run(
+            f"SELECT {SIGNAL_COLUMNS} FROM signals AS s JOIN memories AS m ON m.key = s.key "  # noqa: S608 - constant
+            "WHERE m.id = ? AND s.at > ? ORDER BY s.at, s.id",
+            (memory_id, after),
+        )
+        return [signal_from(self._source.project, row) for row in rows]
+
+    def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
+        """Return whether a signal of this type and session was added that counts once; a roll-up does not forget it."""
+        rows = self._source.run(
+            "SELECT 1 FROM counted WHERE key = (SELECT key FROM memories WHERE id = ?) AND type = ? AND session = ?",
+            (memory_id, kind, session),
+        )
+        return bool(rows)
+
+    def aggregate(self, memory_id: str) -> SignalAggregate:
+        """Return rolled-up counts; all zero when nothing was rolled up."""
+        rows = self._source.run(
+            f"SELECT {AGGREGATE_COLUMNS} FROM aggregates "  # noqa: S608 - constant columns
+            "WHERE key = (SELECT key FROM memories WHERE id = ?)",
+            (memory_id,),
+        )
+        empty = SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
+        if not rows:
+            return empty
+        with decoding("the rolled-up evidence of a memory"):
+            *numbers, rolled, active, disused = rows[0]
+            names = (*COUNTERS, "positive", "negative")
+            counts = {name: int(cast(int, number)) for name, number in zip(names, numbers, strict=True)}
+            filled: SignalAggregate = replace(empty, **counts)  # type: ignore[arg-type]  # counters and sums alone
+            return replace(
+                filled,
+                last_rollup=from_microseconds(cast(int, rolled)),
+                last_activity=None if active is None else from_microseconds(cast(int, active)),
+                last_disuse=None if disused is None else from_microseconds(cast(int, disused)),
+            )
+
+    def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
+        """Return recallable memories without any activity later than a time, in the order they were stored.
+
+        Activity is every signal but disuse, rolled-up ones included, every delivery, edit and change of state, and that
+        it was recorded.
+
+        Args:
+            before: Nothing happened later than this.
+            below: Only memories of a lower confidence.
+            after: Only those that were stored after this one; empty for all.
+            limit: At most so many; 0 means all.
+        """
+        values = (json.dumps(Filter().states), below, to_microseconds(before), after, limit or -1)
+        return [_idle(row) for row in self._source.run(_IDLE, values)]
+
+    def weights(self) -> ProjectWeights:
+        """Return the project's current weights; the priors when nothing was learned."""
+        if self._unit.weights is not None:
+            return self._unit.weights
+        rows = self._source.run(
+            f"SELECT {WEIGHT_COLUMNS} FROM weight_history ORDER BY number DESC LIMIT 1"  # noqa: S608 - constant columns
+        )
+        if not rows:
+            return ProjectWeights(project=self._source.project)
+        return weights_from(self._source.project, rows[0])
+
+    def weight_history(self) -> Sequence[WeightChange]:
+        """Return every change of the weights, oldest first."""
+        rows = self._source.run(
+            f"SELECT at, signal_id, {WEIGHT_COLUMNS} FROM weight_history ORDER BY number"  # noqa: S608 - constant
+        )
+        with decoding("the history of the weights"):
+            return [
+                WeightChange(
+                    at=from_microseconds(cast(int, row[0])),
+                    signal_id=cast(str, row[1]),
+                    weights=weights_from(self._source.project, row[2:]),
+                )
+                for row in rows
+            ]
+
+    def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
+        """Return the individual signals and the origins of each of these memories."""
+        found = {memory_id: Voices([], []) for memory_id in memory_ids}
+        for row in self._source.run(_VOICES, (json.dumps(list(memory_ids)),)):
+            if row[0] is None:
+                origin = read_record(Origin, proven("an origin", row[2:6], row[6])[3], "an origin")
+                found[cast(str, row[1])].origins.append(origin)
+            else:
+                found[cast(str, row[1])].signals.append(signal_from(self._source.project, row))
+        return found
+
+    def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
+        """Store a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
+        with self._unit.whole():
+            if once and not self.count_once([signal.memory_id], signal.type, signal.session):
+                return False
+            self.add_signals([signal])
+        return True
+
+    def add_signals(self, signals: Sequence[Signal]) -> None:
+        """Store signals, whatever was counted before."""
+        if any(signal.weight is None for signal in signals):
+            raise InvalidInput("a stored signal carries the weight of its time")
+        with self._unit.whole():
+            keys = self._unit.all_keys([signal.memory_id for signal in signals])
+            rows: list[Row] = [
+                (
+                    signal.id,
+                    keys[signal.memory_id],
+                    signal.type,
+                    int(signal.positive),
+                    signal.session,
+                    signal.rater,
+                    to_microseconds(signal.at),
+                    signal.weight,
+                )
+                for signal in signals
+            ]
+            if rows:
+                self._source.run_each("INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def count_once(self, memory_ids: Collection[str], kind: SignalType, session: str) -> Sequence[str]:
+        """Note that a signal of this type and session counts for these memories; return those without one so far."""
+        with self._unit.whole():
+            keys = self._unit.all_keys(memory_ids)
+            rows = [(key, kind, session) for key in keys.values()]
+            fresh = {row[0] for row in self._source.run_each(_COUNT, rows)} if rows else set()
+        return [memory_id for memory_id in keys if keys[memory_id] in fresh]
+
+    def set_aggregate(self, aggregate: SignalAggregate) -> None:
+        """Replace a memory's rolled-up counts (seed 004 ``StoreAggregate``); an import brings them along."""
+        if aggregate.positive is None or aggregate.negative is None or aggregate.last_rollup is None:
+            raise InvalidInput("a stored aggregate carries the evidence and the time of its roll-up")
+        self._source.run(
+            f"INSERT OR REPLACE INTO aggregates (key, {AGGREGATE_COLUMNS}) "  # noqa: S608 - constant columns
+            f"VALUES (?{', ?' * (AGGREGATE_COLUMNS.count(',') + 1)})",
+            (
+                self._unit.key(aggregate.memory_id),
+                *(int(getattr(aggregate, name)) for name in COUNTERS),
+                aggregate.positive,
+                aggregate.negative,
+                to_microseconds(aggregate.last_rollup),
+                None if aggregate.last_activity is None else to_microseconds(aggregate.last_activity),
+                None if aggregate.last_disuse is None else to_microseconds(aggregate.last_disuse),
+            ),
+        )
+
+    def set_weights(self, change: WeightChange) -> None:
+        """Replace the weights and append to their history."""
+        numbers = cast("tuple[float, ...]", astuple(change.weights)[1:])
+        self._source.run(
+            f"INSERT INTO weight_history (at, signal_id, {WEIGHT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            (to_microseconds(change.at), change.signal_id, *numbers),
+        )
+        self._unit.weights = replace(change.weights, project=self._source.project)
+
+    def roll_up(self, cutoff: datetime, at: datetime) -> int:
+        """Move signals older than the cutoff into aggregates; return how many."""
+        limit = to_microseconds(cutoff)
+        moved = cast(int, self._source.run("SELECT count(*) FROM signals WHERE at < ?", (limit,))[0][0])
+        if moved:
+            with self._unit.whole():
+                self._source.run(_ROLL_UP, (limit, to_microseconds(at)))
+                self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
+        return moved
+
+
+def _idle(row: Row) -> Idle:
+    identifier, prior, positive, negative, provenance, active, disused = row
+    with decoding(f"memory {str(identifier)[:80]!r}"):
+        return Idle(
+            id=cast(str, identifier),
+            belief=Belief(prior=cast(int, prior), positive=cast(int, positive), negative=cast(int, negative)),
+            provenance=json.loads(cast(str, provenance)),
+            active=from_microseconds(cast(int, active)),
+            disused=from_microseconds(cast(int, disused)) if disused else None,
+        )

@@ -1,0 +1,386 @@
+"""Memories, what is derived from them, their earlier versions, links and changes of state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import cast
+
+import numpy
+
+from reasoningbank.errors import (
+    InvalidInput,
+    MemoryNotFound,
+    ModelMismatch,
+    ScopeViolation,
+)
+from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.rows import (
+    COLUMN_COUNT,
+    LEGS_PER_KEY,
+    MEMORY_COLUMNS,
+    Row,
+    Value,
+    checksum,
+    condition_sql,
+    from_microseconds,
+    memory_from,
+    memory_row,
+    owned,
+    proven,
+    read_record,
+    to_microseconds,
+    vector_id,
+)
+from reasoningbank.storage.schema import CHANGES_SINCE
+from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
+from reasoningbank.types.recall import VECTOR_LEGS, Filter
+from reasoningbank.types.records import (
+    Indexed,
+    Link,
+)
+
+_WRITTEN = f"{MEMORY_COLUMNS}, confidence, fingerprint, checksum, change"
+
+_PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
+
+_INSERT = f"INSERT INTO memories ({_WRITTEN}, key, born, indexed, text) VALUES ({_PLACES}, ?, ?, ?, ?)"  # noqa: S608
+
+_REINDEX = "UPDATE memories SET (indexed, text, context_start, context_words) = (change, ?, ?, ?) WHERE key = ?"
+
+_SET_CONTEXT = "UPDATE memories SET (context_start, context_words) = (?, ?) WHERE key = ?"
+
+_UPDATE = f"UPDATE memories SET ({_WRITTEN}) = ({_PLACES}) WHERE key = ?"  # noqa: S608 - constant columns
+
+_BATCH = 500
+
+_UNINDEXED = (
+    f"SELECT id FROM memories WHERE {LEGS_PER_KEY} * key NOT IN (SELECT id FROM vectors) "  # noqa: S608 - a constant
+    "OR key NOT IN (SELECT id FROM memory_text_docsize)"
+)
+
+
+class MemoryTables:
+    """Memories and everything that is a part of one.
+
+    Args:
+        source: Where the rows come from.
+        unit: The transaction that writes; outside of one every write is refused.
+    """
+
+    def __init__(self, source: Source, unit: Unit) -> None:
+        self._source = source
+        self._unit = unit
+
+    def get(self, memory_id: str) -> Memory:
+        """Return the memory; raises MemoryNotFound."""
+        found = self.many([memory_id])
+        if memory_id not in found:
+            raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self._source.project[:80]!r}")
+        return found[memory_id]
+
+    def many(self, memory_ids: Collection[str]) -> Mapping[str, Memory]:
+        """Return the memories of these ids that exist."""
+        rows = self._source.run(
+            f"SELECT {MEMORY_COLUMNS}, checksum, key FROM memories "  # noqa: S608 - constant columns
+            "WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(memory_ids)),),
+        )
+        self._unit.learn((cast(str, row[0]), cast(int, row[-1])) for row in rows)
+        return {cast(str, row[0]): self._memory(row) for row in rows}
+
+    def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
+        """Return memories in the order they were stored; limit 0 means all."""
+        where, values = condition_sql(condition)
+        rows = self._source.run(
+            f"SELECT {MEMORY_COLUMNS}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
+            f"WHERE {where} ORDER BY m.key LIMIT ? OFFSET ?",
+            (*values, limit or -1, offset),
+        )
+        return [self._memory(row) for row in rows]
+
+    def count(self, condition: Filter) -> int:
+        """Return how many memories meet the condition."""
+        where, values = condition_sql(condition)
+        rows = self._source.run(f"SELECT count(*) FROM memories AS m WHERE {where}", values)  # noqa: S608 - constant
+        return cast(int, rows[0][0])
+
+    def same_text(self, fingerprint: bytes) -> Sequence[str]:
+        """Return ids of memories with this fingerprint, oldest first."""
+        rows = self._source.run("SELECT id FROM memories WHERE fingerprint = ? ORDER BY key", (fingerprint,))
+        return [cast(str, row[0]) for row in rows]
+
+    def revisions(self, memory_id: str) -> Sequence[Memory]:
+        """Return the memory's earlier versions, oldest first."""
+        rows = self._source.run(
+            "SELECT r.memory, r.checksum FROM revisions AS r JOIN memories AS m ON m.key = r.key "
+            "WHERE m.id = ? ORDER BY r.version",
+            (memory_id,),
+        )
+        return [self._revision(row) for row in rows]
+
+    def links(self, memory_id: str) -> Sequence[Link]:
+        """Return relations from or to the memory."""
+        rows = self._source.run(
+            "SELECT source, target, kind FROM links WHERE source = ?1 OR target = ?1 ORDER BY source, target, kind",
+            (memory_id,),
+        )
+        return [Link(source=cast(str, row[0]), target=cast(str, row[1]), kind=cast(str, row[2])) for row in rows]
+
+    def changes(
+        self, *, memory_id: str | None = None, reference: str | None = None, since: datetime | None = None
+    ) -> Sequence[StateChange]:
+        """Change of states in the order they were written.
+
+        Args:
+            memory_id: Only this memory's.
+            reference: Only those that belong to this consolidation or quarantine.
+            since: Only those strictly later.
+        """
+        conditions, values = ["1"], list[Value]()
+        if memory_id is not None:
+            conditions.append("memory = (SELECT key FROM memories WHERE id = ?)")
+            values.append(memory_id)
+        if reference is not None:
+            conditions.append("reference = ?")
+            values.append(reference)
+        if since is not None:
+            conditions.append("at > ?")
+            values.append(to_microseconds(since))
+        rows = self._source.run(
+            "SELECT number, memory, at, reference, body, checksum FROM state_changes "  # noqa: S608 - constant clauses
+            f"WHERE {' AND '.join(conditions)} ORDER BY number",
+            values,
+        )
+        return [_change(row) for row in rows]
+
+    def erasures(self, *, since: datetime) -> Sequence[Erasure]:
+        """Return when memories were erased, strictly later than ``since``, in the order they were.
+
+        Nothing else is known.
+        """
+        rows = self._source.run(
+            "SELECT number, created_at, at, checksum FROM erasures WHERE at > ? ORDER BY number",
+            (to_microseconds(since),),
+        )
+        return [_erasure(proven("an erasure", row[:3], row[3])) for row in rows]
+
+    def changes_since(self) -> datetime | None:
+        """Return since when every change of a state is logged; None when it always was."""
+        rows = self._source.run("SELECT value FROM meta WHERE name = ?", (CHANGES_SINCE,))
+        if not rows:
+            return None
+        with decoding("the beginning of the log of state changes"):
+            return from_microseconds(int(cast(str, rows[0][0])))
+
+    def insert(self, memory: Memory, indexed: Indexed) -> None:
+        """Store a new memory with everything derived from it."""
+        with self._unit.whole():
+            vectors = self._checked(memory, indexed)
+            key = self._unit.next_key()
+            change = self._unit.next_change()
+            self._source.run(_INSERT, (*self._values(memory), key, change, change, indexed.text))
+            if any(indexed.context):
+                self._source.run(_SET_CONTEXT, (*indexed.context, key))
+            self._write_derived(key, indexed, vectors)
+
+    def update(
+        self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
+    ) -> None:
+        """Replace a memory; with ``indexed`` also what is derived; with ``revision`` the old version is kept.
+
+        A new state, or another memory that it went into, is logged with its cause; without one as a change that
+        happens at the real time.
+        """
+        self._put_memory(memory, indexed, revision=revision, cause=cause)
+
+    def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
+        """Replace a memory as ``update`` does, but for its texts: those stay as they are stored.
+
+        Raises:
+            InvalidInput: When a text of the memory is not the stored one; nothing was changed.
+        """
+        self._put_memory(memory, None, revision=revision, cause=cause, same_texts=True)
+
+    def update_states(self, changes: Sequence[tuple[Memory, Memory]]) -> None:
+        """Replace memories as ``update_state`` does, each from what was read of it in this transaction to the new one.
+
+        Raises:
+            InvalidInput: When a stored memory is another one than was read; nothing was changed.
+        """
+        for before, after in changes:
+            check_same_texts(before, after)
+            self._checked(after, None)
+        with self._unit.whole():
+            keys = self._unit.all_keys([after.id for _, after in changes])
+            rows = [(*self._values(new), keys[new.id], checksum(memory_row(old))) for old, new in changes]
+            updated = self._source.run_each(f"{_UPDATE} AND checksum = ? RETURNING key", rows) if rows else ()
+            if len(updated) != len(rows):
+                raise InvalidInput("a memory is not as it was read", hint="Read it in the transaction that changes it.")
+            for old, new in changes:
+                if (change := changed_state(old, new, None)) is not None:
+                    self._log(keys[new.id], change)
+
+    def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
+        """Erase the memory and all that hangs on it; raise MemoryNotFound.
+
+        That a memory was erased ``at`` this time, None for the real one, is logged, and not which one it was.
+        """
+        key = self._unit.key(memory_id)
+        with self._unit.whole():
+            self._note_erased(key, at)
+            self._remove_derived(key)
+            self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
+            self._source.run("DELETE FROM memories WHERE key = ?", (key,))
+            self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._unit.say_change()))
+            self._unit.note_erasure()
+        self._unit.note_deletion(memory_id, key)
+
+    def note(self, change: StateChange) -> None:
+        """Log what is said of a memory's state without changing it; raise MemoryNotFound."""
+        key = self._unit.key(change.memory_id)
+        with self._unit.whole():
+            self._log(key, change)
+            self._unit.note_change()
+
+    def link(self, link: Link) -> None:
+        """Store a relation; a second time changes nothing."""
+        self._source.run(
+            "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (link.source, link.target, link.kind)
+        )
+
+    def problems(self) -> list[str]:
+        """Return every defect: rows that are not whole, and beliefs that do not follow from their evidence."""
+        return [*self._torn(), *self._damaged_vectors()]
+
+    def column_problems(self, expected: Mapping[str, tuple[float, bytes]]) -> list[str]:
+        """Return which memories have another confidence and fingerprint in their filter columns than these."""
+        rows = self._source.run(
+            "SELECT id, confidence, fingerprint FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(expected)),),
+        )
+        derived = {row[0]: row[1:] for row in rows}
+        return [
+            f"the filter columns of memory {memory_id} are not what they are derived from"
+            for memory_id, columns in expected.items()
+            if derived.get(memory_id) != columns
+        ]
+
+    def _torn(self) -> list[str]:
+        """Return rows that belong together and are not all there."""
+        return [
+            message.format(row[0])
+            for statement, message in (
+                (_UNINDEXED, "memory {!r} has no text index or no vector"),
+                (
+                    "SELECT id FROM memory_text_docsize WHERE id NOT IN (SELECT key FROM memories)",
+                    "the text index holds row {!r}, whose memory is gone",
+                ),
+                (
+                    f"SELECT id FROM vectors WHERE id / {LEGS_PER_KEY} NOT IN (SELECT key FROM memories)",  # noqa: S608
+                    "vector number {!r} belongs to no memory",
+                ),
+            )
+            for row in self._source.run(statement)
+        ]
+
+    def _damaged_vectors(self) -> list[str]:
+        problems: list[str] = []
+        statement = "SELECT id, vector, checksum FROM vectors WHERE id > ? ORDER BY id LIMIT ?"
+        last = -1
+        while rows := self._source.run(statement, (last, _BATCH)):
+            for name, vector, stored in rows:
+                if checksum((name, vector)) != stored:
+                    problems.append(f"vector number {name!r} does not hold what was written to it")
+            last = cast(int, rows[-1][0])
+        return problems
+
+    def _revision(self, row: Row) -> Memory:
+        with decoding("an earlier version"):
+            values: Row = tuple(json.loads(cast(str, row[0])))
+        return memory_from(self._source.project, values, row[1])
+
+    def _memory(self, row: Row) -> Memory:
+        return memory_from(self._source.project, row[:COLUMN_COUNT], row[COLUMN_COUNT])
+
+    def _put_memory(
+        self, memory: Memory, indexed: Indexed | None, *, revision: bool, cause: Cause | None, same_texts: bool = False
+    ) -> None:
+        with self._unit.whole():
+            key = self._unit.key(memory.id)
+            vectors = self._checked(memory, indexed)
+            before = self.get(memory.id)
+            if same_texts:
+                check_same_texts(before, memory)
+            if revision:
+                old = memory_row(before)
+                self._source.run(
+                    "INSERT INTO revisions VALUES (?, ?, ?, ?)",
+                    (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
+                )
+            if indexed is not None:
+                self._remove_derived(key)
+            self._source.run(_UPDATE, (*self._values(memory), key))
+            if (change := changed_state(before, memory, cause)) is not None:
+                self._log(key, change)
+            if indexed is not None:
+                self._source.run(_REINDEX, (indexed.text, *indexed.context, key))
+                self._write_derived(key, indexed, vectors)
+
+    def _values(self, memory: Memory) -> Row:
+        row = memory_row(memory)
+        return (*row, memory.confidence, memory.fingerprint, checksum(row), self._unit.say_change())
+
+    def _checked(self, memory: Memory, indexed: Indexed | None) -> dict[str, bytes]:
+        """Return the bytes of each vector, once everything about the memory can be stored."""
+        if memory.project != self._source.project:
+            raise ScopeViolation(f"a memory of project {memory.project[:80]!r} does not belong into this bank")
+        if indexed is None:
+            return {}
+        vectors: dict[str, bytes] = {}
+        for leg, vector in indexed.vectors.items():
+            if leg not in VECTOR_LEGS:
+                raise InvalidInput(f"there is no dense leg {leg!r}; the legs are {', '.join(VECTOR_LEGS)}")
+            vectors[leg] = unit_vector(vector).tobytes()
+        if len({len(raw) for raw in vectors.values()}) > 1:
+            raise ModelMismatch("the vectors of one memory have different dimensions")
+        for raw in vectors.values():
+            self._unit.check_space(indexed.model_id, len(raw) // numpy.dtype(numpy.float32).itemsize)
+        return vectors
+
+    def _write_derived(self, key: int, indexed: Indexed, vectors: Mapping[str, bytes]) -> None:
+        self._source.run("INSERT INTO memory_text (rowid, text) VALUES (?, ?)", (key, indexed.text))
+        for leg, raw in vectors.items():
+            name = vector_id(key, leg)
+            self._source.run("INSERT INTO vectors VALUES (?, ?, ?)", (name, raw, checksum((name, raw))))
+
+    def _remove_derived(self, key: int) -> None:
+        """Remove what is derived, before the text changes: the text index finds its terms in it."""
+        first = LEGS_PER_KEY * key
+        self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+        self._source.run("DELETE FROM vectors WHERE id >= ? AND id < ?", (first, first + LEGS_PER_KEY))
+
+    def _log(self, key: int, change: StateChange) -> None:
+        kept, text = owned(change)
+        row: Row = (self._unit.next_number("state_changes"), key, to_microseconds(kept.at), kept.reference, text)
+        self._source.run("INSERT INTO state_changes VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+
+    def _note_erased(self, key: int, at: datetime | None) -> None:
+        moment = to_microseconds(at or datetime.now(UTC))
+        made = self._source.run("SELECT created_at FROM memories WHERE key = ?", (key,))[0][0]
+        row: Row = (self._unit.next_number("erasures"), made, moment)
+        self._source.run("INSERT INTO erasures VALUES (?, ?, ?, ?)", (*row, checksum(row)))
+
+
+def _change(row: Row) -> StateChange:
+    name = "a state change"
+    return read_record(StateChange, proven(name, row[:5], row[5])[4], name)
+
+
+def _erasure(row: Row) -> Erasure:
+    _, created_at, at = row
+    with decoding("an erasure"):
+        return Erasure(created_at=from_microseconds(cast(int, created_at)), at=from_microseconds(cast(int, at)))

@@ -1,0 +1,383 @@
+"""One transaction: where its statements go, what is written whole or not at all, and what it knows of the bank."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, StoreError
+from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, weights_from
+from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.signal import ProjectWeights
+
+ERASURE = "erasure"
+"""Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
+_PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+_ANY_VECTOR = (
+    "SELECT 1 FROM vectors UNION ALL SELECT 1 FROM trace_vectors UNION ALL SELECT 1 FROM document_vectors "
+    "UNION ALL SELECT 1 FROM graph_vectors LIMIT 1"
+)
+_STANDING_SQL = (
+    "SELECT name, value FROM counters UNION ALL SELECT name, value FROM meta WHERE name IN ('model_id', 'dimension')"
+)
+_WEIGHTS_SQL = "".join(
+    f" UNION ALL SELECT '{name}', {name} FROM weight_history "  # noqa: S608 - constant columns
+    "WHERE number = (SELECT max(number) FROM weight_history)"
+    for name in WEIGHT_COLUMNS.split(", ")
+)
+
+
+class Source(Protocol):
+    """Where the rows come from."""
+
+    @property
+    def project(self) -> str:
+        """The project of every memory."""
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        """Return all rows of one statement."""
+
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
+        """Run one statement with each of these rows of values; return all that it gives."""
+
+
+class Writer(Source, Protocol):
+    """The connection that holds a bank's write lock."""
+
+    @property
+    def schema(self) -> int:
+        """How many migrations the bank has had."""
+
+    @property
+    def state(self) -> int:
+        """A number that changes when another connection has written."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open: an engine may have ended it after a failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The bank as the last transaction left it.
+
+    Attributes:
+        schema: How many migrations the file has had.
+        change: The number of the last transaction that changed memories.
+        key: The last key given out.
+        space: The model and the dimension of the bank's vectors; empty when it has none yet.
+        weights: The project's current weights.
+    """
+
+    schema: int
+    change: int
+    key: int
+    space: Mapping[str, str]
+    weights: ProjectWeights
+
+
+class Standings:
+    """The standing that one connection knows; good for as long as nobody else has written."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Writer, int, Standing] | None = None
+
+    def read(self, source: Writer) -> Standing:
+        """Return the standing at the beginning of a write transaction of this connection."""
+        known = self._known
+        if known is not None and known[0] is source and known[1] == source.state:
+            return known[2]
+        self._known = None
+        with decoding("the bank"):
+            rows = dict(cast("list[tuple[str, str | int | float]]", source.run(_STANDING_SQL + _WEIGHTS_SQL)))
+            numbers = [rows.pop(name, None) for name in WEIGHT_COLUMNS.split(", ")]
+            weights = ProjectWeights(project=source.project)
+            if numbers[0] is not None:
+                weights = weights_from(source.project, tuple(numbers))
+            return Standing(
+                schema=source.schema,
+                change=int(rows.pop("change")),
+                key=int(rows.pop("key")),
+                space={name: str(value) for name, value in rows.items()},
+                weights=weights,
+            )
+
+    def keep(self, source: Writer, standing: Standing) -> None:
+        """Take the standing that this connection has just committed."""
+        self._known = (source, source.state, standing)
+
+
+class _Ended:
+    """The source of a transaction that is over, or was never begun."""
+
+    def __init__(self, project: str) -> None:
+        self.project = project
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:  # noqa: ARG002 - as the port has it
+        raise StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
+
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:  # noqa: ARG002 - as the port has it
+        return self.run(sql)
+
+
+class _Whole:
+    """The statements of one write: all of them happen or none; when even that fails, the transaction does.
+
+    The first write needs no savepoint: when it fails, the transaction begins anew. Nor does a write that is a part of
+    another one.
+    """
+
+    __slots__ = ("_before", "_first", "_inside", "_unit")
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+
+    def __enter__(self) -> None:
+        self._inside = self._unit._writing
+        if not self._inside:
+            self._first, self._before = self._unit._begin_write()
+            self._unit._writing = True
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if not self._inside:
+            self._unit._writing = False
+            self._unit._end_write(self._first, self._before, error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """What a transaction goes back to when one of its writes fails."""
+
+    change: int
+    last_key: int
+    space: Mapping[str, str]
+    weights: ProjectWeights | None
+    noted: bool
+    said: bool
+
+
+class Unit:
+    """What the tables of one transaction share. A write that is refused changes nothing, also when that is caught.
+
+    Args:
+        writer: The connection that writes; None for tables that are only read.
+        standings: What the connection knows of the bank.
+        project: The project of every memory.
+    """
+
+    def __init__(self, writer: Writer | None, standings: Standings, project: str) -> None:
+        self.project = project
+        self._writer = writer
+        self._source: Source = _Ended(project) if writer is None else writer
+        self._standings = standings
+        self._schema = self._last_change = self._last_key = 0
+        self._space: Mapping[str, str] = {}
+        self._broken: BankError | None = None
+        self._wrote = self._writing = self._noted = self._said = False
+        self._known: dict[str, int] = {}
+        self.weights: ProjectWeights | None = None
+        self.change = 0
+        self.undone = 0
+        self.deleted: list[int] = []
+        self.erased = False
+
+    @classmethod
+    def outside(cls, project: str) -> Unit:
+        """Return what tables outside of a transaction have: it refuses every write."""
+        return cls(None, Standings(), project)
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        """Return all rows of one statement of the transaction."""
+        if not sql.lstrip().startswith("SELECT"):
+            self._wrote = True
+        return self._source.run(sql, values)
+
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
+        """Run one statement of the transaction with each of these rows of values."""
+        self._wrote = True
+        return self._source.run_each(sql, rows)
+
+    def begin(self) -> int:
+        """Begin the transaction; return how many migrations the file has had."""
+        self._source.run("BEGIN IMMEDIATE")
+        writer = self._held()
+        standing = self._standings.read(writer)
+        self._schema, self._last_change, self._last_key = standing.schema, standing.change, standing.key
+        self._space, self.weights = standing.space, standing.weights
+        self._wrote = False
+        return self._schema
+
+    def commit(self) -> None:
+        """Make everything durable; nothing of it when a write failed half-way."""
+        self.check_whole()
+        writer = self._held()
+        if self._noted and not self._said:
+            self.run("UPDATE floors SET value = ?1 WHERE name = 'change' AND value < ?1", (self.change,))
+        standing = Standing(
+            schema=self._schema,
+            change=self.change or self._last_change,
+            key=self._last_key,
+            space=self._space,
+            weights=self.weights or ProjectWeights(project=self.project),
+        )
+        self._source.run("COMMIT")
+        self._standings.keep(writer, standing)
+
+    def end(self) -> None:
+        """Make every further call fail: outside its block a write would not be protected by the lock."""
+        self._source = _Ended(self.project)
+
+    def check_whole(self) -> None:
+        """Refuse to be committed when a write failed half-way."""
+        if self._broken is not None:
+            raise StoreError(
+                f"a write of this transaction failed half-way, so nothing of it was stored: {self._broken}",
+                hint=self._broken.hint,
+            ) from self._broken
+
+    def whole(self) -> AbstractContextManager[None]:
+        """Return a block whose writes happen together or not at all, also when its error is caught."""
+        return _Whole(self)
+
+    def key(self, memory_id: str) -> int:
+        """Return the key of a memory; raise MemoryNotFound."""
+        return self.all_keys([memory_id])[memory_id]
+
+    def all_keys(self, memory_ids: Collection[str]) -> Mapping[str, int]:
+        """Return the key of each memory.
+
+        Raises:
+            MemoryNotFound: When one does not exist.
+        """
+        keys = self.keys(memory_ids)
+        for memory_id in memory_ids:
+            if memory_id not in keys:
+                raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self.project[:80]!r}")
+        return keys
+
+    def keys(self, memory_ids: Collection[str]) -> Mapping[str, int]:
+        """Return the keys of those of these memories that exist."""
+        missing = [memory_id for memory_id in memory_ids if memory_id not in self._known]
+        if missing:
+            rows = self.run(
+                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(missing),)
+            )
+            self._known.update(cast("Sequence[tuple[str, int]]", rows))
+        return {memory_id: self._known[memory_id] for memory_id in memory_ids if memory_id in self._known}
+
+    def learn(self, keys: Iterable[tuple[str, int]]) -> None:
+        """Take keys of memories that were read in the transaction."""
+        if self._writer is not None:
+            self._known.update(keys)
+
+    def next_key(self) -> int:
+        """Return the key of a new memory: none is given out twice."""
+        self._last_key += 1
+        return self._last_key
+
+    def next_change(self) -> int:
+        """Return the number of this transaction in the bank's sequence of changes."""
+        if not self.change:
+            self.change = self._last_change + 1
+        return self.change
+
+    def say_change(self) -> int:
+        """Return the same for a row of a memory that keeps it."""
+        self._said = True
+        return self.next_change()
+
+    def note_change(self) -> int:
+        """Return the same for a transaction that perhaps changes no memory.
+
+        When it is committed and no row of a memory says its number, a floor of the counter does.
+        """
+        self._noted = True
+        return self.next_change()
+
+    def note_deletion(self, memory_id: str, key: int) -> None:
+        """Keep which memory was deleted, for what is derived from it elsewhere."""
+        self._known.pop(memory_id, None)
+        self.deleted.append(key)
+
+    def note_erasure(self) -> None:
+        """Say in the file that what was deleted may have left traces in it."""
+        self.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", (ERASURE, "pending"))
+        self.erased = True
+
+    def put_meta(self, name: str, value: str) -> None:
+        """Replace one of the bank's facts about itself."""
+        self.run(_PUT_META, (name, value))
+
+    def next_number(self, table: str) -> int:
+        """Return the number of a new row."""
+        rows = self.run(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")  # noqa: S608 - constant tables
+        return cast(int, rows[0][0])
+
+    def vector(self, vector: Vector, model_id: str) -> bytes:
+        """Return the bytes of a vector of the bank's model; raise ModelMismatch."""
+        if not model_id:
+            raise InvalidInput("a vector needs the name of its model")
+        row = unit_vector(vector)
+        self.check_space(model_id, len(row))
+        return row.tobytes()
+
+    def check_space(self, model_id: str, dimension: int) -> None:
+        """Refuse vectors of another model or dimension than the bank's (DESIGN D11)."""
+        space = self._space
+        wanted = {"model_id": model_id, "dimension": str(dimension)}
+        if space == wanted:
+            return
+        if space and self.run(_ANY_VECTOR):
+            raise ModelMismatch(
+                f"the bank's vectors come from {space['model_id']} ({space['dimension']} dimensions), "
+                f"not from {model_id} ({dimension})"
+            )
+        for name, value in wanted.items():
+            self.put_meta(name, value)
+        self._space = wanted
+
+    def forget_space(self) -> None:
+        """Let vectors of another model come."""
+        self._space = {}
+
+    def _held(self) -> Writer:
+        if self._writer is None:
+            raise StoreClosed("there is no transaction", hint="Write inside the block of store.transaction().")
+        return self._writer
+
+    def _begin_write(self) -> tuple[bool, _Progress]:
+        """Return whether it is the first write of the transaction, and what to go back to when it fails."""
+        self._held()
+        first = not self._wrote
+        if not first:
+            self._source.run("SAVEPOINT one_write")
+        return first, _Progress(self.change, self._last_key, self._space, self.weights, self._noted, self._said)
+
+    def _end_write(self, first: bool, before: _Progress, error: BaseException | None) -> None:
+        if error is None:
+            if not first:
+                self._source.run("RELEASE one_write")
+            return
+        self.change, self._last_key, self._space = before.change, before.last_key, before.space
+        self.weights, self._noted, self._said = before.weights, before.noted, before.said
+        self._known.clear()
+        self.undone += 1
+        try:
+            self._undo(first)
+        except BankError as second:
+            self._broken = error if isinstance(error, BankError) else second
+            self.end()
+
+    def _undo(self, first: bool) -> None:
+        if not first:
+            self._source.run("ROLLBACK TO one_write")
+            self._source.run("RELEASE one_write")
+            return
+        if self._held().in_transaction:
+            self._source.run("ROLLBACK")
+        self.begin()
