@@ -139,7 +139,7 @@ def record(directory: Path, *, seed: int, count: int, stacked: bool) -> Recordin
 
 
 def _change(store: Store) -> int:
-    return int(str(store.run("SELECT value FROM counters WHERE name = 'change'")[0][0]))
+    return int(str(store._database.run("SELECT value FROM counters WHERE name = 'change'")[0][0]))
 
 
 def images(recording: Recording, chance: random.Random, count: int) -> Iterator[Image]:

@@ -39,7 +39,7 @@ def newer_schema(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr("reasoningbank.storage.schema.MIGRATIONS", [*MIGRATIONS, add_a_column])
     monkeypatch.setattr("reasoningbank.storage.bank_file.MIGRATIONS", [*MIGRATIONS, add_a_column])
-    monkeypatch.setattr("reasoningbank.storage.store.MIGRATIONS", [*MIGRATIONS, add_a_column])
+    monkeypatch.setattr("reasoningbank.storage.sqlite.MIGRATIONS", [*MIGRATIONS, add_a_column])
     return ran
 
 
@@ -81,7 +81,7 @@ def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path: Path, monkey
         raise StoreUnavailable("the power went off")
 
     with monkeypatch.context() as patched:
-        for module in ("schema", "bank_file", "store"):
+        for module in ("schema", "bank_file", "sqlite"):
             patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", [*MIGRATIONS, fail])
         with pytest.raises(StoreUnavailable):
             SqliteStorage(bank).open(SCOPE)

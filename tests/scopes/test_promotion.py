@@ -113,7 +113,7 @@ def test_the_neighbours_are_asked_for_in_the_index_and_pairs_are_not_compared_on
     nearest = StoreSearch.nearest
 
     def counted(self: StoreSearch, *arguments: object) -> Sequence[object]:
-        asked.append(self._store.scope.project)
+        asked.append(self._database.project)
         return nearest(self, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(StoreSearch, "nearest", counted)

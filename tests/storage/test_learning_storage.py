@@ -146,7 +146,7 @@ def test_a_damaged_job_is_not_handed_out(store: Store, bank: Path) -> None:
 def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is migrated when it is opened, with a backup beside it, and takes everything about learning."""
     with monkeypatch.context() as patched:
-        for module in ("schema", "bank_file", "store"):
+        for module in ("schema", "bank_file", "sqlite"):
             patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", schema.MIGRATIONS[:1])
         old = SqliteStorage(bank).open(SCOPE)
         memories = [lesson(f"m{number}", tags=("t",)) for number in range(5)]

@@ -8,7 +8,7 @@ forgets what the defences ask for. The product itself has no switch for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.memory import Cause, Memory
 from reasoningbank.types.ports import Embedder, LanguageModel, Prompt, Vector
 from reasoningbank.types.session import MAX_ITEMS, DistilReport, Item, Judgement, Refusal, Trajectory
-from reasoningbank.types.signal import Signal
+from reasoningbank.types.signal import Signal, SignalType
 
 TENANT = "acme"
 HONEST = (
@@ -85,18 +85,36 @@ class Remembering:
         return numpy.array([self._known[query, text] for text in texts], dtype=numpy.float32)
 
 
-class _LooseTransaction:
-    """A transaction that counts every signal and knows of nothing that has to prove itself."""
+class _Loose:
+    """Something of a store with parts that are replaced."""
 
-    def __init__(self, inner: Transaction) -> None:
+    def __init__(self, inner: Any) -> None:
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
+
+class _LooseMemories(_Loose):
+    """Memories that do not have to prove themselves."""
+
     def get(self, memory_id: str) -> Memory:
-        memory = self._inner.memories.get(memory_id)
-        return replace(memory, state="active") if memory.state == "candidate" else memory
+        return _active(self._inner.get(memory_id))
+
+    def many(self, memory_ids: Collection[str]) -> Mapping[str, Memory]:
+        return {name: _active(memory) for name, memory in self._inner.many(memory_ids).items()}
+
+    def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
+        if memory.state != "quarantined":
+            self._inner.update_state(memory, revision=revision, cause=cause)
+
+    def update_states(self, changes: Sequence[tuple[Memory, Memory]]) -> None:
+        for _, after in changes:
+            self.update_state(after)
+
+
+class _LooseEvidence(_Loose):
+    """Evidence of which every signal counts."""
 
     def signals(self, memory_id: str, **options: object) -> Sequence[Signal]:
         del memory_id, options
@@ -104,29 +122,49 @@ class _LooseTransaction:
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         del once
-        return self._inner.evidence.add_signal(replace(signal, session=f"{signal.session} {signal.id}"), once=False)
+        added: bool = self._inner.add_signal(replace(signal, session=f"{signal.session} {signal.id}"), once=False)
+        return added
 
-    def update_state(self, memory: Memory, *, revision: bool = False, cause: Cause | None = None) -> None:
-        if memory.state != "quarantined":
-            self._inner.memories.update_state(memory, revision=revision, cause=cause)
+    def count_once(self, memory_ids: Collection[str], kind: SignalType, session: str) -> Sequence[str]:
+        del kind, session
+        return list(memory_ids)
+
+    def add_signals(self, signals: Sequence[Signal]) -> None:
+        for signal in signals:
+            self.add_signal(signal)
 
 
-class _LooseStore:
+class _LooseSessions(_Loose):
+    """Sessions of which nobody knows which memories they were shown."""
+
+    def trajectory(self, trajectory_id: str) -> Trajectory:
+        return replace(self._inner.trajectory(trajectory_id), memories=())
+
+
+class _LooseTransaction(_Loose):
+    """A transaction that counts every signal and knows of nothing that has to prove itself."""
+
+    def __init__(self, inner: Transaction) -> None:
+        super().__init__(inner)
+        self.memories = _LooseMemories(inner.memories)
+        self.evidence = _LooseEvidence(inner.evidence)
+
+
+class _LooseStore(_Loose):
     """A store that forgets which memories a session was shown."""
 
     def __init__(self, inner: Store) -> None:
-        self._inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def trajectory(self, trajectory_id: str) -> Trajectory:
-        return replace(self._inner.sessions.trajectory(trajectory_id), memories=())
+        super().__init__(inner)
+        self.sessions = _LooseSessions(inner.sessions)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         with self._inner.transaction() as transaction:
             yield cast("Transaction", _LooseTransaction(transaction))
+
+
+def _active(memory: Memory) -> Memory:
+    return replace(memory, state="active") if memory.state == "candidate" else memory
 
 
 class Undefended(Bank):

@@ -15,6 +15,7 @@ from reasoningbank.storage.failures import translated
 from reasoningbank.storage.locks import ProcessLock
 from reasoningbank.storage.pages import PRAGMAS, Pages
 from reasoningbank.storage.sidecars import SidecarArrays
+from reasoningbank.storage.sqlite import SqliteDatabase
 from reasoningbank.storage.store import Store
 from reasoningbank.types.scope import LEVELS, Scope
 
@@ -83,7 +84,7 @@ class ProcessStorage:
 
     def open(self, scope: Scope) -> Store:
         """Return the scope's store, made when it does not exist; every store of one scope sees the same bank."""
-        return Store(self._bank(scope), scope)
+        return Store(SqliteDatabase(self._bank(scope), scope), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that were opened here, by level and name."""

@@ -14,6 +14,7 @@ from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.failures import translated, unavailable
 from reasoningbank.storage.file import BankFile
 from reasoningbank.storage.locks import BankLock
+from reasoningbank.storage.sqlite import SqliteDatabase
 from reasoningbank.storage.store import Store
 from reasoningbank.types.scope import LEVELS, Scope, directory_name
 
@@ -44,13 +45,13 @@ class SqliteStorage:
     def open(self, scope: Scope) -> Store:
         """Return the scope's store, made when it does not exist."""
         if self._single and scope.level != "project":
-            return Store(BankFile(self._place(scope), vfs=self._vfs), scope)
+            return Store(SqliteDatabase(BankFile(self._place(scope), vfs=self._vfs), scope), scope)
         try:
-            return Store(BankFile(self._place(scope), vfs=self._vfs), scope)
+            return Store(SqliteDatabase(BankFile(self._place(scope), vfs=self._vfs), scope), scope)
         except ScopeViolation:
             if not self._single:
                 raise
-            return Store(BankFile(self._sibling(scope), vfs=self._vfs), scope)
+            return Store(SqliteDatabase(BankFile(self._sibling(scope), vfs=self._vfs), scope), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that exist here, by level and name.
