@@ -138,7 +138,8 @@ class _LooseSessions(_Loose):
     """Sessions of which nobody knows which memories they were shown."""
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
-        return replace(self._inner.trajectory(trajectory_id), memories=())
+        kept: Trajectory = self._inner.trajectory(trajectory_id)
+        return replace(kept, memories=())
 
 
 class _LooseTransaction(_Loose):
