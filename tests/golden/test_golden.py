@@ -64,20 +64,31 @@ def no_others(request: pytest.FixtureRequest) -> Callable[[str, set[str]], None]
     return check
 
 
+def listed_commands(text: str) -> list[str]:
+    """Return the commands of a list in a help text."""
+    return re.findall(r"^  ([a-z][a-z-]*) ", text, flags=re.MULTILINE)
+
+
+def shown_help(*words: str) -> str:
+    """Return the help text of a command."""
+    said = rbank(*words, "--help")
+    assert (said.status, said.err) == (0, "")
+    return said.out
+
+
 def test_every_help_text_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compare: Compare, no_others: Callable[[str, set[str]], None]
 ) -> None:
     enter(monkeypatch, tmp_path)
     whole = rbank("--help")
     assert rbank_process("--help") == whole
-    _, _, listed = whole.out.partition("Commands:\n")
-    commands = re.findall(r"^  ([a-z][a-z-]*) ", listed.partition("\n\n")[0], flags=re.MULTILINE)
+    commands = listed_commands(whole.out.partition("Every day:\n")[2].partition("Exit status:")[0])
     assert len(commands) > 50
     found = {"rbank.txt": whole.out}
     for command in commands:
-        said = rbank(command, "--help")
-        assert (said.status, said.err) == (0, "")
-        found[f"{command}.txt"] = said.out
+        found[f"{command}.txt"] = said = shown_help(command)
+        for action in listed_commands(said.partition("\nCommands:\n")[2]):
+            found[f"{command}-{action}.txt"] = shown_help(command, action)
     compare({f"help/{name}": text for name, text in found.items()})
     no_others("help", set(found))
 

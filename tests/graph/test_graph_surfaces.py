@@ -144,7 +144,7 @@ def test_a_person_finds_edits_and_prunes_a_node(shop: Run) -> None:
     assert gone["edges"] == [edge["id"] for edge in view["edges"]]
     assert gone["unlinked_lessons"] == 4
     assert shop("graph", "get", "pk-107").exit_code == 3
-    assert shop("graph", "get", gone["edges"][0], "--edge").exit_code == 3
+    assert shop("graph", "edge", gone["edges"][0]).exit_code == 3
     after = answer(shop("graph", "search", "zucchini zeppelins zigzag", "--limit", "20", "--json"))["seeds"]
     assert "pk-107" not in [hit["id"] for hit in after]
     lesson = answer(shop("lesson", "get", next(iter(view["lessons"])), "--json"))
@@ -183,18 +183,18 @@ def test_nodes_and_edges_are_made_changed_and_erased(run: Run) -> None:
     assert run("graph", "link", first["id"], "B", "--text", "related", "--weight", "0.5").exit_code == 2
     assert run(*link, "--weight", "1.2", "--id", "other").exit_code == 2
     assert run("graph", "link", "B", "nobody", "--text", link[5], "--weight", "0.5").exit_code == 3
-    lighter = answer(run("graph", "edit", edge["id"], "--edge", "--weight", "0.3", "--json"))
+    lighter = answer(run("graph", "edit-edge", edge["id"], "--weight", "0.3", "--json"))
     assert (lighter["weight"], lighter["band"], lighter["text"]) == (0.3, "weak", edge["text"])
     moved = answer(run("graph", "edit", "B", "--conversation", "c2", "--field", "metrics=hours", "--json"))
     assert (moved["conv_id"], moved["metrics"]) == ("c2", ["hours"])
     assert "It was cold." in run("graph", "get", "B").stdout
-    assert edge["text"] in run("graph", "get", edge["id"], "--edge").stdout
+    assert edge["text"] in run("graph", "edge", edge["id"]).stdout
     assert [each["id"] for each in answer(run("graph", "list", "--conversation", "c2", "--json"))["nodes"]] == ["B"]
     assert [each["id"] for each in answer(run("graph", "list", "--label", "AgentAction", "--json"))["nodes"]] == [
         first["id"]
     ]
     assert answer(run("graph", "list", "--offset", "1", "--limit", "1", "--json"))["count"] == 1
-    assert answer(run("graph", "delete", edge["id"], "--edge", "--json"))["edges"] == [edge["id"]]
+    assert answer(run("graph", "delete-edge", edge["id"], "--json"))["edge_id"] == edge["id"]
     assert answer(run("graph", "get", "B", "--json"))["edges"] == []
 
 
@@ -327,7 +327,7 @@ def test_lessons_are_kept_linked_found_and_erased(run: Run) -> None:
         ),
         ("graph", "edit", "a"),
         ("graph", "edit", "a", "--weight", "1"),
-        ("graph", "edit", "a", "--edge", "--field", "x=y"),
+        ("graph", "edit-edge", "a", "--field", "x=y"),
         ("graph", "edit", "a", "--tag", "x", "--no-tags"),
         ("graph", "prefer", "t", "--user", "u"),
         ("graph", "prefer", "t", "--type", "x"),
@@ -381,7 +381,7 @@ def test_every_field_is_documented(shop: Run) -> None:
         ("walk", "--seed", "pk-104"),
         ("walk", "--seed", "pk-104", "--as", "llm"),
         ("get", "pk-104"),
-        ("get", "pk-e01", "--edge"),
+        ("edge", "pk-e01"),
         ("list", "--limit", "5"),
         ("edit", "pk-104", "--tag", "x"),
         ("add", "--label", "UserRequest", "--text", "t"),

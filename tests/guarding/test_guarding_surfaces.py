@@ -53,7 +53,7 @@ def recorded(run: Run, content: str) -> str:
 @pytest.mark.promise("guard:cli")
 def test_memories_go_into_quarantine_and_out_of_it(run: Run) -> None:
     memory = recorded(run, "Pin every dependency in the lock file")
-    assert done(run("quarantine", "--list", "--json")) == {"quarantines": [], "count": 0}
+    assert done(run("quarantines", "--json")) == {"quarantines": [], "count": 0}
     planned = done(run("quarantine", "--source", "cli", "--reason", "Poisoned.", "--dry-run", "--json"))
     assert (planned["dry_run"], planned["quarantined"][0]["id"]) == (True, memory)
     held = done(run("quarantine", "--source", "cli", "--since", "2020-01-01", "--reason", "Poisoned.", "--json"))
@@ -69,9 +69,9 @@ def test_memories_go_into_quarantine_and_out_of_it(run: Run) -> None:
         }
     ]
     assert done(run("search", "pin the dependency", "--json"))["count"] == 0
-    listed = done(run("quarantine", "--list", "--json"))
+    listed = done(run("quarantines", "--json"))
     assert (listed["count"], listed["quarantines"][0]["id"]) == (1, held["id"])
-    assert "Poisoned." in run("quarantine", "--list").stdout
+    assert "Poisoned." in run("quarantines").stdout
     assert "From active into quarantine" in run("history", memory).stdout
     released = done(run("release", str(held["id"]), "--reason", "False alarm.", "--json"))
     assert released == {"released": [memory], "hidden": [], "kept": []}
@@ -79,7 +79,7 @@ def test_memories_go_into_quarantine_and_out_of_it(run: Run) -> None:
     assert run("quarantine", "--memory", memory, "--no-cascade", "--reason", "Again.").exit_code == 0
     assert f"released  {memory}" in run("release", "--memory", memory).stdout
     assert run("release", "--memory", memory).stdout == "Nothing was in quarantine.\n"
-    assert run("quarantine", "--list").stdout == "Nothing is in quarantine.\n"
+    assert run("quarantines").stdout == "Nothing is in quarantine.\n"
 
 
 @pytest.mark.promise("guard:cli")
@@ -89,7 +89,7 @@ def test_wrong_arguments_end_with_two(run: Run) -> None:
         ("quarantine",),
         ("quarantine", "--memory", memory),
         ("quarantine", "--reason", "r"),
-        ("quarantine", "--list", "--memory", memory),
+        ("quarantines", "--memory", memory),
         ("quarantine", "--since", "yesterday", "--reason", "r"),
         ("release",),
         ("release", "nothing"),

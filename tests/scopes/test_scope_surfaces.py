@@ -69,12 +69,12 @@ def recorded(project: str, content: str) -> str:
 def test_promoting_on_the_command_line_from_the_list_to_another_projects_search(place: Path) -> None:
     assert place
     ids = [recorded("shop", SHOP), recorded("till", SHOP.replace("shop", "till"))]
-    listed = done("promote", "--candidates", "--project", "shop", *TEAM)
+    listed = done("candidates", "--project", "shop", *TEAM)
     assert listed["count"] == 1
     (candidate,) = listed["candidates"]
     assert {source["id"] for source in candidate["sources"]} == set(ids)
     assert "the project" in candidate["content"]
-    readable = run("promote", "--candidates", "--project", "shop", *TEAM)
+    readable = run("candidates", "--project", "shop", *TEAM)
     assert f"--to {candidate['to']}" in readable.stdout
     arguments = ("promote", *ids, "--project", "shop", *TEAM)
     assert run(*arguments, typed="n\n").exit_code == 1
@@ -110,8 +110,8 @@ def test_a_typed_yes_and_an_edited_text_are_taken(place: Path) -> None:
     ("arguments", "status"),
     [
         (("promote",), 2),
-        (("promote", "x", "--candidates"), 2),
-        (("promote", "--candidates"), 2),
+        (("candidates", "x"), 2),
+        (("promote",), 2),
         (("promote", "x", "--team", "t", "--yes"), 3),
         (("promote", "x", "--to", "galaxy", "--yes"), 2),
         (("demote", "x"), 3),

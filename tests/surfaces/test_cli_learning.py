@@ -160,7 +160,7 @@ def test_a_persons_verdict_decides_what_the_evidence_and_the_model_cannot(tmp_pa
     assert "failure" in rbank(home, "trajectory", captured["id"]).stdout
     assert answer(rbank(home, "trajectories", "--verdict", "failure", "--json"))["count"] == 1
     assert answer(rbank(home, "trajectories", "--pending", "--json"))["count"] == 0
-    assert answer(rbank(home, "trajectory", captured["id"], "--forget", "--yes", "--json"))["forgotten"] is True
+    assert answer(rbank(home, "forget", captured["id"], "--yes", "--json"))["deleted"] is True
     assert rbank(home, "trajectory", captured["id"]).returncode == 3
     with bank_of(home) as bank:
         memory = bank.get(memory_id)

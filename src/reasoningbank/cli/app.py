@@ -1,78 +1,56 @@
-"""The group of commands: which there are, what they share, and how an error leaves the process."""
+"""The group of commands: which there are, in which sections, and how an error leaves the process."""
 
 from __future__ import annotations
 
 import importlib
-import keyword
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
 
 from reasoningbank import __version__
-from reasoningbank.cli.call import Call, scope_options
+from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import print_error
 from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.operations.table import OPERATIONS, SECTIONS, Operation, Section
 
-COMMANDS: dict[str, str] = {
-    "record": "Store a strategy that worked or an anti-pattern to avoid.",
-    "search": "Find what is relevant to a task; nothing when nothing is.",
-    "feedback": "Rate a memory as helpful or unhelpful.",
-    "outcome": "Report how a task ended that used a memory.",
-    "get": "Show one memory, whole.",
-    "list": "List memories in the order they were recorded.",
-    "update": "Change a memory; what is not named stays.",
-    "delete": "Erase a memory, its evidence and its earlier versions.",
-    "history": "Show everything that happened to a memory.",
-    "versions": "Show every version of a memory.",
-    "revert": "Make an earlier text of a memory the newest one.",
-    "quarantine": "Hold memories back, with everything made of them.",
-    "release": "Let memories out of quarantine.",
-    "stats": "Count memories, show learned weights and what searches cost.",
-    "capture": "Store the sessions of transcripts, judged by their evidence.",
-    "trajectories": "List captured sessions and how they ended.",
-    "trajectory": "Show one captured session, or erase it.",
-    "verdict": "Say how a captured session ended.",
-    "judge": "Judge how a captured session ended.",
-    "distill": "Make lessons of captured sessions with the language model.",
-    "distill-session": "Make lessons of a session's own summary, without a model.",
-    "refusals": "List lessons that were not stored, and why.",
-    "experience": "Search the way that served similar searches best.",
-    "scale": "Let a program try a task several times and learn from all attempts.",
-    "worker": "Do the background work until it is stopped.",
-    "jobs": "List jobs that failed for good.",
-    "consolidate": "Make one memory of several that say nearly the same.",
-    "undo": "Take a consolidated memory apart again.",
-    "decay": "Lower the confidence of what nobody used for a month.",
-    "prune": "Archive what is neither believed nor used.",
-    "stability": "Look up in git what became of the commits behind memories.",
-    "source": "Keep a source in the graph, with what it names and states.",
+_WRITTEN: Mapping[str, tuple[Section, str, str]] = {
+    "scale": ("Sessions", "Let a program try a task several times and learn from all attempts.", "people:scale"),
+    "graph example": ("Graph", "Write the shipped graph and say what to ask it.", "people:example"),
+    "promote": ("Sharing", "Carry a reviewed lesson into the team or the org.", "people:promote"),
+    "install": ("Agents and servers", "Put the MCP server and hooks into a client's configuration.", "clients:install"),
+    "uninstall": ("Agents and servers", "Take them out of a client's configuration again.", "clients:uninstall"),
+    "agents-md": ("Agents and servers", "Tell agents about the bank in a marked block of AGENTS.md.", "clients:agents_md"),
+    "hook": ("Agents and servers", "Answer the hook of an agent's client.", "servers:hook"),
+    "serve": ("Agents and servers", "Run the MCP server on stdio or HTTP.", "servers:serve"),
+    "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),
+    "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
+    "demo": ("The bank", "Run the main job on a real recorded session.", "doctor:demo"),
+}
+"""The commands that are no operation, or that ask a person: section, one-line help, and where they are."""
+GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
     "lesson": "Keep lessons with their links to the graph, and find them.",
-    "briefing": "Show the best memories for an agent's context within a token budget.",
-    "session-outcome": "Report how a session ended for everything it was shown.",
-    "report": "Show what memory is worth: success with and without it, and what does harm.",
-    "hook": "Answer the hook of an agent's client.",
-    "install": "Put the MCP server and hooks into a client's configuration.",
-    "uninstall": "Take them out of a client's configuration again.",
-    "agents-md": "Tell agents about the bank in a marked block of AGENTS.md.",
-    "promote": "Carry a reviewed lesson into the team or the org.",
-    "demote": "Take a promoted lesson out of its team or org again.",
     "share": "Write or read banks as files that git can merge.",
-    "export": "Write all memories with their evidence as JSON lines.",
-    "import": "Add the memories of an export.",
-    "backup": "Write a complete, consistent copy of the bank.",
-    "restore": "Replace the bank by a backup of it.",
-    "doctor": "Check everything and list every defect.",
-    "serve": "Run the MCP server on stdio or HTTP.",
-    "demo": "Run the main job on a real recorded session.",
 }
-"""Every command and its one-line help, so that ``--help`` imports none of them.
+"""The groups of commands and their one-line help."""
 
-Each lives in commands/NAME.py, import in commands/import_.py, distill-session in commands/distill_session.py.
-"""
+
+def _commands() -> dict[str, tuple[Section, str]]:
+    """Return the section and the one-line help of every command, in the order of ``rbank --help``."""
+    found = {each.command.name: (each.command.section, each.summary) for each in OPERATIONS if each.command}
+    found.update((name, (section, summary)) for name, (section, summary, _) in _WRITTEN.items())
+    return dict(sorted(found.items(), key=lambda item: SECTIONS.index(item[1][0])))
+
+
+_ALL = _commands()
+COMMANDS: Mapping[str, str] = {
+    name.split()[0]: GROUPS.get(name.split()[0], summary) for name, (_, summary) in _ALL.items()
+}
+"""Every command of ``rbank`` and its one-line help, so that ``--help`` imports none of them."""
+_SECTION_OF: Mapping[str, Section] = {name.split()[0]: section for name, (section, _) in _ALL.items()}
 
 EXIT_CODES = """\b
 Exit status:
@@ -93,26 +71,60 @@ _INTERRUPTED = 130
 _PIPE_CLOSED = 141
 
 
+def command_of(name: str) -> click.Command | None:
+    """Return a command by its name, of one word or of two; what it needs is imported here."""
+    operation = _operations().get(name)
+    if operation is not None:
+        from reasoningbank.cli.built import built_command
+
+        return built_command(operation)
+    if name in _WRITTEN:
+        module, _, attribute = _WRITTEN[name][2].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"reasoningbank.cli.{module}"), attribute)
+        return command
+    if name in GROUPS:
+        return SubGroup(name, help=GROUPS[name], short_help=GROUPS[name])
+    return None
+
+
+def _operations() -> Mapping[str, Operation]:
+    return {each.command.name: each for each in OPERATIONS if each.command is not None}
+
+
+class SubGroup(click.Group):
+    """The commands of one group, made when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order of the table."""
+        return [name.split()[1] for name in _ALL if name.startswith(f"{self.name} ")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """Return the command of a name."""
+        return command_of(f"{self.name} {cmd_name}")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without making them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _ALL[f"{self.name} {name}"][1]) for name in self.list_commands(ctx)])
+
+
 class Group(click.Group):
     """A group that imports a command's module when it is needed and turns every BankError into a message."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All names, in the order of a memory's life."""
+        """Return all names, by section, the daily ones first."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        """The command of a name; its module is imported here."""
-        if cmd_name not in COMMANDS:
-            return None
-        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name.replace("-", "_")
-        module = importlib.import_module(f"reasoningbank.cli.commands.{name}")
-        command: click.Command = module.command
-        return command
+        """Return the command of a name."""
+        return command_of(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        """Lists the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """List the commands by section without importing them."""
+        for section in SECTIONS:
+            rows = [(name, summary) for name, summary in COMMANDS.items() if _SECTION_OF[name] == section]
+            with formatter.section(section):
+                formatter.write_dl(rows)
 
     def main(
         self,
@@ -122,7 +134,7 @@ class Group(click.Group):
         standalone_mode: bool = True,  # noqa: ARG002 - always the mode that ends the process
         **extra: Any,
     ) -> NoReturn:
-        """Runs a command and ends the process; a BankError or a wrong argument leaves as a message and a hint."""
+        """Run a command and end the process; a BankError or a wrong argument leaves as a message and a hint."""
         arguments = list(sys.argv[1:] if args is None else args)
         as_json = "--json" in arguments
         try:
@@ -145,7 +157,7 @@ class Group(click.Group):
         sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; a reader that goes away ends it without a word."""
+        """Run the command; a reader that goes away ends it without a word."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -153,25 +165,21 @@ class Group(click.Group):
             ctx.exit(_PIPE_CLOSED)
 
 
-@click.group(
-    cls=Group,
+def _begin(**options: Any) -> None:
+    context = click.get_current_context()
+    context.obj = Call(**options)
+
+
+rbank = Group(
+    "rbank",
+    callback=_begin,
+    params=shared_options(json=False),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXIT_CODES,
     no_args_is_help=True,
+    help=(
+        "Memory for agents: strategies from what worked, lessons from what failed, believed as far as evidence goes."
+        "\n\nData goes to stdout, everything else to stderr. Every command takes --json."
+    ),
 )
-@scope_options
-@click.version_option(__version__, message="reasoningbank %(version)s")
-@click.pass_context
-def rbank(
-    context: click.Context,
-    url: str | None,
-    tenant: str | None,
-    project: str | None,
-    team: str | None,
-    org: str | None,
-) -> None:
-    """Memory for agents: strategies from what worked, lessons from what failed, believed as far as evidence goes.
-
-    Data goes to stdout, everything else to stderr. Every command takes --json.
-    """
-    context.obj = Call(url=url, tenant=tenant, project=project, team=team, org=org)
+rbank = click.version_option(__version__, message="reasoningbank %(version)s")(rbank)

@@ -1,11 +1,10 @@
-"""What every command shares: the bank it works on and the way it answers."""
+"""What every command shares: the bank it works on and the options that name it."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +15,21 @@ if TYPE_CHECKING:
     from reasoningbank.settings import Settings
     from reasoningbank.types.scope import Membership
 
-_Arguments = ParamSpec("_Arguments")
-_Result = TypeVar("_Result")
-_SHARED = ("url", "tenant", "project", "team", "org", "as_json")
+_SHARED: tuple[tuple[str, str, str], ...] = (
+    ("url", "URL", "sqlite:///PATH of a directory or a .db file."),
+    ("tenant", "T", "Owner of the bank. Default: REASONINGBANK_TENANT, else the user."),
+    ("project", "P", "Project. Default: git remote and path, else the directory."),
+    ("team", "TEAM", "Team of the project. Default: REASONINGBANK_TEAM."),
+    ("org", "ORG", "Org of the project. Default: REASONINGBANK_ORG."),
+)
+
+
+def shared_options(*, json: bool = True, project: bool = True) -> list[click.Parameter]:
+    """Return ``--url``, ``--tenant``, ``--project``, ``--team``, ``--org`` and ``--json``."""
+    options: list[click.Parameter] = [
+        click.Option([f"--{name}"], metavar=word, help=said) for name, word, said in _SHARED if project or name != "project"
+    ]
+    return [*options, click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")] if json else options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,22 +52,38 @@ class Call:
     org: str | None = None
     as_json: bool = False
 
+    @classmethod
+    def of(cls, context: click.Context, options: dict[str, Any], *, own_project: bool = False) -> Call:
+        """Return the call of a command, and take its shared options out of the given ones.
+
+        An option after the command wins over the same option before it.
+
+        Raises:
+            MissingTenantError: When a tenant is given and blank.
+        """
+        names = [name for name, _, _ in _SHARED if not (own_project and name == "project")]
+        given = {name: value for name in [*names, "as_json"] if (value := options.pop(name, None)) not in {None, False}}
+        call = replace(context.find_object(cls) or cls(), **given)
+        if call.tenant is not None and not call.tenant.strip():
+            raise MissingTenantError("no tenant: every operation belongs to one tenant")
+        return call
+
     def owner(self, settings: Settings) -> str:
-        """The tenant of this call: the option, the configured one, else the local user (DESIGN D9)."""
+        """Return the tenant: the option, the configured one, else the local user (DESIGN D9)."""
         from reasoningbank.settings import local_tenant
 
         return self.tenant if self.tenant is not None else settings.tenant or local_tenant()
 
     def membership(self, settings: Settings) -> Membership:
-        """The team and org of this call: the options, else the configured ones."""
+        """Return the team and org: the options, else the configured ones."""
         from reasoningbank.types.scope import Membership
 
         return Membership(
             team=settings.team if self.team is None else self.team, org=settings.org if self.org is None else self.org
         )
 
-    def open_bank(self, *, session: str | None = None) -> Bank:
-        """Opens the bank of this call.
+    def open_bank(self) -> Bank:
+        """Open the bank of this call.
 
         Raises:
             BankError: When the scope, a setting or the store is not usable.
@@ -72,53 +99,26 @@ class Call:
             team=self.team,
             org=self.org,
             settings=settings,
-            session=session,
         )
 
 
-def scope_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Adds ``--url``, ``--tenant``, ``--project``, ``--team`` and ``--org``."""
-    project = click.option("--project", metavar="P", help="Project. Default: git remote and path, else the directory.")
-    return _tenant_options(project(function))
+def command(
+    name: str, summary: str, *params: click.Parameter, own_project: bool = False
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command of a function that takes the Call first and the other options by name.
 
-
-def _tenant_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Adds ``--url``, ``--tenant``, ``--team`` and ``--org``."""
-    url = click.option("--url", metavar="URL", help="sqlite:///PATH of a directory or a .db file.")
-    tenant = click.option(
-        "--tenant", metavar="T", help="Owner of the bank. Default: REASONINGBANK_TENANT, else the user."
-    )
-    team = click.option("--team", metavar="TEAM", help="Team of the project. Default: REASONINGBANK_TEAM.")
-    org = click.option("--org", metavar="ORG", help="Org of the project. Default: REASONINGBANK_ORG.")
-    return url(tenant(team(org(function))))
-
-
-def bank_command(
-    name: str, summary: str, *, own_project: bool = False
-) -> Callable[[Callable[Concatenate[Call, _Arguments], None]], click.Command]:
-    """Makes a command of a function that takes the Call first; adds ``--json`` and the scope options after it.
-
-    With ``own_project`` the option ``--project`` is left to the command, which means something else by it.
-
-    A scope option after the command wins over the same option before it. A tenant that is given and blank is refused
-    before the command does anything.
+    Args:
+        name: Its name.
+        summary: Its line in ``rbank --help``.
+        params: Its arguments and options.
+        own_project: Whether the command means something else by ``--project``.
     """
 
-    def decorate(function: Callable[Concatenate[Call, _Arguments], None]) -> click.Command:
-        shared = [name for name in _SHARED if not (own_project and name == "project")]
+    def decorate(function: Callable[..., None]) -> click.Command:
+        def run(**options: Any) -> None:
+            function(Call.of(click.get_current_context(), options, own_project=own_project), **options)
 
-        @functools.wraps(function)
-        def run(call: Call, /, **options: Any) -> None:
-            given = {key: value for key in shared if (value := options.pop(key)) not in {None, False}}
-            call = replace(call, **given)
-            if call.tenant is not None and not call.tenant.strip():
-                raise MissingTenantError("no tenant: every operation belongs to one tenant")
-            function(call, **options)  # type: ignore[call-arg]  # click passes what the function's options declare
-
-        json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-        options = _tenant_options if own_project else scope_options
-        command = click.command(name, short_help=summary)(json_option(options(click.pass_obj(run))))
-        command.params.sort(key=lambda parameter: parameter.name in _SHARED)
-        return command
+        shared = shared_options(project=not own_project)
+        return click.Command(name, callback=run, params=[*params, *shared], help=function.__doc__, short_help=summary)
 
     return decorate

@@ -1,22 +1,97 @@
-"""What ``rbank doctor`` looks at besides the bank itself: versions, places, permissions and where names come from."""
+"""``rbank doctor`` and ``demo``: whether everything is in order, and whether it works."""
 
 from __future__ import annotations
 
 import platform
+import shutil
 import stat
+import sys
 from pathlib import Path
 
+import click
+
 from reasoningbank import __version__
-from reasoningbank.cli.call import Call
+from reasoningbank.cli.app import COMMANDS
+from reasoningbank.cli.call import Call, command
+from reasoningbank.cli.output import print_json, print_note, print_text, progress
 from reasoningbank.errors import BankError
 from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of
 from reasoningbank.types.memory import Health
+
+
+@command(
+    "doctor",
+    COMMANDS["doctor"],
+    click.Option(["--reembed"], is_flag=True, help="First compute all vectors again with the embedder of today."),
+)
+def doctor(call: Call, *, reembed: bool) -> None:
+    """Print facts and problems; exit status 1 when there is a problem."""
+    from reasoningbank.operations.json import to_json
+
+    done = 0
+    if reembed:
+        with call.open_bank() as bank, progress("re-embedding") as bar:
+            done = bank.admin.reembed(progress=bar.step)
+    if sys.stderr.isatty():
+        print_note("Reading the whole bank and trying the embedder ...")
+    health = examine(call)
+    if call.as_json:
+        print_json({**to_json(health), "reembedded": done})
+    else:
+        width = max(map(len, health.facts))
+        lines = [f"{name:<{width}}  {value}" for name, value in health.facts.items()]
+        if reembed:
+            lines.append(f"{done} memories re-embedded.")
+        lines += [f"problem: {problem}" for problem in health.problems]
+        count = len(health.problems)
+        summary = "Everything is in order." if not count else f"{count} {'problem' if count == 1 else 'problems'}."
+        print_text("\n".join([*lines, summary]))
+    if not health.healthy:
+        sys.exit(1)
+
+
+@command("demo", COMMANDS["demo"])
+def demo(call: Call) -> None:
+    """Record the lessons of a real session in a fresh directory, through the real MCP server and client.
+
+    Then search, rate, report outcomes and show how each confidence follows from its evidence. Your own banks are
+    not touched. Exit status 1 when a step did not do what it should.
+    """
+    from reasoningbank.demo.run import run
+    from reasoningbank.demo.server import PROJECT, TENANT
+
+    answer = run(_silent if call.as_json else print_text)
+    if call.as_json:
+        print_json({**answer})
+    else:
+        marks = [f"   {'ok    ' if check['ok'] else 'FAILED'}  {check['what']}" for check in answer["checks"]]
+        print_text(f"\nWhat had to hold ({answer['seconds']:.1f} s):\n" + "\n".join(marks))
+        rbank = _rbank()
+        there = f"REASONINGBANK_HOME={answer['home']} {rbank} --tenant {TENANT} --project {PROJECT}"
+        print_text(
+            "\nNext:\n"
+            f"   look inside     {there} list\n"
+            f"   your own bank   {rbank} record --title ... --content ... --outcome success\n"
+            f"   your agent      claude mcp add reasoningbank -- {rbank} serve   (other clients: README)"
+        )
+    if not answer["ok"]:
+        sys.exit(1)
+
+
+def _rbank() -> str:
+    """Return how this command is called from here: by its name, or by its path when the name is not found."""
+    return "rbank" if shutil.which("rbank") else str(Path(sys.executable).with_name("rbank"))
+
+
+def _silent(text: str) -> None:
+    """Say nothing: with --json only the answer is printed."""
+
 
 _OTHERS = 0o077
 
 
 def examine(call: Call) -> Health:
-    """Checks everything; what cannot be opened is a problem, not an error."""
+    """Check everything; what cannot be opened is a problem, not an error."""
     facts = {
         "reasoningbank": __version__,
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
@@ -62,7 +137,7 @@ def _places(call: Call, settings: Settings) -> dict[str, str]:
 
 
 def _permissions(home: Path) -> tuple[str, list[str]]:
-    """How the data directory is protected, and what others could read."""
+    """Return how the data directory is protected, and what others could read."""
     try:
         if not home.exists():
             return "home does not exist yet", []

@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TextIO
 
 import click
@@ -18,7 +17,7 @@ _STDIN = "-"
 
 
 def text_or_stdin(text: str) -> str:
-    """The text, or all of stdin for ``-``.
+    """Return the text, or all of stdin for ``-``.
 
     Raises:
         InvalidInput: When stdin is not UTF-8.
@@ -37,31 +36,15 @@ class Seconds(click.FloatRange):
     name = "float range"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number; a usage error when it is none or out of range."""
+        """Return the number; a usage error when it is none or out of range."""
         number: float = super().convert(value, param, ctx)  # type: ignore[arg-type]  # click converts any text
         if not math.isfinite(number):
             self.fail(f"{value!r} is no number of seconds.", param, ctx)
         return number
 
 
-class Moment(click.DateTime):
-    """A date or a time of ISO 8601; without a time zone it is UTC."""
-
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The time; a usage error when it is none."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"{str(value)[:80]!r} is no time. Write for example 2026-03-01T12:00:00Z.", param, ctx)
-        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
 def confirmed(question: str) -> None:
-    """Asks on a terminal; goes on without a word when stdin is none, so that programs are not stopped.
+    """Ask on a terminal; go on without a word when stdin is none, so that programs are not stopped.
 
     Raises:
         click.Abort: When the answer is no.
@@ -71,7 +54,7 @@ def confirmed(question: str) -> None:
 
 
 def print_json(answer: Mapping[str, object], *, error: bool = False) -> None:
-    """Prints one JSON object; characters that the stream cannot hold are escaped as JSON has it."""
+    """Print one JSON object; characters that the stream cannot hold are escaped as JSON has it."""
     stream = sys.stderr if error else sys.stdout
     text = json.dumps(answer, ensure_ascii=False, indent=2)
     try:
@@ -82,17 +65,17 @@ def print_json(answer: Mapping[str, object], *, error: bool = False) -> None:
 
 
 def print_text(text: str) -> None:
-    """Prints readable text to stdout."""
+    """Print readable text to stdout."""
     click.echo(_printable(text, sys.stdout))
 
 
 def print_note(text: str) -> None:
-    """Prints a warning or a hint to stderr."""
+    """Print a warning or a hint to stderr."""
     click.echo(_printable(text, sys.stderr), err=True)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """Prints what happened and what to do next to stderr, as JSON when the answer would have been JSON."""
+    """Print what happened and what to do next to stderr, as JSON when the answer would have been JSON."""
     if as_json:
         print_json({"error": code, "message": message, "hint": hint}, error=True)
         return
@@ -102,7 +85,7 @@ def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
 
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
-    """A progress bar on stderr while the block runs; nothing when stderr is no terminal."""
+    """Show a progress bar on stderr while the block runs; nothing when stderr is no terminal."""
     bar = Progress(label)
     try:
         yield bar
@@ -119,7 +102,7 @@ class Progress:
         self._drawn = False
 
     def step(self, done: int, total: int) -> None:
-        """Draws the bar at ``done`` of ``total``."""
+        """Draw the bar at ``done`` of ``total``."""
         if not self._shown or total <= 0:
             return
         filled = 30 * done // total
@@ -128,7 +111,7 @@ class Progress:
         sys.stderr.flush()
 
     def finish(self) -> None:
-        """Ends the line of the bar."""
+        """End the line of the bar."""
         if self._drawn:
             sys.stderr.write("\n")
             sys.stderr.flush()

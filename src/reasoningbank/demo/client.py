@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
@@ -33,14 +34,14 @@ class Tools:
         """Return the names of all tools."""
         return [tool.name for tool in (await self._client.list_tools()).tools]
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Call a tool and return its structured answer.
 
         Raises:
             BankError: When the tool answers with an error.
         """
         answer = await self._client.call_tool(tool, dict(arguments), read_timeout_seconds=_TIMEOUT)
-        fields: dict[str, object] = dict(answer.structured_content or {})
+        fields: dict[str, Any] = dict(answer.structured_content or {})
         if answer.is_error:
             raise BankError(f"{tool}: {fields.get('message', 'failed')}", hint=str(fields.get("hint", "")))
         return fields

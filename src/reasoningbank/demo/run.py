@@ -7,14 +7,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TypedDict
 
-from reasoningbank.cli.answers import HistoryAnswer, history_answer
-from reasoningbank.cli.text import history_text
 from reasoningbank.demo.client import Tools
 from reasoningbank.demo.server import PROJECT, TENANT, served
 from reasoningbank.demo.story import Lesson, Session, load_lessons, load_session
-from reasoningbank.operations.fields import FeedbackAnswer, OutcomeAnswer, RecordAnswer, SearchAnswer
+from reasoningbank.operations import composed
+from reasoningbank.operations.json import Json, to_json
+from reasoningbank.operations.text import history_text
 
 TASK = "Bookings made late in the evening appear on the wrong day; tests pass locally and fail on the build server"
 UNRELATED = "Choose a sofa for the waiting room"
@@ -24,7 +24,7 @@ class Recorded(TypedDict):
     """One lesson that was recorded, and the steps of the session it comes from."""
 
     steps: list[int]
-    memory: RecordAnswer
+    memory: Json
 
 
 class Check(TypedDict):
@@ -43,11 +43,11 @@ class DemoAnswer(TypedDict):
     task: str
     session_steps: int
     recorded: list[Recorded]
-    search: SearchAnswer
-    unrelated: SearchAnswer
-    feedback: FeedbackAnswer
-    outcomes: list[OutcomeAnswer]
-    histories: list[HistoryAnswer]
+    search: Json
+    unrelated: Json
+    feedback: Json
+    outcomes: list[Json]
+    histories: list[Json]
     checks: list[Check]
     seconds: float
     ok: bool
@@ -76,17 +76,14 @@ async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], sa
         say(f"\nStarted the MCP server as a child process: {server}, {len(names)} tools.")
         recorded = await _record(tools, lessons, say)
         say(f"\n2. A new task, in other words: {TASK!r}")
-        search = cast(SearchAnswer, await tools.call("memory_search", {"query": TASK, "session_id": "monday"}))
+        search = await tools.call("memory_search", {"query": TASK, "session_id": "monday"})
         _tell_hits(search, say)
-        unrelated = cast(SearchAnswer, await tools.call("memory_search", {"query": UNRELATED}))
+        unrelated = await tools.call("memory_search", {"query": UNRELATED})
         say(f"\n3. An unrelated query: {UNRELATED!r}\n   {unrelated['message']}")
         checks = _search_checks(recorded, search, unrelated)
         first, last = _used(recorded, search)
         say("\n4. The agent rates what it was given and says how its tasks ended.")
-        feedback = cast(
-            FeedbackAnswer,
-            await tools.call("memory_feedback", {"memory_id": first, "helpful": True, "session_id": "monday"}),
-        )
+        feedback = await tools.call("memory_feedback", {"memory_id": first, "helpful": True, "session_id": "monday"})
         outcomes = [
             await _outcome(tools, first, succeeded=True, session="monday"),
             await _outcome(tools, first, succeeded=True, session="monday"),
@@ -98,7 +95,8 @@ async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], sa
         histories = [_history(home, memory_id) for memory_id in dict.fromkeys((first, last))]
         for history in histories:
             say("   " + history_text(history).replace("\n", "\n   "))
-    checks += _evidence_checks(feedback, outcomes, histories)
+    lives = [to_json(history) for history in histories]
+    checks += _evidence_checks(feedback, outcomes, lives)
     return DemoAnswer(
         home=str(home),
         server=server,
@@ -110,7 +108,7 @@ async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], sa
         unrelated=unrelated,
         feedback=feedback,
         outcomes=outcomes,
-        histories=histories,
+        histories=lives,
         checks=checks,
         seconds=round(time.monotonic() - started, 2),
         ok=all(check["ok"] for check in checks),
@@ -129,24 +127,24 @@ async def _record(tools: Tools, lessons: tuple[Lesson, ...], say: Callable[[str]
             "tags": list(lesson.tags),
             "session_id": "the-recorded-one",
         }
-        answer = cast(RecordAnswer, await tools.call("memory_record", arguments))
+        answer = await tools.call("memory_record", arguments)
         recorded.append(Recorded(steps=list(lesson.steps), memory=answer))
         steps = ", ".join(map(str, lesson.steps))
         say(f"   {answer['outcome']:<7}  confidence {answer['confidence']:.3f}  {answer['title']} (steps {steps})")
     return recorded
 
 
-async def _outcome(tools: Tools, memory_id: str, *, succeeded: bool, session: str) -> OutcomeAnswer:
+async def _outcome(tools: Tools, memory_id: str, *, succeeded: bool, session: str) -> Json:
     arguments = {"memory_id": memory_id, "succeeded": succeeded, "session_id": session}
-    return cast(OutcomeAnswer, await tools.call("memory_outcome", arguments))
+    return await tools.call("memory_outcome", arguments)
 
 
-def _history(home: Path, memory_id: str) -> HistoryAnswer:
+def _history(home: Path, memory_id: str) -> composed.History:
     from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings
 
     with Bank.open(tenant=TENANT, project=PROJECT, settings=Settings(home=home)) as bank:
-        return history_answer(bank.get(memory_id), bank.memories.history(memory_id))
+        return composed.history(bank, memory_id)
 
 
 def _tell_session(session: Session, say: Callable[[str], None]) -> None:
@@ -157,14 +155,14 @@ def _tell_session(session: Session, say: Callable[[str], None]) -> None:
         say(f"   {step['step']:>2}  {step['thought']}  [{result}]")
 
 
-def _tell_hits(search: SearchAnswer, say: Callable[[str], None]) -> None:
+def _tell_hits(search: Json, say: Callable[[str], None]) -> None:
     for hit in search["memories"]:
         legs = ", ".join(f"{name} rank {leg['rank']}" for name, leg in hit["legs"].items())
         say(f"   {hit['relevance']:.2f}  {hit['title']} ({hit['outcome']}, confidence {hit['confidence']:.3f}; {legs})")
     say(f"   {search['message']} {search['tokens']} tokens, embedder {search['embedder']}.")
 
 
-def _search_checks(recorded: list[Recorded], search: SearchAnswer, unrelated: SearchAnswer) -> list[Check]:
+def _search_checks(recorded: list[Recorded], search: Json, unrelated: Json) -> list[Check]:
     ids = [lesson["memory"]["id"] for lesson in recorded]
     found = [hit["id"] for hit in search["memories"]]
     return [
@@ -175,7 +173,7 @@ def _search_checks(recorded: list[Recorded], search: SearchAnswer, unrelated: Se
     ]
 
 
-def _used(recorded: list[Recorded], search: SearchAnswer) -> tuple[str, str]:
+def _used(recorded: list[Recorded], search: Json) -> tuple[str, str]:
     """Return the best strategy found, and the last of the other hits when there is another."""
     strategies = [hit["id"] for hit in search["memories"] if hit["outcome"] == "success"]
     first = strategies[0] if strategies else recorded[0]["memory"]["id"]
@@ -188,7 +186,7 @@ def _confidences(recorded: list[Recorded]) -> set[float]:
 
 
 def _evidence_checks(
-    feedback: FeedbackAnswer, outcomes: list[OutcomeAnswer], histories: list[HistoryAnswer]
+    feedback: Json, outcomes: list[Json], histories: list[Json]
 ) -> list[Check]:
     succeeded, repeated, failed = outcomes
     before_failure = [event["confidence"] for event in histories[-1]["events"]][-2]

@@ -371,6 +371,17 @@ class Workflow:
     events: tuple[WorkflowEvent, ...] = field(default=())
     cursor: int = 0
 
+    @property
+    def message(self) -> str:
+        """How it stands, as a sentence."""
+        return {
+            "running": "The question is being looked up.",
+            "waiting_for_input": "The question needs to be made clear first.",
+            "completed": "The turn has ended.",
+            "failed": "The turn has failed.",
+            "cancelled": "The turn was cancelled.",
+        }[self.status]
+
     def after(self, cursor: int, *, final_only: bool = False) -> tuple[WorkflowEvent, ...]:
         """Return the events later than a cursor; of these only the results when only they are wanted."""
         return tuple(each for each in self.events if each.cursor > cursor and (each.final or not final_only))

@@ -279,6 +279,21 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LedTo:
+    """An answer that an event led to.
+
+    Attributes:
+        id: The answer.
+        text: What it says.
+        path: The way from the event to it.
+    """
+
+    id: str
+    text: str
+    path: WalkPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
     """Something that happened, and what was concluded from it.
 
@@ -294,6 +309,12 @@ class Occurrence:
     end: datetime
     answers: tuple[WalkPath, ...] = ()
     answer_nodes: tuple[Node, ...] = ()
+
+    @property
+    def led_to(self) -> tuple[LedTo, ...]:
+        """The answers that it led to, each with the way to it."""
+        pairs = zip(self.answer_nodes, self.answers, strict=True)
+        return tuple(LedTo(id=node.id, text=node.text, path=path) for node, path in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,14 @@ class Quarantine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StillHeld:
+    """A memory that was not released, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseReport:
     """What a release did.
 
@@ -172,6 +180,11 @@ class ReleaseReport:
     released: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def still_held(self) -> tuple[StillHeld, ...]:
+        """The memories that were not released."""
+        return tuple(StillHeld(id=name, reason=reason) for name, reason in self.kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,290 @@
+"""Commands made from the table: options and their help out of the method's signature and docstring."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reasoningbank.cli.call import Call, shared_options
+from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
+from reasoningbank.errors import InvalidInput
+from reasoningbank.operations.binding import answer_json, interface, run
+from reasoningbank.operations.composed import Rendered, json_object, lesson_named, read_text, special_fields
+from reasoningbank.operations.json import json_of
+from reasoningbank.operations.signature import Kind, Parameter
+from reasoningbank.operations.table import Command, Operation
+from reasoningbank.operations.text import notes_of, text_of
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+
+_INTERNAL = re.compile(r" \((?:DESIGN|seed|issue)[^)]*\)")
+_PLACES = {"memory_id": "ID", "trajectory_id": "ID", "node_id": "ID", "edge_id": "ID", "answer_id": "ID"}
+
+
+class Moment(click.ParamType):
+    """A date or a time of ISO 8601; without a time zone it is UTC."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the time; a usage error when it is none."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{str(value)[:80]!r} is no time. Write for example 2026-03-01T12:00:00Z.", param, ctx)
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+class Day(Moment):
+    """A day, or a time of ISO 8601."""
+
+    name = "day"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the day, or the time; a usage error when it is neither."""
+        text = str(value).strip()
+        if len(text) != len("2026-03-01"):
+            return super().convert(text, param, ctx)
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            self.fail(f"{text!r} is no day. Write for example 2026-03-01.", param, ctx)
+
+
+_TYPES: Mapping[Kind, click.ParamType] = {
+    "whole": click.INT,
+    "number": click.FLOAT,
+    "seconds": click.FLOAT,
+    "time": Moment(),
+    "day": Day(),
+}
+
+
+def built_command(operation: Operation) -> click.Command:
+    """Return the command of an operation."""
+    command = operation.command
+    assert command is not None
+    signature = interface(operation)
+    offered = [each for each in signature.parameters if _offered(each, operation, command)]
+    named = {each.name: each for each in offered}
+    params: list[click.Parameter] = [_argument(named[name], operation, command) for name in command.arguments]
+    for each in offered:
+        if each.name not in command.arguments:
+            params += _options(each, operation, command)
+    if command.past:
+        said = "As the bank stood at this time; nothing is logged."
+        params.append(click.Option(["--as-of", "as_of"], type=Moment(), metavar="TIME", help=said))
+    if command.confirm:
+        said = "Do not ask. Without a terminal nothing is asked anyway."
+        params.append(click.Option(["--yes", "yes"], is_flag=True, help=said))
+    details = f"{signature.summary}\n\n{signature.details}".strip()
+    return click.Command(
+        command.name.split()[-1],
+        callback=_callback(operation, command, offered),
+        params=[*params, *shared_options()],
+        help=plain(details),
+        short_help=operation.summary,
+    )
+
+
+def plain(text: str) -> str:
+    """Return the text of a docstring without marks and references that a user cannot follow."""
+    return _INTERNAL.sub("", text).replace("``", "`")
+
+
+def option_of(parameter: Parameter, command: Command) -> str:
+    """Return the name of the option of a parameter."""
+    if parameter.name in command.options:
+        return command.options[parameter.name]
+    word = parameter.name.replace("_", "-")
+    if parameter.many and word.endswith("s"):
+        word = word.removesuffix("s")
+    elif parameter.name == "fields":
+        word = "field"
+    return f"--no-{word}" if parameter.kind == "flag" and parameter.default is True else f"--{word}"
+
+
+def _offered(parameter: Parameter, operation: Operation, command: Command) -> bool:
+    if parameter.name in operation.fixed or parameter.name in command.hide or parameter.kind == "other":
+        return False
+    return not parameter.part_of or parameter.name in operation.parts
+
+
+def _argument(parameter: Parameter, operation: Operation, command: Command) -> click.Argument:
+    several = parameter.many or parameter.variadic
+    kind: click.ParamType = _kind(parameter, operation)
+    if parameter.name in command.words:
+        kind = click.Choice(command.words[parameter.name])
+    needed = parameter.required or (parameter.variadic and not command.changes)
+    word = _PLACES.get(parameter.name)
+    if several:
+        word = "FILE" if parameter.kind == "path" else "ID"
+        word = f"{word}..." if needed else f"[{word}...]"
+    elif word is None and parameter.name not in command.words:
+        word = parameter.name.upper() if needed else f"[{parameter.name.upper()}]"
+    return click.Argument([parameter.name], type=kind, nargs=-1 if several else 1, required=needed, metavar=word)
+
+
+def _options(parameter: Parameter, operation: Operation, command: Command) -> list[click.Option]:
+    flag, default = option_of(parameter, command), operation.defaults.get(parameter.name, parameter.default)
+    said = plain(parameter.help)
+    if parameter.kind == "flag":
+        return [click.Option([flag, parameter.name], is_flag=True, default=None, help=said)]
+    many = parameter.many or parameter.kind in {"scores", "object"}
+    shown = None if default is None or default == "" or many or parameter.required else _shown(default)
+    made = [
+        click.Option(
+            [flag, parameter.name],
+            type=_kind(parameter, operation),
+            multiple=many,
+            required=parameter.required,
+            metavar=_metavar(parameter, operation),
+            help=f"{said}  [default: {shown}]".strip() if shown else said,
+        )
+    ]
+    if parameter.name in command.clears:
+        name = flag.removeprefix("--")
+        made.append(click.Option([f"--no-{name}s", f"no_{parameter.name}"], is_flag=True, help=f"Without any {name}."))
+    return made
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _kind(parameter: Parameter, operation: Operation) -> click.ParamType:
+    if parameter.choices:
+        return click.Choice(operation.choices.get(parameter.name, parameter.choices))
+    return _TYPES.get(parameter.kind, click.STRING)
+
+
+def _metavar(parameter: Parameter, operation: Operation) -> str | None:
+    if parameter.choices:
+        return None
+    if parameter.name in operation.choices:
+        return "|".join(operation.choices[parameter.name])
+    words = {"whole": "N", "number": "X", "seconds": "SECONDS", "time": "TIME", "day": "DAY", "scores": "ID[=SCORE]"}
+    if parameter.kind == "object":
+        return "NAME=VALUE"
+    return words.get(parameter.kind, "TEXT")
+
+
+def _callback(
+    operation: Operation, command: Command, offered: Sequence[Parameter]
+) -> Callable[..., None]:
+    def callback(**options: Any) -> None:
+        call = Call.of(click.get_current_context(), options)
+        as_of, yes = options.pop("as_of", None), options.pop("yes", False)
+        values = _values(command, offered, options)
+        if command.confirm and not yes:
+            confirmed(command.confirm.format(**values))
+        with call.open_bank() as bank:
+            if as_of is not None:
+                _answer_of_the_past(call, operation, bank, values, as_of)
+                return
+            if any(each.name == "progress" for each in interface(operation).parameters):
+                with progress(command.name) as bar:
+                    result = run(operation, bank, {**values, "progress": bar.step, **operation.fixed})
+            else:
+                result = run(operation, bank, {**values, **operation.fixed})
+        _answer(call, operation, result, values)
+
+    return callback
+
+
+def _values(command: Command, offered: Sequence[Parameter], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that were given, as the method takes them."""
+    values: dict[str, Any] = {}
+    for each in offered:
+        given, cleared = options.get(each.name), options.get(f"no_{each.name}", False)
+        if cleared and given:
+            flag = option_of(each, command)
+            raise click.UsageError(f"{flag} and --no-{flag.removeprefix('--')}s contradict each other.")
+        if cleared:
+            values[each.name] = ()
+        elif given is not None and given != ():
+            values[each.name] = _value(each, command, given)
+            if each.name in command.files and given != "-" and any(one.name == "pointer" for one in offered):
+                values.setdefault("pointer", options.get("pointer") or Path(given).name)
+    if command.changes and not {*values} - {name for name in command.arguments if name != "trajectory_ids"}:
+        raise click.UsageError("Nothing to change: name at least one of the options.")
+    return values
+
+
+def _value(parameter: Parameter, command: Command, given: Any) -> Any:
+    name = parameter.name
+    if name in command.words:
+        return given == command.words[name][0]
+    if name in command.files:
+        text = text_or_stdin(given) if given == "-" else read_text(given)
+        return json_object(text, given) if parameter.kind == "object" else text
+    if name in command.stdin:
+        return text_or_stdin(given)
+    if parameter.kind == "flag":
+        return parameter.default is not True
+    if parameter.kind == "name":
+        return lesson_named(given)
+    if parameter.kind == "scores":
+        return dict(map(_score, given))
+    if parameter.kind == "object":
+        return special_fields(given)
+    return tuple(dict.fromkeys(given)) if parameter.many else given
+
+
+def _score(text: str) -> tuple[str, float]:
+    """Return a node and its energy; an id may have an equals sign in it, the score comes after the last one."""
+    name, sign, score = text.rpartition("=")
+    try:
+        number = float(score) if sign else 1.0
+    except ValueError:
+        return text, 1.0
+    if not sign:
+        return text, 1.0
+    if not name.strip() or not math.isfinite(number):
+        raise InvalidInput(f"a seed is ID or ID=SCORE, not {text[:80]!r}")
+    return name, number
+
+
+def _answer(call: Call, operation: Operation, result: object, values: Mapping[str, object]) -> None:
+    for note in notes_of(result, as_json=call.as_json):
+        print_note(note)
+    if call.as_json and not (isinstance(result, Rendered) and result.form == "d3"):
+        print_json(answer_json(operation, result, values))
+    elif result is None:
+        print_text(f"Deleted {values[operation.echo[0]]}.")
+    elif text := text_of(operation, result):
+        print_text(text)
+
+
+def _answer_of_the_past(
+    call: Call, operation: Operation, bank: Bank, values: Mapping[str, object], moment: datetime
+) -> None:
+    """Answer as the bank stood at a moment; nothing is delivered to the past."""
+    command = operation.command
+    assert command is not None
+    if "session" in values:
+        raise click.UsageError("--as-of and --session contradict each other: nothing is delivered to the past.")
+    view = bank.at(moment)
+    result = getattr(view, command.past)(**{**operation.defaults, **values})
+    if not operation.plural:
+        _answer(call, operation, result, values)
+        return
+    if call.as_json:
+        listed = answer_json(operation, result, values)
+        print_json({"as_of": moment.isoformat(), **listed, "notes": json_of(view.notes)})
+        return
+    for note in view.notes:
+        print_note(note)
+    for memory in result:
+        for said in memory.unknown:
+            print_note(f"{memory.id}: {said}")
+    print_text(text_of(operation, result))

@@ -1,1 +1,0 @@
-"""One module per command; each is imported only when its command runs or shows its help."""

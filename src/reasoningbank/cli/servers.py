@@ -1,0 +1,140 @@
+"""``rbank serve``, ``hook`` and ``worker``: what runs beside an agent."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from reasoningbank.cli.app import COMMANDS
+from reasoningbank.cli.call import Call, command
+from reasoningbank.cli.output import Seconds, print_json, print_note, print_text
+from reasoningbank.operations.table import PROFILES
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.jobs.worker import WorkReport
+
+
+@command(
+    "serve",
+    COMMANDS["serve"],
+    click.Option(
+        ["--http", "address"], default=None, metavar="HOST:PORT", help="Streamable HTTP at /mcp instead of stdio."
+    ),
+    click.Option(
+        ["--profile"],
+        default=None,
+        metavar="NAME",
+        help=f"Which tools: {', '.join(PROFILES)}. Default: the setting.",
+    ),
+    click.Option(
+        ["--allowed-host", "allowed_hosts"],
+        multiple=True,
+        metavar="HOST[:PORT]",
+        help="A further Host header to accept with --http, as behind a proxy; may be given several times.",
+    ),
+    click.Option(["--web"], is_flag=True, help="REST and WebSocket besides; without --http at 127.0.0.1:8765."),
+)
+def serve(call: Call, *, address: str | None, profile: str | None, allowed_hosts: tuple[str, ...], web: bool) -> None:
+    """Answer MCP clients until they go away; the tenant is fixed for the server's life."""
+    from reasoningbank.mcp import serve_http, serve_stdio
+    from reasoningbank.settings import load_settings
+
+    place = host_and_port(address or "127.0.0.1:8765") if address is not None or web else None
+    if place is None and allowed_hosts:
+        raise click.UsageError("--allowed-host belongs to --http.")
+    settings = load_settings()
+    tenant, membership = call.owner(settings), call.membership(settings)
+    if place is None:
+        serve_stdio(url=call.url, tenant=tenant, project=call.project, profile=profile, membership=membership)
+    else:
+        serve_http(
+            url=call.url,
+            tenant=tenant,
+            project=call.project,
+            host=place[0],
+            port=place[1],
+            allowed_hosts=allowed_hosts,
+            profile=profile,
+            membership=membership,
+            web=web,
+        )
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Split ``127.0.0.1:8000``, ``[::1]:8000`` or ``:8000``, whose host is the loopback."""
+    host, colon, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65_535 or any(c.isspace() for c in host):
+        raise click.UsageError(f"{address!r} is not HOST:PORT; for example 127.0.0.1:8765.")
+    return host, int(port)
+
+
+@command("hook", COMMANDS["hook"], click.Argument(["event"], metavar="EVENT"))
+def hook(call: Call, *, event: str) -> None:
+    """Answer a client's hook: its JSON on stdin, its JSON on stdout, exit status 0 whatever happens.
+
+    EVENT in any client's spelling: session-start, user-prompt-submit, tool-failure, stop, session-end, pre-compact,
+    post-compact. Failures are noted in hooks.log below the data directory.
+    """
+    from reasoningbank.integrations.hooks import Place, run
+
+    place = Place(url=call.url, tenant=call.tenant, project=call.project, team=call.team, org=call.org)
+    run(event, sys.stdin.buffer, sys.stdout, place)
+
+
+@command(
+    "worker",
+    COMMANDS["worker"],
+    click.Option(["--once"], is_flag=True, help="Do what is due now and stop."),
+    click.Option(
+        ["--poll"],
+        default=1.0,
+        show_default=True,
+        metavar="SECONDS",
+        type=Seconds(0.05, 3_600),
+        help="How often to look for work when there is none.",
+    ),
+)
+def worker(call: Call, *, once: bool, poll: float) -> None:
+    """Do the bank's background work until it is stopped; several workers may share a bank."""
+    from reasoningbank.operations.json import to_json
+    from reasoningbank.operations.text import work_text
+
+    with _stopped_by_signals() as stop, call.open_bank() as bank:
+        if bank.model is None:
+            print_note("note: no language model is configured, so sessions wait to be distilled.")
+        report = _due_now(bank, stop) if once else bank.jobs.work_until(stop, poll=poll)
+    for message in report.messages:
+        print_note(message)
+    if call.as_json:
+        print_json(to_json(report))
+    else:
+        print_text(work_text(report))
+
+
+def _due_now(bank: Bank, stop: threading.Event) -> WorkReport:
+    """Do what is due, one job after the other until told to stop."""
+    report = last = bank.jobs.work(limit=1)
+    while not stop.is_set() and last.done + last.postponed + last.buried:
+        last = bank.jobs.work(limit=1)
+        report += last
+    return report
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Give an event that SIGINT and SIGTERM set while the block runs, so that the job in hand is finished first."""
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

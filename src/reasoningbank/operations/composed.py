@@ -1,0 +1,551 @@
+"""Operations that are more than one call of a bank: each takes a bank first, and answers with a dataclass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from reasoningbank.errors import InvalidInput, StoreUnavailable
+from reasoningbank.types.graph import Edge, FieldValue, Label, Node
+from reasoningbank.types.graph_search import GraphAnswer, GraphFilter
+from reasoningbank.types.memory import Event, Memory
+from reasoningbank.types.records import Job
+from reasoningbank.types.session import VERDICTS, CaptureReport, DistilReport, Judgement, SessionSummary, Trajectory
+from reasoningbank.types.walk import WalkParameters, WalkResult
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.types.conversation import ConversationReport
+    from reasoningbank.types.mention import SourceReport
+
+Rendering: TypeAlias = Literal["text", "llm", "d3", "cypher", "mermaid"]
+MAX_BYTES = 16 * 2**20
+"""The longest conversation that is read from a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A memory's life; confidence = alpha / (alpha + beta), both beginning at alpha0 and beta0."""
+
+    memory: Memory
+    events: tuple[Event, ...]
+
+    @property
+    def alpha0(self) -> float:
+        """Alpha before any evidence."""
+        return 2 * self.memory.belief.initial
+
+    @property
+    def beta0(self) -> float:
+        """Beta before any evidence."""
+        return 2 * (1 - self.memory.belief.initial)
+
+
+def history(bank: Bank, memory_id: str) -> History:
+    """Show everything that happened to a memory, each event with the confidence that followed.
+
+    Args:
+        memory_id: The memory.
+    """
+    return History(memory=bank.get(memory_id), events=bank.memories.history(memory_id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """What was erased.
+
+    Attributes:
+        id: Its id.
+        edges: The edges that went with a node.
+        unlinked_lessons: How many lessons lost their link to it.
+    """
+
+    deleted: bool = True
+    id: str
+    edges: tuple[str, ...] = ()
+    unlinked_lessons: int = 0
+
+
+def delete_node(bank: Bank, node_id: str) -> Deleted:
+    """Erase a node with its edges, words and vectors; lessons stay.
+
+    Args:
+        node_id: The node.
+    """
+    view = bank.graph.get(node_id)
+    bank.graph.delete(node_id)
+    return Deleted(id=node_id, edges=tuple(each.id for each in view.edges), unlinked_lessons=len(view.lessons))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedLesson:
+    """The lesson that was erased."""
+
+    deleted: bool = True
+    rb_id: int
+    id: str
+
+
+def delete_lesson(bank: Bank, lesson: int | str) -> DeletedLesson:
+    """Erase a lesson with its links and evidence; the nodes stay.
+
+    Args:
+        lesson: Its number, or the id of its memory.
+    """
+    found = bank.lessons.get(lesson)
+    bank.lessons.delete(found.id)
+    return DeletedLesson(rb_id=found.rb_id, id=found.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapturedSession:
+    """A captured session and every judgement of it."""
+
+    trajectory: Trajectory
+    judgements: tuple[Judgement, ...]
+
+
+def captured_session(bank: Bank, trajectory_id: str) -> CapturedSession:
+    """Show the steps of a captured session, its evidence and how it was judged.
+
+    Args:
+        trajectory_id: The session.
+    """
+    return CapturedSession(trajectory=bank.sessions.get(trajectory_id), judgements=bank.sessions.judgements(trajectory_id))
+
+
+def distill_summary(
+    bank: Bank,
+    *,
+    task: str,
+    approach: str,
+    result: str,
+    outcome: Literal["success", "failure", "partial"],
+    avoid: str = "",
+    tags: Iterable[str] = (),
+    session: str | None = None,
+) -> DistilReport:
+    """Make lessons of a finished session's own summary, without a model; each begins at confidence 0.6.
+
+    Args:
+        task: What was to be done.
+        approach: How it was done.
+        result: What came of it.
+        outcome: How it ended.
+        avoid: Of a partial or failed session: what not to do again.
+        tags: A label.
+        session: The session's name; without it a new one.
+    """
+    return bank.distillation.from_summary(
+        SessionSummary(
+            session_id=session or bank.session,
+            project_id=bank.scope.project,
+            outcome=next(known for known in VERDICTS if known == outcome),
+            task=task,
+            approach=approach,
+            result=result,
+            avoid=avoid,
+            tags=tuple(tags),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedJobs:
+    """Jobs that failed for good, and how many sessions wait to be distilled."""
+
+    dead: tuple[Job, ...]
+    pending: int
+
+
+def failed_jobs(bank: Bank) -> FailedJobs:
+    """List the jobs that failed for good, and how many sessions wait to be distilled."""
+    return FailedJobs(dead=bank.jobs.dead(), pending=len(bank.sessions.list(pending=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """Where an export lies and how many memories it holds."""
+
+    path: str
+    memories: int
+
+
+def export(bank: Bank, file: str) -> Exported:
+    """Write all memories with their evidence to a file as JSON lines, secrets removed; `rbank import` reads it.
+
+    Args:
+        file: The file, written anew.
+    """
+    from reasoningbank.context import usable_path
+
+    return Exported(memories=bank.admin.export(usable_path(file)), path=file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """Where a copy of the bank lies and its size."""
+
+    path: str
+    bytes: int
+
+
+def backup(bank: Bank, file: str | None = None) -> Copy:
+    """Copy the whole bank to a file while others read and write.
+
+    Args:
+        file: The file; without it one below the data directory.
+    """
+    from reasoningbank.context import usable_path
+
+    path = bank.admin.backup(None if file is None else usable_path(file))
+    return Copy(path=str(path), bytes=path.stat().st_size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """The copy that replaced the bank and how many memories it holds."""
+
+    restored: bool = True
+    path: str
+    memories: int
+
+
+def restore(bank: Bank, file: str) -> Restored:
+    """Put a backup in the bank's place; what the bank held until now is kept beside it.
+
+    Args:
+        file: The backup.
+    """
+    from reasoningbank.context import usable_path
+
+    bank.admin.restore(usable_path(file))
+    return Restored(path=file, memories=bank.memories.count())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """How many files were queued."""
+
+    queued: int
+
+
+def capture(
+    bank: Bank,
+    *sources: str,
+    format: str = "auto",  # noqa: A002 - the name of the option
+    later: bool = False,
+) -> CaptureReport | Queued:
+    """Store the sessions of transcripts, judged by the evidence in them; the same session twice adds nothing.
+
+    Args:
+        sources: Files.
+        format: What the files hold; auto tells it by the content.
+        later: Only queue the files for a worker, as a hook does.
+    """
+    if later:
+        return Queued(queued=bank.sessions.capture_later(*sources, format=format))
+    return bank.sessions.capture(*sources, format=format)
+
+
+def keep_source(
+    bank: Bank,
+    text: str,
+    *,
+    pointer: str = "",
+    source_type: str = "text",
+    conv_id: str = "",
+    tags: Iterable[str] = (),
+) -> SourceReport:
+    """Keep a text file in the graph, with what it names as tags and what it states as nodes that cite their place.
+
+    Without a language model nothing is invented, and the source waits for one.
+
+    Args:
+        text: The file.
+        pointer: Where it lies; by default the file's name.
+        source_type: What the source is.
+        conv_id: The conversation that it is a part of.
+        tags: A further tag.
+    """
+    if not pointer:
+        raise InvalidInput("a source from stdin needs --pointer", hint="Say where the text lies.")
+    return bank.sources.add(text, pointer=pointer, source_type=source_type, conv_id=conv_id, tags=tags)
+
+
+def read_text(file: str) -> str:
+    """Return the text of a file.
+
+    Raises:
+        StoreUnavailable: When the file cannot be read.
+        InvalidInput: When it is too long or not UTF-8.
+    """
+    try:
+        if Path(file).stat().st_size > MAX_BYTES:
+            raise InvalidInput(f"{file[:80]} has more than {MAX_BYTES >> 20} MiB")
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise StoreUnavailable(f"{file} cannot be read: {error.strerror}", hint="Name a text file.") from error
+    except ValueError as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{file[:80]} is not UTF-8 text") from error
+
+
+def remember(bank: Bank, conversation: Mapping[str, object]) -> ConversationReport:
+    """Store a finished conversation in the graph; the same conversation a second time adds nothing.
+
+    Args:
+        conversation: A file that holds the JSON object of the conversation.
+    """
+    return bank.conversations.remember(conversation)
+
+
+def json_object(text: str, name: str) -> Mapping[str, object]:
+    """Return the JSON object in a text.
+
+    Raises:
+        InvalidInput: When it holds none.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} is not JSON", hint="Write one JSON object; see docs/reference/rest.md.") from error
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} must be a JSON object", hint="A conversation is one object with a conv_id.")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePage:
+    """Some nodes, and how large the graph is."""
+
+    nodes: tuple[Node, ...]
+    count: int
+    all_nodes: int
+    all_edges: int
+    pending: int
+
+
+def list_nodes(
+    bank: Bank,
+    *,
+    label: Label | None = None,
+    tags: Iterable[str] = (),
+    conversation: str | None = None,
+    limit: int = 0,
+    offset: int = 0,
+) -> NodePage:
+    """List nodes in the order they were stored; those of one conversation in the order they were ingested.
+
+    Args:
+        label: Only nodes of this label.
+        tags: Only nodes with this tag.
+        conversation: Only nodes of this conversation.
+        limit: Most nodes; 0 lists all.
+        offset: How many to leave out first.
+    """
+    from reasoningbank.context import checked_limit, checked_offset
+
+    condition = GraphFilter(labels=() if label is None else (label,), tags=unique(tags))
+    if conversation is None:
+        nodes = bank.graph.list(condition, limit=limit, offset=offset)
+    else:
+        begin, most = checked_offset(offset), checked_limit(limit)
+        nodes = tuple(node for node in bank.graph.conversation(conversation) if condition.accepts(node))
+        nodes = nodes[begin : begin + most] if most else nodes[begin:]
+    size = bank.graph.size()
+    return NodePage(
+        nodes=nodes, count=len(nodes), all_nodes=size.nodes, all_edges=size.edges, pending=size.pending
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A node or an edge that was added, or was there already.
+
+    Attributes:
+        what: It, as it is stored.
+        new: Whether it was added.
+    """
+
+    what: Node | Edge
+    new: bool
+
+
+def add_node(
+    bank: Bank,
+    *,
+    label: Label,
+    text: str,
+    id: str | None = None,  # noqa: A002 - the name of the field
+    conv_id: str = "",
+    tags: Iterable[str] = (),
+    fields: Mapping[str, FieldValue] | None = None,
+) -> Kept:
+    """Keep one node; without an id it gets one that follows from its contents, so that a second time adds nothing.
+
+    Args:
+        label: What it is.
+        text: What it says.
+        id: Its id; by default made from label, conversation and text.
+        conv_id: The conversation that it belongs to.
+        tags: A tag.
+        fields: Special fields of its label.
+    """
+    from reasoningbank.conversations.format import derived_id
+
+    node = Node(
+        id=id or derived_id("n", label, conv_id, text),
+        label=label,
+        text=text,
+        conv_id=conv_id,
+        tags=unique(tags),
+        fields=fields or {},
+    )
+    added = bank.graph.add(nodes=[node])
+    return Kept(what=added.nodes[0], new=bool(added.new))
+
+
+def add_edge(
+    bank: Bank,
+    source: str,
+    target: str,
+    *,
+    text: str,
+    weight: float,
+    id: str | None = None,  # noqa: A002 - the name of the field
+    tags: Iterable[str] = (),
+) -> Kept:
+    """Connect two nodes by a whole sentence that reads from source to target; a second time adds nothing.
+
+    Args:
+        source: The node that the sentence begins with.
+        target: The node that it ends with.
+        text: Why and how they belong together.
+        weight: How strong, from 0 to 1.
+        id: Its id; by default made from its ends and its text.
+        tags: A tag.
+    """
+    from reasoningbank.conversations.format import derived_id
+    from reasoningbank.conversations.remember import why_bare
+
+    if problem := why_bare(text, (source, target)):
+        raise InvalidInput(f"text: {problem}", hint="Say in a whole sentence why and how they belong together.")
+    name = id or derived_id("e", source, target, text)
+    edge = Edge(id=name, source=source, target=target, text=text, weight=weight, tags=unique(tags))
+    added = bank.graph.add(edges=[edge])
+    return Kept(what=added.edges[0], new=bool(added.new))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """Paths in another form than sentences."""
+
+    form: Rendering
+    text: str
+
+
+def search_graph(
+    bank: Bank,
+    query: str,
+    *,
+    limit: int = 3,
+    budget: int | None = None,
+    parameters: WalkParameters | None = None,
+    user: str = "",
+    role: str = "",
+    rendering: Rendering = "text",
+) -> GraphAnswer | Rendered:
+    """Find the nodes that fit a question, and the paths of sentences that begin there.
+
+    Args:
+        query: The question in words.
+        limit: Most nodes to begin at, 0 to 100.
+        budget: Most tokens of the context for a model; 2,000 by default.
+        parameters: How to walk.
+        user: Who asks.
+        role: In which role.
+        rendering: The paths as sentences, a model's context, a D3 graph, a query or a picture.
+    """
+    answer = bank.graph.search(query, limit=limit, budget=budget, parameters=parameters, user=user, role=role)
+    return answer if rendering == "text" else _rendered(rendering, answer.walk, answer.context.text)
+
+
+def walk_graph(
+    bank: Bank,
+    seeds: Mapping[str, float],
+    parameters: WalkParameters | None = None,
+    *,
+    rendering: Rendering = "text",
+    budget: int | None = None,
+) -> WalkResult | Rendered:
+    """Show the paths from nodes that are known.
+
+    Args:
+        seeds: Where to begin, and with what energy.
+        parameters: How to walk.
+        rendering: The paths as sentences, a model's context, a D3 graph, a query or a picture.
+        budget: Most tokens of a model's context.
+    """
+    from reasoningbank.graph.render import BUDGET, to_llm_context
+
+    if not seeds:
+        raise InvalidInput("a walk needs a node to begin at", hint="Name the id of a node, or ID=SCORE.")
+    if budget is not None and rendering != "llm":
+        raise InvalidInput("a budget needs the rendering llm", hint="Add --as llm, or leave the budget out.")
+    result = bank.graph.walk(seeds, parameters)
+    if rendering == "text":
+        return result
+    context = to_llm_context(result, budget=BUDGET if budget is None else budget) if rendering == "llm" else None
+    return _rendered(rendering, result, "" if context is None else context.text)
+
+
+def _rendered(form: Rendering, result: WalkResult, context: str) -> Rendered:
+    from reasoningbank.graph.render import to_cypher, to_d3, to_mermaid
+
+    match form:
+        case "d3":
+            text = json.dumps(to_d3(result), ensure_ascii=False, indent=2)
+        case "cypher":
+            text = to_cypher(result)
+        case "mermaid":
+            text = to_mermaid(result)
+        case _:
+            text = context
+    return Rendered(form=form, text=text)
+
+
+def unique(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags without repetition, in their order."""
+    return tuple(dict.fromkeys(tags))
+
+
+def lesson_named(text: str) -> int | str:
+    """Return the number of a lesson, or the id of its memory."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
+
+
+def special_fields(texts: Iterable[str]) -> Mapping[str, FieldValue]:
+    """Return the special fields of a node out of ``NAME=VALUE``; those that hold several texts may be repeated.
+
+    Raises:
+        InvalidInput: When one is not so written, or given twice.
+    """
+    from reasoningbank.types.graph import LIST_FIELDS
+
+    found: dict[str, FieldValue] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise InvalidInput(f"a field is NAME=VALUE, not {text[:80]!r}")
+        if name in LIST_FIELDS:
+            found[name] = (*cast("tuple[str, ...]", found.get(name, ())), value)
+        elif name in found:
+            raise InvalidInput(f"the field {name[:80]} is given twice, and holds one text")
+        else:
+            found[name] = value
+    return found

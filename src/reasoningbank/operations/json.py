@@ -1,0 +1,351 @@
+"""Results as JSON: a public dataclass is its own JSON; where the two differ, one line of ``SHAPES`` says how."""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import importlib
+import json
+import pkgutil
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, Union
+
+from reasoningbank.errors import BankError
+
+Json: TypeAlias = dict[str, Any]
+DIGITS = 6
+"""Digits behind the point of a number."""
+
+SHAPES: Mapping[str, str] = {
+    "Action": "id=node.id text=node.text status outcome parameters tags=node.tags conv_id=node.conv_id "
+    "ingestion_time=node.ingestion_time",
+    "Arm": "sessions succeeded failed unknown rate",
+    "BriefItem": "id=hit.id title=hit.title confidence=hit.confidence scope outcome=hit.outcome",
+    "CapturedSession": "*trajectory judgements",
+    "ConsolidationResult": "created_memories archived_memories skipped_count total_processed "
+    "duration_seconds=duration contradictions messages",
+    "ConversationReport": "conv_id nodes edges preferences=preferences[].id lesson new proposals refused waiting "
+    "message",
+    "Decayed": "id=memory_id months unused_since previous_confidence:9 new_confidence:9",
+    "Edge": "id source target text weight tags created_time band",
+    "EdgeHit": "*edge score legs",
+    "GraphAnswer": "query seeds paths=walk.paths context=context.text tokens=context.tokens pending message",
+    "Harm": "id=memory_id title shown succeeded rate upper_bound base_rate set_aside",
+    "Health": "healthy facts problems",
+    "History": "memory_id=memory.id title=memory.title confidence=memory.belief.score alpha0 beta0 "
+    "alpha=memory.belief.alpha beta=memory.belief.beta events",
+    "Hit": "id title description content outcome confidence interval:3 relevance tags legs duplicates scope conflicts "
+    "unproven",
+    "ImportReport": "imported=#imported unchanged=#unchanged conflicts quarantined left_out",
+    "Isolated": "id title scope=level project=name before because",
+    "Job": "kind key attempts error due",
+    "Kept": "*what new",
+    "Lesson": "rb_id id key_lesson context_to_prefer tags link_nodes outcome=memory.outcome state=memory.state "
+    "confidence=memory.confidence",
+    "LessonAnswer": "query lessons count=#lessons message warnings",
+    "LessonHit": "*lesson score legs",
+    "Memory": "id project title description content outcome confidence interval=belief.interval:3 usage_count tags "
+    "category state provenance tokens version created_at updated_at last_used",
+    "NodeHit": "*node score legs",
+    "Occurrence": "id=event.id text=event.text start end source_type=event.fields.source_type|\"\" tags=event.tags "
+    "conv_id=event.conv_id answers=led_to",
+    "PastMemory": "*memory unknown",
+    "Preference": "id preference_type text user role tags=node.tags conv_id=node.conv_id "
+    "update_time=node.updated_at replaced_by",
+    "Promotion": "id=memory.id level name title=memory.title content=memory.content confidence=memory.confidence "
+    "state=memory.state reviewer created sources doubtful gone",
+    "PromotionCandidate": "candidate_id=id to=level name outcome similarity confidence title=text.title|\"\" "
+    "description=text.description|\"\" content=text.content|\"\" written_by=text.source|\"\" reason conflicts sources",
+    "PromotionSource": "id=reference.id level=reference.level name=reference.name title=memory.title "
+    "content=memory.content confidence=memory.confidence",
+    "Proposal": "node_id neighbour_id=neighbour.id text=neighbour.text score",
+    "Pruned": "id=memory_id confidence:9 unused_since reason",
+    "QuestionAnswer": "plan clarification=plan.clarification seeds=graph.seeds|[] paths=graph.walk.paths|[] lessons "
+    "context=graph.context.text|\"\" tokens=graph.context.tokens|0 message",
+    "Recall": "memories unproven count recall_id=id embedder tokens message warnings",
+    "ReleaseReport": "released hidden kept=still_held",
+    "Rendered": "as=form text",
+    "Rollout": "verdict=judgement.verdict|\"unknown\" probability=judgement.probability|0.5 steps=#trajectory.steps "
+    "answer=trajectory.final_answer|\"\" error",
+    "Scaled": "best reason ground mode stopped answer memories=recall.delivered[].id withheld rollouts learned=report",
+    "ShareReport": "files memories added updated unchanged=#unchanged conflicts signals moved refused messages",
+    "SimilarityCluster": "ids outcome average_similarity min_similarity",
+    "Source": "id=node.id text=node.text source_type=node.fields.source_type|\"\" doc_pointer relevant_parts path",
+    "SourceReport": "id=source.id tags=source.tags mentions=mentions.found nodes=nodes[].id edges=edges[].id waiting "
+    "message",
+    "StabilityCheck": "counted=reports commits waiting unknown dry_run",
+    "StabilityReport": "id=memory_id commit reverted previous_confidence:9 new_confidence:9",
+    "TrajectoryEntry": "id task session source steps at verdict=judgement.verdict|\"unknown\" "
+    "probability=judgement.probability|0.5 judge=judgement.judge|\"\" distilled",
+    "Turn": "message_id user_input clarification_question clarification ai_answer=answer ai_reasoning=reasoning "
+    "ai_tool_calls=tool_calls at",
+    "UndoReport": "consolidation_id restored_memories=restored moved_signals kept",
+    "WalkPath": "seed nodes edges energies sentences reversed=hops[].reversed score",
+    "WalkResult": "seeds paths reached left_out stopped",
+    "Workflow": "workflow_id=id message_id status clarification_question message user_input clarification searched "
+    "cursor turns",
+    "WorkflowEvent": "cursor event=kind payload is_final=final at",
+}
+"""The JSON of each type whose JSON is not its fields in their order.
+
+``name`` is an attribute; ``name=a.b`` goes along attributes, methods and keys; ``x[].y`` takes ``y`` of every item;
+``#x`` counts; ``*x`` puts the fields of ``x`` in this place; ``|value`` stands where the way ends at None; ``:3`` rounds.
+"""
+_AS_TEXT = frozenset({"Reference"})
+"""Types that are one text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a shape.
+
+    Attributes:
+        name: Its name in JSON; empty for all fields of what the way leads to.
+        way: The attributes to go along; ``[]`` goes into every item.
+        count: Whether the items are counted.
+        missing: What stands where the way ends at None.
+        digits: How far numbers are rounded.
+    """
+
+    name: str
+    way: tuple[str, ...]
+    count: bool = False
+    missing: object = None
+    digits: int = DIGITS
+
+    def of(self, value: object) -> object:
+        """Return the JSON of this field of a value."""
+        found = _gone(value, self.way)
+        if self.count:
+            return 0 if found is None else len(typing.cast("collections.abc.Sized", found))
+        return self.missing if found is None else json_of(found, self.digits)
+
+
+def to_json(result: object) -> Json:
+    """Return a result as a JSON object.
+
+    Args:
+        result: A public dataclass; an error of the tree; or an object that is JSON already.
+    """
+    value = json_of(result)
+    if not isinstance(value, dict):
+        raise TypeError(f"{type(result).__name__} is no object")
+    return value
+
+
+def json_of(value: object, digits: int = DIGITS) -> object:
+    """Return any part of a result as JSON."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return round(value, digits)
+        case datetime() | date():
+            return value.isoformat()
+        case timedelta():
+            return round(value.total_seconds(), digits)
+        case Path():
+            return str(value)
+        case BankError():
+            return {"error": value.code, "message": str(value), "hint": value.hint}
+        case collections.abc.Mapping():
+            return {str(name): json_of(each, digits) for name, each in value.items()}
+        case frozenset() | set():
+            return [json_of(each, digits) for each in sorted(value)]
+        case collections.abc.Iterable():
+            return [json_of(each, digits) for each in value]
+    kind = type(value)
+    if kind.__name__ in _AS_TEXT:
+        return str(value)
+    if kind.__name__ == "Node":
+        return _node(value)
+    if not is_dataclass(kind):
+        raise TypeError(f"{kind.__name__} has no JSON")
+    answer: Json = {}
+    for field in shape_of(kind):
+        found = field.of(value)
+        if field.name:
+            answer[field.name] = found
+        else:
+            answer.update(typing.cast("Json", found))
+    return answer
+
+
+@functools.cache
+def shape_of(kind: type) -> tuple[Field, ...]:
+    """Return the fields of a type's JSON."""
+    words = SHAPES[kind.__name__].split() if kind.__name__ in SHAPES else [each.name for each in fields(kind)]
+    return tuple(_field(word) for word in words)
+
+
+def _field(word: str) -> Field:
+    if word.startswith("*"):
+        return Field(name="", way=(word[1:],))
+    word, _, missing = word.partition("|")
+    word, _, digits = word.partition(":")
+    name, sign, way = word.partition("=")
+    way = way if sign else name
+    return Field(
+        name=name,
+        way=tuple(way.removeprefix("#").replace("[]", ".[]").split(".")),
+        count=way.startswith("#"),
+        missing=json.loads(missing) if missing else None,
+        digits=int(digits) if digits else DIGITS,
+    )
+
+
+def _gone(value: object, way: tuple[str, ...]) -> object:
+    for place, name in enumerate(way):
+        if value is None:
+            return None
+        if name == "[]":
+            return [_gone(each, way[place + 1 :]) for each in typing.cast("collections.abc.Iterable[object]", value)]
+        if isinstance(value, collections.abc.Mapping):
+            value = value.get(name)
+        else:
+            value = getattr(value, name)
+            value = value() if callable(value) else value
+    return value
+
+
+def _node(node: Any) -> Json:
+    """Return a node: the common fields of seed 003, then the special ones of its label."""
+    return {
+        "id": node.id,
+        "label": node.label,
+        "text": node.text,
+        "conv_id": node.conv_id,
+        "tags": list(node.tags),
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in node.fields.items()},
+        "ingestion_time": node.ingestion_time.isoformat(),
+        "update_time": node.updated_at.isoformat(),
+        "reasoning_pointer_ids": list(node.pointers),
+    }
+
+
+def schema_of(annotation: object, *, depth: int = 4) -> Json:
+    """Return the JSON Schema of what ``json_of`` makes of a value of this type.
+
+    Args:
+        annotation: A type as a signature or a dataclass has it, resolved.
+        depth: How deep objects are described; below that they are objects of any kind.
+    """
+    plain = _PLAIN.get(annotation)  # type: ignore[call-overload]  # any object may be asked for
+    if plain is not None:
+        return dict(plain)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in {Union, types.UnionType}:
+        several = [each for each in arguments if each is not type(None)]
+        schemas = [schema_of(each, depth=depth) for each in several]
+        if len(several) < len(arguments):
+            schemas.append({"type": "null"})
+        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    if isinstance(origin, type) and issubclass(origin, collections.abc.Mapping):
+        return {"type": "object", "additionalProperties": schema_of(arguments[1], depth=depth)}
+    if isinstance(origin, type) and issubclass(origin, collections.abc.Iterable):
+        kinds = [each for each in arguments if each is not Ellipsis]
+        return {"type": "array", "items": schema_of(kinds[0], depth=depth)} if kinds else {"type": "array"}
+    if not isinstance(annotation, type) or not is_dataclass(annotation):
+        return {}
+    if annotation.__name__ in _AS_TEXT:
+        return {"type": "string"}
+    if depth <= 0:
+        return {"type": "object"}
+    return _object_schema(annotation, depth - 1)
+
+
+def _object_schema(kind: type, depth: int) -> Json:
+    if kind.__name__ == "Node":
+        names = ("id", "label", "text", "conv_id", "ingestion_time", "update_time")
+        lists = {name: {"type": "array", "items": {"type": "string"}} for name in ("tags", "reasoning_pointer_ids")}
+        return {"type": "object", "properties": {**{name: {"type": "string"} for name in names}, **lists}}
+    properties: Json = {}
+    for field in shape_of(kind):
+        found, optional = _type_along(kind, field.way)
+        schema = {"type": "integer"} if field.count else schema_of(found, depth=depth)
+        if not field.name:
+            properties.update(schema.get("properties", {}))
+        else:
+            missing = optional and field.missing is None and not field.count
+            properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if missing and schema else schema
+    return {"type": "object", "properties": properties}
+
+
+def _type_along(kind: object, way: tuple[str, ...]) -> tuple[Any, bool]:
+    """Return the type that a way leads to, and whether the way may end at None before."""
+    optional = False
+    for place, name in enumerate(way):
+        kind, empty = _without_none(kind)
+        optional = optional or empty
+        if name == "[]":
+            inner, _ = _type_along(typing.get_args(kind)[0], way[place + 1 :])
+            return tuple[inner, ...], optional
+        origin = typing.get_origin(kind)
+        if isinstance(origin, type) and issubclass(origin, collections.abc.Mapping):
+            return str, optional
+        kind = _attribute_type(typing.cast(type, kind), name)
+    return kind, optional
+
+
+def _attribute_type(kind: type, name: str) -> object:
+    attribute = getattr(kind, name, None)
+    if isinstance(attribute, property) and attribute.fget is not None:
+        return hints_of(attribute.fget)["return"]
+    if isinstance(attribute, types.FunctionType):
+        return hints_of(attribute)["return"]
+    return hints_of(kind)[name]
+
+
+def _without_none(kind: object) -> tuple[Any, bool]:
+    if typing.get_origin(kind) not in {Union, types.UnionType}:
+        return kind, False
+    several = [each for each in typing.get_args(kind) if each is not type(None)]
+    return (several[0] if len(several) == 1 else Union[tuple(several)]), len(several) < len(typing.get_args(kind))
+
+
+_TEXT, _WHOLE, _NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+_PLAIN: Mapping[object, Json] = {
+    str: _TEXT,
+    Path: _TEXT,
+    datetime: {"type": "string", "format": "date-time"},
+    date: {"type": "string", "format": "date"},
+    int: _WHOLE,
+    float: _NUMBER,
+    timedelta: _NUMBER,
+    bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    object: {},
+}
+
+
+def hints_of(what: type | Callable[..., object]) -> dict[str, Any]:
+    """Return the annotations of a class or a function as types, those included that only type checkers import."""
+    module = importlib.import_module(what.__module__)
+    known = {**_known_names(), **vars(module)}
+    while True:
+        try:
+            return typing.get_type_hints(what, known)
+        except NameError as error:
+            known[str(error.name)] = object
+
+
+@functools.cache
+def _known_names() -> Mapping[str, object]:
+    """Return every name that annotations use and a module may import for type checkers alone."""
+    names: dict[str, object] = {name: getattr(collections.abc, name) for name in collections.abc.__all__}
+    names.update({"datetime": datetime, "date": date, "timedelta": timedelta, "Path": Path, "Any": Any})
+    package = importlib.import_module("reasoningbank.types")
+    for module in pkgutil.iter_modules(package.__path__):
+        names.update(
+            (name, value)
+            for name, value in vars(importlib.import_module(f"{package.__name__}.{module.name}")).items()
+            if not name.startswith("_")
+        )
+    return names

@@ -1,0 +1,951 @@
+"""Results as text for people: one function per type of result."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reasoningbank.jobs.worker import WorkReport
+    from reasoningbank.operations import composed
+    from reasoningbank.operations.table import Operation
+    from reasoningbank.types.consolidation import ConsolidationResult, Contradiction, UndoReport
+    from reasoningbank.types.conversation import ConversationReport, QuestionAnswer
+    from reasoningbank.types.experience import ExperienceAnswer, Trace
+    from reasoningbank.types.graph import Edge, Node
+    from reasoningbank.types.graph_search import (
+        Action,
+        Duplicate,
+        EdgeHit,
+        GraphAnswer,
+        GraphImport,
+        NodeView,
+        Occurrence,
+        Preference,
+        Source,
+    )
+    from reasoningbank.types.lesson import Lesson, LessonAnswer, LessonHit
+    from reasoningbank.types.lifecycle import DecayReport, PruneReport, StabilityCheck
+    from reasoningbank.types.matts import Scaled
+    from reasoningbank.types.memory import ImportReport, Memory, OutcomeReport, Rating, Stats
+    from reasoningbank.types.mention import SourceReport
+    from reasoningbank.types.quarantine import Isolated, PastMemory, Quarantine, QuarantineReport, ReleaseReport
+    from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionOutcome
+    from reasoningbank.types.records import TrajectoryEntry
+    from reasoningbank.types.session import CaptureReport, DistilReport, Judgement, Origin, Refusal
+    from reasoningbank.types.sharing import Promotion, PromotionCandidate, ShareReport
+    from reasoningbank.types.uplift import Arm, UpliftReport
+    from reasoningbank.types.walk import WalkPath, WalkResult
+
+_WIDTH = 100
+_TASK = 80
+_SHOWN = 400
+_WORDS = 12
+_PROBLEMS = 10
+
+
+def text_of(operation: Operation, result: Any) -> str:
+    """Return what an operation answered, for a person."""
+    if result is None:
+        return "Deleted."
+    if operation.method == "record":
+        return recorded_text(result)
+    if operation.plural:
+        return _PLURALS[operation.plural](result)
+    return _TEXTS[type(result).__name__](result)
+
+
+def notes_of(result: object, *, as_json: bool = False) -> list[str]:
+    """Return what stderr says besides: warnings, what waits, and without JSON what a person wants to know of it."""
+    notes = [f"warning: {each}" for each in getattr(result, "warnings", ())]
+    notes += [f"skipped: {each}" for each in getattr(result, "problems", ())]
+    notes += list(getattr(result, "messages", ()))
+    kind = type(result).__name__
+    return notes if as_json and kind == "Brief" else [*notes, *_NOTES.get(kind, _nothing)(result)]
+
+
+def _nothing(_: object) -> Iterator[str]:
+    return iter(())
+
+
+def _held_notes(memory: Memory) -> Iterator[str]:
+    from reasoningbank.memories.admission import why_held
+
+    if said := why_held(memory):
+        yield said
+
+
+def _lesson_notes(lesson: Lesson) -> Iterator[str]:
+    return _held_notes(lesson.memory)
+
+
+def _brief_notes(brief: Brief) -> Iterator[str]:
+    yield f"{brief.message} ({brief.tokens} tokens, session {brief.session})"
+    yield from (f"left out: {one.id}, {one.reason}" for one in brief.left_out)
+
+
+def _import_notes(report: ImportReport) -> Iterator[str]:
+    for memory_id in report.conflicts:
+        yield f"warning: {memory_id} is here with another text; it was left as it is"
+    for memory_id in report.quarantined:
+        yield f"warning: {memory_id} looks like a prompt injection; it is in quarantine, no search finds it"
+    for part in report.left_out:
+        yield f"warning: {part.kind} {part.id} was left out: {part.reason}"
+
+
+_NOTES: Mapping[str, Callable[[Any], Iterator[str]]] = {
+    "Memory": _held_notes,
+    "Lesson": _lesson_notes,
+    "Brief": _brief_notes,
+    "ImportReport": _import_notes,
+}
+
+
+# ---- memories
+
+
+def recall_text(recall: Recall) -> str:
+    """Return a search: proven hits, unproven ones apart, and what reading them costs."""
+    parts = _hit_texts(recall.memories, recall.unproven)
+    parts.append(f"{recall.message} ({recall.tokens} tokens, embedder {recall.embedder})")
+    return "\n\n".join(parts)
+
+
+def memory_text(memory: Memory) -> str:
+    """Return one memory, whole."""
+    low, high = memory.belief.interval()
+    last = "never" if memory.last_used is None else memory.last_used.isoformat()
+    facts = [
+        f"{memory.title}",
+        f"  id          {memory.id}",
+        f"  project     {memory.project}",
+        f"  outcome     {memory.outcome}, {memory.state}",
+        f"  confidence  {memory.confidence:.3f} (90 % interval {low:.2f} to {high:.2f})",
+        f"  used        {memory.usage_count} times, last {last}",
+        f"  recorded    {memory.created_at.isoformat()}, version {memory.version} of {memory.updated_at.isoformat()}",
+        f"  tokens      {memory.tokens}",
+    ]
+    if memory.tags or memory.category:
+        facts.append(f"  tags        {', '.join([*memory.tags, *filter(None, [memory.category])])}")
+    if memory.provenance:
+        facts.append("  from        " + ", ".join(f"{key} {value}" for key, value in memory.provenance.items()))
+    if memory.description:
+        facts.append(_block(f"when: {memory.description}"))
+    facts.append(_block(memory.content))
+    return "\n".join(facts)
+
+
+def recorded_text(memory: Memory) -> str:
+    """Return a memory that was just recorded, in one line."""
+    return f"{memory.id}  {memory.confidence:.3f}  {memory.outcome}  {memory.title}"
+
+
+def memories_text(memories: Sequence[Memory | PastMemory]) -> str:
+    """Return one line per memory."""
+    shown: list[Memory] = [getattr(each, "memory", each) for each in memories]
+    lines = [f"{one.id}  {one.confidence:.3f}  {one.outcome:<7}  {one.state:<9}  {one.title}" for one in shown]
+    return "\n".join(lines) or "No memories."
+
+
+def versions_text(versions: Sequence[Memory]) -> str:
+    """Return one paragraph a version."""
+    return "\n".join(
+        f"{each.version}  {each.updated_at.isoformat()[:19]}  {each.outcome:<7}  {each.title}\n"
+        f"   {' '.join(each.content.split())[:160]}"
+        for each in versions
+    )
+
+
+def history_text(history: composed.History) -> str:
+    """Return a memory's life, and the sum that gives its confidence."""
+    belief = history.memory.belief
+    lines = [history.memory.title]
+    for event in history.events:
+        session = f" (session {event.session})" if event.session else ""
+        lines.append(f"  {event.at.isoformat()[:19]}  {event.confidence:.4f}  {event.detail}{session}")
+    lines.append(
+        f"confidence = alpha / (alpha + beta) = {belief.alpha:.4f} / ({belief.alpha:.4f} + {belief.beta:.4f}) = "
+        f"{belief.score:.4f}; it began at alpha {history.alpha0:.2f}, beta {history.beta0:.2f}"
+    )
+    return "\n".join(lines)
+
+
+def said_text(result: Rating | OutcomeReport) -> str:
+    """Return the sentence that a result has of its own."""
+    return result.message
+
+
+def brief_text(brief: Brief) -> str:
+    """Return the block for an agent's context."""
+    return brief.text.rstrip("\n")
+
+
+def experience_text(answer: ExperienceAnswer) -> str:
+    """Return an experience search: what was found, how, and what similar searches taught."""
+    reasoning = answer.reasoning
+    proven = [hit for hit in answer.results if not hit.unproven]
+    lines = _hit_texts(proven, [hit for hit in answer.results if hit.unproven])
+    lines.append(f"{len(answer.results)} found with {reasoning.strategy_used} in {reasoning.execution_time_ms} ms.")
+    if reasoning.message:
+        lines.append(reasoning.message)
+    for one in reasoning.relevant_strategies:
+        head = f"Strategy {one.id} ({one.confidence:.2f}): {one.title}"
+        lines.append("\n".join([head, *(f"  {text}" for text in (one.description, one.content) if text)]))
+    return "\n\n".join(lines)
+
+
+def traces_text(traces: Sequence[Trace]) -> str:
+    """Return one line a search."""
+    lines = [f"{one.id}  {one.at.isoformat()[:19]}  {one.outcome:<7}  {one.approach}: {_line(one.query)}" for one in traces]
+    return "\n".join(lines) or "No searches by experience."
+
+
+def trace_text(trace: Trace) -> str:
+    """Return one search by experience."""
+    return traces_text([trace])
+
+
+def origins_text(origins: Sequence[Origin]) -> str:
+    """Return one line a session that taught the memory."""
+    lines = [f"{one.trajectory}  {one.at.isoformat()[:19]}  {one.kind}  by {one.model or 'no model'}" for one in origins]
+    return "\n".join(lines) or "No captured session taught it."
+
+
+def session_outcome_text(report: SessionOutcome) -> str:
+    """Return what the end of a session did."""
+    lines = [f"{one.memory_id}: {one.message}" for one in report.credited]
+    kept = f"; {len(report.unchanged)} had an outcome of this session already" if report.unchanged else ""
+    lines.append(f"{len(report.credited)} credited{kept}.")
+    if report.learned is not None:
+        lines.append(distilled_text(report.learned))
+    return "\n".join(lines)
+
+
+def stats_text(stats: Stats) -> str:
+    """Return the facts about a bank."""
+    states = ", ".join(f"{count} {state}" for state, count in stats.by_state.items() if count)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in stats.by_outcome.items() if count)
+    weights = ", ".join(f"{name} {weight:.3f}" for name, weight in stats.weights.items())
+    return (
+        f"{stats.memories} {'memory' if stats.memories == 1 else 'memories'} of {stats.tenant} in {stats.project}\n"
+        f"  states      {states or 'none'}\n"
+        f"  outcomes    {outcomes or 'none'}\n"
+        f"  proven      {stats.proven}, unproven {stats.unproven}\n"
+        f"  weights     {weights}\n"
+        f"  recalls     {stats.recalls} of the latest hundred delivered something, "
+        f"{stats.mean_recall_tokens:.0f} tokens on average\n"
+        f"  embedder    {stats.embedder} ({stats.model_id or 'nothing stored yet'})"
+    )
+
+
+def _hit_texts(proven: Sequence[Hit], unproven: Sequence[Hit]) -> list[str]:
+    parts = [_hit(number, hit) for number, hit in enumerate(proven, start=1)]
+    if unproven:
+        parts.append("Unproven, to be tested with care:")
+        parts += [_hit(number, hit) for number, hit in enumerate(unproven, start=1)]
+    return parts
+
+
+def _hit(number: int, hit: Hit) -> str:
+    low, high = hit.interval
+    lines = [
+        f"{number}. {hit.title}",
+        f"   {hit.outcome}, confidence {hit.confidence:.3f} ({low:.2f} to {high:.2f}), "
+        f"relevance {hit.relevance:.2f}, id {hit.id}"
+        + ("" if hit.scope == "project" else f", known in the {hit.scope}"),
+    ]
+    if hit.description:
+        lines.append(_block(f"when: {hit.description}"))
+    lines.append(_block(hit.content))
+    if hit.tags:
+        lines.append(f"   tags: {', '.join(hit.tags)}")
+    if hit.duplicates:
+        lines.append(f"   same text: {', '.join(hit.duplicates)}")
+    if hit.conflicts:
+        lines.append(f"   said otherwise in a wider scope: {', '.join(hit.conflicts)}")
+    return "\n".join(lines)
+
+
+def _block(text: str) -> str:
+    """Return the text wrapped and indented; its own line breaks stay."""
+    wrapped = [
+        textwrap.fill(line, _WIDTH, initial_indent="   ", subsequent_indent="   ", break_long_words=False)
+        for line in text.splitlines()
+    ]
+    return "\n".join(line for line in wrapped if line.strip())
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TASK else f"{line[: _TASK - 1]}…"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+# ---- sessions
+
+
+def capture_text(report: CaptureReport) -> str:
+    """Return what was stored, one line a session."""
+    lines = [
+        f"{one.id}  {_verdict(one.verdict, one.probability)}  {one.steps:4} steps  "
+        f"{'known    ' if one.duplicate else ''}{_line(one.task)}"
+        for one in report.trajectories
+    ]
+    counts = f"{report.captured} captured, {report.duplicates} known already, {report.skipped_lines} skipped"
+    return "\n".join([*lines, counts])
+
+
+def trajectories_text(entries: Sequence[TrajectoryEntry]) -> str:
+    """Return one line a session."""
+    lines = []
+    for one in entries:
+        verdict = ("unknown", 0.5) if one.judgement is None else (one.judgement.verdict, one.judgement.probability)
+        lines.append(
+            f"{one.id}  {_verdict(*verdict)}  {one.steps:4} steps  "
+            f"{'distilled' if one.distilled else 'waits    '}  {_line(one.task)}"
+        )
+    return "\n".join([*lines, f"{len(entries)} trajectories"])
+
+
+def captured_session_text(shown: composed.CapturedSession) -> str:
+    """Return a session: its task, how it was judged and why, and its steps, each cut to a few lines."""
+    trajectory = shown.trajectory
+    lines = [trajectory.task, f"  id       {trajectory.id}", f"  session  {trajectory.session or 'none'}"]
+    lines += [f"  source   {trajectory.source}, {trajectory.created_at.isoformat()}"]
+    for one in shown.judgements:
+        lines.append(f"  judged   {_verdict(one.verdict, one.probability)} by {one.judge}: {one.rationale}")
+    for fact in trajectory.evidence:
+        place = "" if fact.step is None else f" in step {fact.step}"
+        lines.append(f"  {'for ' if fact.positive else 'against '}{fact.kind}{place}: {_line(fact.detail)}")
+    for number, step in enumerate(trajectory.steps):
+        lines.append(f"\n[{number}] {step.actor} {step.tool}".rstrip())
+        said = {
+            "user": step.user,
+            "thought": step.thought,
+            "action": step.action,
+            "observation": step.observation,
+            "error": step.error,
+        }
+        lines += [f"  {name}: {_cut(text)}" for name, text in said.items() if text]
+    if trajectory.final_answer:
+        lines.append(f"\nanswer: {_cut(trajectory.final_answer)}")
+    return "\n".join(lines)
+
+
+def judgement_text(judgement: Judgement) -> str:
+    """Return how a session ended."""
+    probability = f"{judgement.probability:.2f}"
+    return f"{judgement.verdict} (success {probability}, by {judgement.judge}): {judgement.rationale}"
+
+
+def distilled_text(report: DistilReport) -> str:
+    """Return what became of the items, one line each."""
+    lines = [f"new           {one}" for one in report.distilled]
+    lines += [f"corroborated  {one}" for one in report.corroborated]
+    lines += [f"refused       {one.reason}: {_line(one.title)} ({one.detail})" for one in report.refused]
+    counts = (
+        f"{len(report.distilled)} distilled, {len(report.corroborated)} corroborated, "
+        f"{len(report.refused)} refused, {_waiting(report.pending)}"
+    )
+    return "\n".join([*lines, counts])
+
+
+def refusals_text(refused: Sequence[Refusal]) -> str:
+    """Return each refused item with its reason."""
+    parts = [f"{one.reason}: {one.detail}\n  {_line(one.title)}\n  {_cut(one.content)}" for one in refused]
+    return "\n".join([*parts, f"{len(refused)} refused"])
+
+
+def scaled_text(scaled: Scaled) -> str:
+    """Return each attempt in one line, then which is the best and why, and what was learned."""
+    lines = []
+    for number, one in enumerate(scaled.rollouts):
+        verdict = ("unknown", 0.5) if one.judgement is None else (one.judgement.verdict, one.judgement.probability)
+        steps, said = (0, "") if one.trajectory is None else (len(one.trajectory.steps), one.trajectory.final_answer)
+        mark = "*" if number == scaled.best else " "
+        lines.append(f"{mark} {number + 1}  {_verdict(*verdict)}  {steps:4} steps  {_line(one.error or said)}")
+    return "\n".join([*lines, scaled.reason, distilled_text(scaled.report)])
+
+
+def jobs_text(jobs: composed.FailedJobs) -> str:
+    """Return the jobs that failed for good."""
+    lines = [f"{job.kind} {job.key} after {job.attempts} attempts: {job.error}" for job in jobs.dead]
+    return "\n".join([*lines, f"{len(jobs.dead)} given up, {_waiting(jobs.pending)} to be distilled"])
+
+
+def work_text(report: WorkReport) -> str:
+    """Return what a worker did."""
+    return f"{report.done} done, {report.postponed} postponed, {report.buried} given up"
+
+
+def queued_text(queued: composed.Queued) -> str:
+    """Return how many files were queued."""
+    return f"{queued.queued} queued"
+
+
+def _waiting(sessions: int) -> str:
+    return "1 session waits" if sessions == 1 else f"{sessions} sessions wait"
+
+
+def _verdict(verdict: str, probability: float) -> str:
+    return f"{verdict:7} {probability:.2f}"
+
+
+# ---- curation
+
+
+def consolidation_text(result: ConsolidationResult) -> str:
+    """Return a run of consolidation in a few lines."""
+    lines = [f"created   {name}" for name in result.created_memories]
+    lines += [
+        f"opposite  {each.success} worked, {each.failure} failed: {each.similarity:.3f} alike"
+        for each in result.contradictions
+    ]
+    lines.append(
+        f"{len(result.created_memories)} created of {len(result.archived_memories)} archived, "
+        f"{result.skipped_count} skipped, {result.total_processed} looked at, {result.duration.total_seconds():.2f} s"
+    )
+    return "\n".join(lines)
+
+
+def undo_text(report: UndoReport) -> str:
+    """Return what undoing a consolidation did."""
+    lines = [f"restored  {name}" for name in report.restored]
+    lines.append(f"{report.moved_signals} pieces of evidence moved to them")
+    if report.kept:
+        lines.append(f"{report.consolidation_id} was edited since: it is archived with its evidence")
+    return "\n".join(lines)
+
+
+def contradictions_text(found: Sequence[Contradiction]) -> str:
+    """Return one line a pair."""
+    lines = [f"{one.success} worked, {one.failure} failed: {one.similarity:.3f} alike" for one in found]
+    return "\n".join(lines) or "No two memories contradict each other."
+
+
+def decay_text(report: DecayReport) -> str:
+    """Return one line a memory that lost confidence."""
+    lines = [
+        f"{each.memory_id}  {each.previous_confidence:.3f} -> {each.new_confidence:.3f}  "
+        f"{each.months} months, unused since {each.unused_since.isoformat()[:10]}"
+        for each in report.decayed
+    ]
+    verb = "would decay" if report.dry_run else "decayed"
+    lines.append(
+        f"{len(report.decayed)} {verb} of {report.examined} that nobody used for a month; "
+        f"{report.recorded} of these were recorded by a person and keep their confidence"
+    )
+    return "\n".join(lines)
+
+
+def prune_text(report: PruneReport) -> str:
+    """Return one line a memory with its reason."""
+    lines = [f"{each.memory_id}  {each.reason}" for each in report.pruned]
+    lines.append(f"{len(report.pruned)} {'would be archived' if report.dry_run else 'archived'}")
+    return "\n".join(lines)
+
+
+def stability_text(check: StabilityCheck) -> str:
+    """Return one line a commit that counts."""
+    lines = [
+        f"{each.memory_id}  {each.previous_confidence:.3f} -> {each.new_confidence:.3f}  "
+        f"commit {each.commit} {'was reverted' if each.reverted else 'has stood'}"
+        for each in check.reports
+    ]
+    verb = "would count" if check.dry_run else "counted"
+    lines.append(
+        f"{len(check.reports)} {verb}; of {check.commits} commits {check.waiting} are younger than seven "
+        f"days and {check.unknown} are not in the history of the current branch"
+    )
+    return "\n".join(lines)
+
+
+def quarantine_text(report: QuarantineReport) -> str:
+    """Return a quarantine in a few lines."""
+    word = "would hold" if report.dry_run else "holds"
+    lines = [_isolated(word, one) for one in report.quarantined]
+    lines += [f"visible again  {name}" for name in report.surfaced]
+    lines.append(f"{report.id} {word} {len(report.quarantined)} more, {report.held} as before")
+    return "\n".join(lines)
+
+
+def quarantines_text(found: Sequence[Quarantine]) -> str:
+    """Return all quarantines with what they hold."""
+    lines = []
+    for one in found:
+        lines.append(f"{one.id}  {one.at.isoformat()[:19]}  {one.by}: {one.reason}")
+        lines += [f"  {_isolated('holds', member)}" for member in one.members]
+    return "\n".join(lines) or "Nothing is in quarantine."
+
+
+def release_text(report: ReleaseReport) -> str:
+    """Return a release in a few lines."""
+    lines = [f"released  {name}" for name in report.released]
+    lines += [f"hidden    {name}" for name in report.hidden]
+    lines += [f"kept      {name}: {reason}" for name, reason in report.kept]
+    return "\n".join(lines) or "Nothing was in quarantine."
+
+
+def uplift_text(report: UpliftReport) -> str:
+    """Return what memory is worth."""
+    lines = [
+        f"{report.sessions} {'session' if report.sessions == 1 else 'sessions'} met a memory or would have.",
+        _arm("with memory", report.with_memory),
+        _arm("without memory", report.without_memory),
+        f"Injection adds {report.tokens_added:.0f} tokens to a session on average.",
+        report.message,
+    ]
+    for harm in report.harmful:
+        state = "set aside" if harm.set_aside else "in use"
+        lines.append(
+            f"{harm.memory_id} ({harm.title}), {state}: {harm.succeeded} of {harm.shown} sessions succeeded "
+            f"({harm.rate:.0%}, at most {harm.upper_bound:.0%}); the project's {harm.base_rate:.0%}."
+        )
+    return "\n".join(lines)
+
+
+def _isolated(word: str, one: Isolated) -> str:
+    because = f", made of {', '.join(one.because)}" if one.because else ""
+    return f"{word}  {one.id}  was {one.before}  {one.title}{because}"
+
+
+def _arm(name: str, arm: Arm) -> str:
+    known = arm.succeeded + arm.failed
+    rate = "not known" if arm.rate is None else f"{arm.rate:.1%}"
+    return f"{name}: {arm.succeeded} of {known} sessions succeeded ({rate}), {arm.unknown} more with an unknown end."
+
+
+# ---- the graph
+
+
+def short(text: str) -> str:
+    """Return the first words of a text."""
+    words = text.split()
+    return " ".join(words[:_WORDS]) + (" ..." if len(words) > _WORDS else "")
+
+
+def node_line(node: Node) -> str:
+    """Return a node in one line."""
+    return f"{node.label} {node.id}: {short(node.text)}"
+
+
+def node_text(node: Node) -> str:
+    """Return a node, whole."""
+    lines = [f"{node.label} {node.id}", node.text]
+    lines += [
+        f"  {name}: {', '.join(value) if isinstance(value, tuple) else value}"
+        for name, value in node.fields.items()
+        if value
+    ]
+    lines += [f"  tags: {', '.join(node.tags)}"] if node.tags else []
+    lines += [f"  conversation: {node.conv_id}"] if node.conv_id else []
+    lines.append(f"  ingested {node.ingestion_time.isoformat()}, updated {node.updated_at.isoformat()}")
+    return "\n".join(lines)
+
+
+def edge_text(edge: Edge) -> str:
+    """Return an edge, whole."""
+    tags = f"\n  tags: {', '.join(edge.tags)}" if edge.tags else ""
+    return f"{edge.id}: {edge.source} -> {edge.target}, weight {edge.weight:g} ({edge.band})\n{edge.text}{tags}"
+
+
+def kept_text(kept: composed.Kept) -> str:
+    """Return a node or an edge that was added, or was there already."""
+    what: Any = kept.what
+    text = edge_text(what) if hasattr(what, "weight") else node_text(what)
+    return text if kept.new else f"Known already: {text}"
+
+
+def view_text(view: NodeView) -> str:
+    """Return a node with the sentences that touch it and its lessons."""
+    name = view.node.id
+    lines = [node_text(view.node)]
+    for edge in view.edges:
+        arrow, other = ("->", edge.target) if edge.source == name else ("<-", edge.source)
+        lines.append(f"{arrow} {other}: {edge.text} ({edge.id}, weight {edge.weight:.2f} {edge.band})")
+    lines += [f"lesson {number}: memory {memory_id}" for number, memory_id in view.lessons.items()]
+    return "\n".join(lines)
+
+
+def nodes_text(page: composed.NodePage | Iterable[Node]) -> str:
+    """Return nodes, one in a line."""
+    nodes: Iterable[Node] = getattr(page, "nodes", page)
+    return "\n".join(map(node_line, nodes)) or "No nodes."
+
+
+def edges_text(hits: Sequence[EdgeHit]) -> str:
+    """Return the sentences that were found, best first."""
+    lines = [f"{hit.score:.3f}  {edge_text(hit.edge)}" for hit in hits]
+    return "\n".join(lines) or "No sentence fits."
+
+
+def deleted_text(deleted: composed.Deleted) -> str:
+    """Return what was erased."""
+    return f"Deleted {deleted.id}, {len(deleted.edges)} edges and {deleted.unlinked_lessons} links to lessons."
+
+
+def deleted_lesson_text(deleted: composed.DeletedLesson) -> str:
+    """Return which lesson was erased."""
+    return f"Deleted lesson {deleted.rb_id}."
+
+
+def graph_import_text(report: GraphImport) -> str:
+    """Return the report of an import of a graph."""
+    lines = [
+        f"nodes: {report.nodes_added} added, {report.nodes_updated} updated, {report.nodes_unchanged} unchanged",
+        f"edges: {report.edges_added} added, {report.edges_unchanged} unchanged",
+    ]
+    if report.lessons_added or report.lessons_unchanged:
+        lines.append(f"lessons: {report.lessons_added} added, {report.lessons_unchanged} unchanged")
+    if report.pointers_added:
+        lines.append(f"links of nodes and lessons: {report.pointers_added} added")
+    if report.bands:
+        lines.append("weights: " + ", ".join(f"{number} {band}" for band, number in sorted(report.bands.items())))
+    lines += _listed("duplicate", [_duplicate(each) for each in report.duplicates])
+    lines += _listed(
+        "dangling", [f"{each.kind} {each.id} names {each.missing}, which does not exist" for each in report.dangling]
+    )
+    lines += _listed("left out", [f"{each.kind} {each.id}: {each.reason}" for each in report.left_out])
+    lines += _listed(
+        "conflict", [f"{name} has other contents in the bank, which were kept" for name in report.conflicts]
+    )
+    if report.pending:
+        lines.append(
+            f"{report.pending} vectors are pending: `rbank worker` makes them; until then words find these texts"
+        )
+    return "\n".join(lines)
+
+
+def walk_text(result: WalkResult) -> str:
+    """Return a walk: every path as the sentences it goes along."""
+    lines = [f"{seed.id}: {seed.reason}" for seed in result.seeds if not seed.found]
+    for number, path in enumerate(result.paths, start=1):
+        lines += _path(number, path, result.nodes)
+    if result.left_out:
+        lines.append(f"{result.left_out} further paths add nothing or are too many")
+    return "\n".join(lines) or "No path begins there."
+
+
+def graph_answer_text(answer: GraphAnswer) -> str:
+    """Return an answer of the graph."""
+    lines = [answer.message]
+    lines += [f"{hit.score:.3f}  {node_line(hit.node)}" for hit in answer.seeds]
+    for number, path in enumerate(answer.walk.paths, start=1):
+        lines += _path(number, path, answer.walk.nodes)
+    if answer.pending:
+        lines.append(f"{answer.pending} vectors are pending: these texts are found by their words alone")
+    return "\n".join(lines)
+
+
+def rendered_text(rendered: composed.Rendered) -> str:
+    """Return paths in the form that was asked for."""
+    return rendered.text.removesuffix("\n")
+
+
+def question_answer_text(answer: QuestionAnswer) -> str:
+    """Return an answer: the question back, or every path as its sentences, and the lessons."""
+    if answer.plan.clarification:
+        return answer.plan.clarification
+    nodes: Mapping[str, Node] = {} if answer.graph is None else answer.graph.walk.nodes
+    lines = [answer.message]
+    paths = () if answer.graph is None else answer.graph.walk.paths
+    for number, path in enumerate((path for path in paths if path.hops), 1):
+        seed = nodes.get(path.seed)
+        lines.append(f"{number}. {path.seed}" + (f": {short(seed.text)}" if seed is not None else ""))
+        for hop in path.hops:
+            reached = nodes.get(hop.reached)
+            lines.append(f"   {'<-' if hop.reversed else '->'} {hop.edge.text}")
+            lines.append(f"   {hop.reached}" + (f": {short(reached.text)}" if reached is not None else ""))
+    lines += [_lesson_line(hit) for hit in answer.lessons]
+    return "\n".join(lines)
+
+
+def conversation_text(report: ConversationReport) -> str:
+    """Return what became of a conversation."""
+    lines = [report.message]
+    if report.lesson is not None:
+        lines.append(f"lesson {report.lesson.rb_id}: {report.lesson.key_lesson}")
+    lines += [f"like {each.neighbour.id} ({each.score:.3f}): {short(each.neighbour.text)}" for each in report.proposals]
+    lines += [f"refused {each.part} {each.name}: {each.reason}" for each in report.refused]
+    return "\n".join(lines)
+
+
+def lesson_text(lesson: Lesson) -> str:
+    """Return a lesson, whole."""
+    memory = lesson.memory
+    lines = [f"lesson {lesson.rb_id} ({memory.outcome}, {memory.state}, confidence {memory.confidence:.3f})"]
+    lines.append(lesson.key_lesson)
+    for name, value in (
+        ("when", lesson.context_to_prefer),
+        ("tags", ", ".join(lesson.tags)),
+        ("nodes", ", ".join(lesson.link_nodes)),
+        ("memory", lesson.id),
+    ):
+        lines += [f"  {name}: {value}"] if value else []
+    return "\n".join(lines)
+
+
+def lessons_text(lessons: Iterable[Lesson]) -> str:
+    """Return lessons, one in a line."""
+    return "\n".join(f"{each.rb_id}  {short(each.key_lesson)}" for each in lessons) or "No lessons."
+
+
+def lesson_answer_text(answer: LessonAnswer) -> str:
+    """Return what a search for lessons has found, with the score of every leg."""
+    lines = [answer.message]
+    for number, hit in enumerate(answer.lessons, start=1):
+        lines.append(f"{number}. {hit.score:.3f}  {_lesson_line(hit)}")
+        lines.append(f"   {_legs(hit.legs)}")
+    return "\n".join(lines)
+
+
+def preferences_text(found: Sequence[Preference]) -> str:
+    """Return preferences, one in a line."""
+    lines = []
+    for each in found:
+        owner = f"user {each.user}" if each.user else f"role {each.role}"
+        replaced = f"; replaced by {each.replaced_by}" if each.replaced_by else ""
+        lines.append(f"{each.id}  {each.preference_type}: {each.text} ({owner}{replaced})")
+    return "\n".join(lines) or "No preferences."
+
+
+def preference_text(kept: Preference) -> str:
+    """Return one preference."""
+    return preferences_text([kept])
+
+
+def events_text(found: Sequence[Occurrence]) -> str:
+    """Return events, each with the answers that it led to."""
+    lines = []
+    for each in found:
+        lines.append(f"{each.start.isoformat()} to {each.end.isoformat()}  {node_line(each.event)}")
+        for answer, path in zip(each.answer_nodes, each.answers, strict=True):
+            lines += [f"   {sentence}" for sentence in path.sentences]
+            lines.append(f"   {node_line(answer)}")
+    return "\n".join(lines) or "No event lies in this window."
+
+
+def sources_text(found: Sequence[Source]) -> str:
+    """Return sources, each with where it is and the sentences that lead to it."""
+    lines = []
+    for each in found:
+        lines.append(node_line(each.node))
+        for name, value in (("document", each.doc_pointer), ("parts", each.relevant_parts)):
+            lines += [f"   {name}: {value}"] if value else []
+        lines += [f"   {sentence}" for sentence in each.path.sentences]
+    return "\n".join(lines) or "It rests on no source."
+
+
+def actions_text(found: Sequence[Action]) -> str:
+    """Return actions, each with how it ended and its parameters word for word."""
+    lines = []
+    for each in found:
+        failed = " FAILED" if each.outcome == "failure" else ""
+        lines.append(f"{each.node.id}{failed} ({each.status}): {short(each.node.text)}")
+        lines += [f"   {line}" for line in each.parameters.splitlines()]
+    return "\n".join(lines) or "No actions."
+
+
+def source_report_text(report: SourceReport) -> str:
+    """Return what became of a source."""
+    lines = [f"{each.kind} {each.start}-{each.end}: {each.text}" for each in report.mentions.found]
+    return "\n".join([f"{report.source.id}: {report.message}", *lines])
+
+
+def _path(number: int, path: WalkPath, nodes: Mapping[str, Node]) -> list[str]:
+    lines = [f"{number}. {_named(path.seed, nodes)}"]
+    for hop in path.hops:
+        arrow, edge = "<-" if hop.reversed else "->", hop.edge
+        strength = f"{edge.id}, weight {edge.weight:.2f} {edge.band}"
+        lines.append(f"   {arrow} {edge.text} ({strength}, energy {hop.activation:.3f})")
+        lines.append(f"   {_named(hop.reached, nodes)}")
+    return lines
+
+
+def _named(name: str, nodes: Mapping[str, Node]) -> str:
+    node = nodes.get(name)
+    return name if node is None else node_line(node)
+
+
+def _lesson_line(hit: LessonHit) -> str:
+    context = f" ({hit.lesson.context_to_prefer})" if hit.lesson.context_to_prefer else ""
+    return f"lesson {hit.lesson.rb_id}: {hit.lesson.key_lesson}{context}"
+
+
+def _legs(legs: Mapping[str, Leg]) -> str:
+    return ", ".join(f"{name} {leg.score:.3f} (rank {leg.rank})" for name, leg in legs.items())
+
+
+def _listed(kind: str, texts: list[str]) -> list[str]:
+    more = len(texts) - _PROBLEMS
+    lines = [f"{kind}: {text}" for text in texts[:_PROBLEMS]]
+    return [*lines, f"{kind}: {more} more; --json lists all"] if more > 0 else lines
+
+
+def _duplicate(each: Duplicate) -> str:
+    ends = f" from {each.source} to {each.target}" if each.source else ""
+    stored = f"; stored as {each.stored_as}" if each.stored_as else "; left out"
+    return f"{each.kind} {each.id}{ends} {each.reason}{stored}"
+
+
+# ---- sharing and the bank
+
+
+def candidate_text(candidate: PromotionCandidate) -> str:
+    """Return a proposal for a person to judge."""
+    ids = " ".join(source.reference.id for source in candidate.sources)
+    lines = [
+        f"to the {candidate.level} {candidate.name}: {candidate.outcome}, alike {candidate.similarity:.3f}, "
+        f"would begin at {candidate.confidence:.2f}"
+    ]
+    lines += [
+        f"  from {source.reference.level} {source.reference.name}, {source.memory.confidence:.2f}: "
+        f"{source.memory.title}"
+        for source in candidate.sources
+    ]
+    text = candidate.text
+    if candidate.reason or text is None:
+        lines.append(f"  no text is proposed: {candidate.reason}")
+    else:
+        lines += [f"  proposed by {text.source}:", f"    {text.title}"]
+        if text.description:
+            lines.append(f"    when: {text.description}")
+        lines += [f"    {line}" for line in text.content.splitlines()]
+    lines += [f"  the {candidate.level} says the opposite: {one}" for one in candidate.conflicts]
+    lines.append(f"  rbank promote {ids} --to {candidate.level}")
+    return "\n".join(lines)
+
+
+def candidates_text(found: Iterable[PromotionCandidate]) -> str:
+    """Return everything that waits for review."""
+    return "\n\n".join(map(candidate_text, found)) or "Nothing waits for review."
+
+
+def promotion_text(promotion: Promotion) -> str:
+    """Return a promoted memory in a few lines."""
+    memory = promotion.memory
+    made = "promoted" if promotion.created else memory.state
+    lines = [
+        f"{memory.id}  {made} in the {promotion.level} {promotion.name}, confidence {memory.confidence:.2f}",
+        f"  {memory.title}",
+    ]
+    lines += [f"  from {source}" for source in promotion.sources]
+    lines += [f"  quarantined: {source}" for source in promotion.doubtful]
+    lines += [f"  no longer recalled: {source}" for source in promotion.gone]
+    return "\n".join(lines)
+
+
+def promotions_text(found: Iterable[Promotion]) -> str:
+    """Return everything that was promoted."""
+    return "\n".join(map(promotion_text, found)) or "Nothing was promoted."
+
+
+def share_text(report: ShareReport) -> str:
+    """Return what sharing did in a few lines."""
+    if report.files and not (report.added or report.updated or report.unchanged or report.refused):
+        return "\n".join([*report.files, f"{report.memories} memories written"])
+    lines = [f"refused   {one.id}: {one.reason}" for one in report.refused]
+    lines += [f"kept      {one}: another text here, of the same or a later version" for one in report.conflicts]
+    lines += [f"moved     {one.id}: {one.before:.3f} to {one.after:.3f}" for one in report.moved]
+    lines.append(
+        f"{len(report.added)} added, {len(report.updated)} updated, {len(report.unchanged)} unchanged, "
+        f"{report.signals} pieces of evidence"
+    )
+    return "\n".join(lines)
+
+
+def exported_text(exported: composed.Exported) -> str:
+    """Return where an export lies."""
+    return f"{exported.memories} memories in {exported.path}"
+
+
+def imported_text(report: ImportReport) -> str:
+    """Return what an import did."""
+    counts = len(report.imported), len(report.unchanged), len(report.conflicts)
+    return "{} imported, {} here already, {} in conflict".format(*counts)
+
+
+def copy_text(copy: composed.Copy) -> str:
+    """Return where a backup lies."""
+    return copy.path
+
+
+def restored_text(restored: composed.Restored) -> str:
+    """Return which backup is the bank now."""
+    return f"Restored {restored.memories} memories from {restored.path}."
+
+
+_TEXTS: Mapping[str, Callable[[Any], str]] = {
+    "Brief": brief_text,
+    "CaptureReport": capture_text,
+    "CapturedSession": captured_session_text,
+    "ConsolidationResult": consolidation_text,
+    "ConversationReport": conversation_text,
+    "Copy": copy_text,
+    "DecayReport": decay_text,
+    "Deleted": deleted_text,
+    "DeletedLesson": deleted_lesson_text,
+    "DistilReport": distilled_text,
+    "Edge": edge_text,
+    "ExperienceAnswer": experience_text,
+    "Exported": exported_text,
+    "FailedJobs": jobs_text,
+    "GraphAnswer": graph_answer_text,
+    "GraphImport": graph_import_text,
+    "History": history_text,
+    "ImportReport": imported_text,
+    "Judgement": judgement_text,
+    "Kept": kept_text,
+    "Lesson": lesson_text,
+    "LessonAnswer": lesson_answer_text,
+    "Memory": memory_text,
+    "Node": node_text,
+    "NodePage": nodes_text,
+    "NodeView": view_text,
+    "OutcomeReport": said_text,
+    "Preference": preference_text,
+    "Promotion": promotion_text,
+    "PruneReport": prune_text,
+    "QuarantineReport": quarantine_text,
+    "QuestionAnswer": question_answer_text,
+    "Queued": queued_text,
+    "Rating": said_text,
+    "Recall": recall_text,
+    "ReleaseReport": release_text,
+    "Rendered": rendered_text,
+    "Restored": restored_text,
+    "Scaled": scaled_text,
+    "SessionOutcome": session_outcome_text,
+    "ShareReport": share_text,
+    "SourceReport": source_report_text,
+    "StabilityCheck": stability_text,
+    "Stats": stats_text,
+    "Trace": trace_text,
+    "UndoReport": undo_text,
+    "UpliftReport": uplift_text,
+    "WalkResult": walk_text,
+    "WorkReport": work_text,
+}
+_PLURALS: Mapping[str, Callable[[Any], str]] = {
+    "actions": actions_text,
+    "candidates": candidates_text,
+    "contradictions": contradictions_text,
+    "edges": edges_text,
+    "events": events_text,
+    "lessons": lessons_text,
+    "memories": memories_text,
+    "nodes": nodes_text,
+    "origins": origins_text,
+    "preferences": preferences_text,
+    "promotions": promotions_text,
+    "quarantines": quarantines_text,
+    "refused": refusals_text,
+    "sources": sources_text,
+    "traces": traces_text,
+    "trajectories": trajectories_text,
+    "versions": versions_text,
+}
