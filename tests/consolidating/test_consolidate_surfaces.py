@@ -17,12 +17,14 @@ from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.curation_schemas import CONSOLIDATE
-from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.consolidation import ConsolidationOptions
+
+CONSOLIDATE = tools_by_profile()["curation"]["memory_consolidate"]
+PROFILES = tools_by_profile()
 
 PAIR = (
     "When a network call fails now and then, retry it with exponential backoff and jitter, at most five times.",

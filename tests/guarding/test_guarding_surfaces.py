@@ -11,14 +11,16 @@ from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
+from reasoningbank.operations.fields import MemoryAnswer
 
 from reasoningbank.aio import AsyncBank
 from reasoningbank.cli.app import rbank
-from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.operations import curation_fields as guarding_answers
-from reasoningbank.operations.fields import MemoryAnswer
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+
+PROFILES = tools_by_profile()
 
 Run = Callable[..., Result]
 BEFORE = "2026-01-01T00:00:00Z"

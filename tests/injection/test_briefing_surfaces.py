@@ -13,11 +13,13 @@ from click.testing import CliRunner
 from reasoningbank.cli.app import rbank
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.learning_schemas import PROFILES
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.safety.quotation import BLOCK_START, is_own_tool, own_command, shows_memories
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+
+PROFILES = tools_by_profile()
 
 CALLER = Caller(tenant="acme", session="s1")
 LESSON = {"title": "Retry a failed call", "content": "Wait, then retry the failed call.", "outcome": "success"}

@@ -12,9 +12,11 @@ from learning.conftest import OpenBank
 from learning.made import DELETED, FROZEN, POOL, broken, lessons, solved, strategies, strategy
 from learning.searched import ALIKE, AVOID, ELSEWHERE, QUERY, stocked, taught
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelMismatch, ModelUnavailable
-from reasoningbank.mcp.learning_schemas import EXPERIENCE
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.text import experience_text
 from reasoningbank.testing import FrozenClock, HashingEmbedder, ScriptedModel
+
+EXPERIENCE = tools_by_profile()["experience"]["memory_search_with_experience"]
 
 MALFORMED = {
     "fenced": (f"```json\n{POOL}\n```", True),

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from reasoningbank.mcp.session_tools import LEARNING_VERBS
 
 from learning.conftest import OpenBank
 from learning.searched import QUERY, stocked
 from reasoningbank.cli.app import rbank
 from reasoningbank.errors import InvalidInput, ModelUnavailable
-from reasoningbank.mcp.arguments import Arguments
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.learning_schemas import EXPERIENCE
-from reasoningbank.mcp.session_tools import LEARNING_VERBS
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.memories.vectors import index
+from reasoningbank.operations.arguments import Arguments
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, ScriptedModel
 from reasoningbank.types.consolidation import CONSOLIDATION
@@ -26,6 +26,8 @@ from reasoningbank.types.content import Content
 from reasoningbank.types.experience import KNOWLEDGE_CATEGORIES
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder
+
+EXPERIENCE = tools_by_profile()["experience"]["memory_search_with_experience"]
 
 
 @pytest.mark.promise("haios:H14")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Answer, Caller
-from reasoningbank.mcp.schemas import TOOLS
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.server import listed
 from reasoningbank.mcp.text import SHORTENED, memory_text, search_text
 from reasoningbank.mcp.tools import Tools
@@ -25,6 +25,8 @@ from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Hit, Leg, Recall
+
+TOOLS = tools_by_profile()["core"]
 
 CALLER = Caller(tenant="acme", session="s-1")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

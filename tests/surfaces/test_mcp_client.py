@@ -16,7 +16,9 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from mcp_processes import SERVER, clean_environment
-from reasoningbank.mcp.schemas import TOOLS
+from reasoningbank.mcp.schemas import tools_by_profile
+
+TOOLS = tools_by_profile()["core"]
 
 LESSON = {"title": "Retry flaky network calls", "content": "Back off exponentially, then retry.", "outcome": "success"}
 NOBODY = "01a1fe77-2374-71a9-bc1e-9f0d02bda8fe"

@@ -21,14 +21,16 @@ from learned_sessions import REPAIRED, UNDECIDED, written
 from mcp_processes import RawServer, StartServer
 from reasoningbank import Bank, Settings
 from reasoningbank.errors import InvalidInput
-from reasoningbank.mcp.arguments import Arguments
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.learning_schemas import PROFILES
-from reasoningbank.mcp.schemas import TOOLS, ToolSpec
+from reasoningbank.mcp.schemas import ToolSpec, tools_by_profile
 from reasoningbank.mcp.server import build_server
 from reasoningbank.mcp.tools import Tools
+from reasoningbank.operations.arguments import Arguments
 from reasoningbank.testing import HashingEmbedder
+
+PROFILES = tools_by_profile()
+TOOLS = tools_by_profile()["core"]
 
 EXAMPLES = 300
 CALLER = Caller(tenant="acme", session="fuzz")

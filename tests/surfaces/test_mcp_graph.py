@@ -16,9 +16,11 @@ from mcp.client.stdio import StdioServerParameters
 from learned_sessions import PROJECT, RBANK, TENANT, bank_of, environment
 from reasoningbank.demo.shop import QUESTION, copy_shop_graph
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, GRAPH_TOOLS
+from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, tools_by_profile
 from reasoningbank.mcp.text import TOKEN_BUDGET
 from reasoningbank.safety.quotation import is_own_tool, shows_memories
+
+GRAPH_TOOLS = tools_by_profile()["graph"]
 
 MOST_TOKENS = 1_950
 """What the seven tools may cost an agent's context, as JSON."""

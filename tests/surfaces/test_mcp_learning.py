@@ -17,6 +17,7 @@ import jsonschema  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from reasoningbank.operations.fields import experience_fields
 
 from learned_sessions import (
     ABOUT_MEMORY,
@@ -37,12 +38,14 @@ from learned_sessions import (
     written,
 )
 from reasoningbank.mcp.http import security_of
-from reasoningbank.mcp.learning_schemas import EXPERIENCE, PROFILES
-from reasoningbank.mcp.schemas import TOOLS
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.text import TOKEN_BUDGET
-from reasoningbank.operations.fields import experience_fields
+from reasoningbank.testing.replay import Asked, ReplayServer, Reply, completion
 from reasoningbank.types.experience import ExperienceAnswer, Reasoning
-from replay_server import Asked, ReplayServer, Reply, completion
+
+EXPERIENCE = tools_by_profile()["experience"]["memory_search_with_experience"]
+PROFILES = tools_by_profile()
+TOOLS = tools_by_profile()["core"]
 
 NOBODY = "01a1fe77-2374-71a9-bc1e-9f0d02bda8fe"
 ITEM = {**STRATEGY, "outcome": "success"}

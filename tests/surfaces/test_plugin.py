@@ -23,8 +23,10 @@ from reasoningbank import Bank, Settings
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.integrations.clients import Where, targets_of
 from reasoningbank.integrations.hooks import event_of
-from reasoningbank.mcp.schemas import TOOLS
+from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.safety.quotation import BLOCK_START
+
+TOOLS = tools_by_profile()["core"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "plugins" / "claude-code"

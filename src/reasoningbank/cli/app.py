@@ -22,7 +22,11 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "promote": ("Sharing", "Carry a reviewed lesson into the team or the org.", "people:promote"),
     "install": ("Agents and servers", "Put the MCP server and hooks into a client's configuration.", "clients:install"),
     "uninstall": ("Agents and servers", "Take them out of a client's configuration again.", "clients:uninstall"),
-    "agents-md": ("Agents and servers", "Tell agents about the bank in a marked block of AGENTS.md.", "clients:agents_md"),
+    "agents-md": (
+        "Agents and servers",
+        "Tell agents about the bank in a marked block of AGENTS.md.",
+        "clients:agents_md",
+    ),
     "hook": ("Agents and servers", "Answer the hook of an agent's client.", "servers:hook"),
     "serve": ("Agents and servers", "Run the MCP server on stdio or HTTP.", "servers:serve"),
     "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),

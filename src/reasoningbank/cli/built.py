@@ -14,8 +14,7 @@ import click
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
 from reasoningbank.errors import InvalidInput
-from reasoningbank.operations.binding import answer_json, interface, run
-from reasoningbank.operations.composed import Rendered, json_object, lesson_named, read_text, special_fields
+from reasoningbank.operations.binding import answer_json, bound, described, run
 from reasoningbank.operations.json import json_of
 from reasoningbank.operations.signature import Kind, Parameter
 from reasoningbank.operations.table import Command, Operation
@@ -73,7 +72,7 @@ def built_command(operation: Operation) -> click.Command:
     """Return the command of an operation."""
     command = operation.command
     assert command is not None
-    signature = interface(operation)
+    signature = described(operation)
     offered = [each for each in signature.parameters if _offered(each, operation, command)]
     named = {each.name: each for each in offered}
     params: list[click.Parameter] = [_argument(named[name], operation, command) for name in command.arguments]
@@ -178,20 +177,22 @@ def _metavar(parameter: Parameter, operation: Operation) -> str | None:
     return words.get(parameter.kind, "TEXT")
 
 
-def _callback(
-    operation: Operation, command: Command, offered: Sequence[Parameter]
-) -> Callable[..., None]:
+def _callback(operation: Operation, command: Command, offered: Sequence[Parameter]) -> Callable[..., None]:
     def callback(**options: Any) -> None:
         call = Call.of(click.get_current_context(), options)
         as_of, yes = options.pop("as_of", None), options.pop("yes", False)
         values = _values(command, offered, options)
-        if command.confirm and not yes:
+        if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
         with call.open_bank() as bank:
+            if command.look:
+                it = bound(command.look, bank)(values[command.arguments[0]])
+                if not yes:
+                    confirmed(command.confirm.format(it=it, **values))
             if as_of is not None:
                 _answer_of_the_past(call, operation, bank, values, as_of)
                 return
-            if any(each.name == "progress" for each in interface(operation).parameters):
+            if described(operation).has_progress:
                 with progress(command.name) as bar:
                     result = run(operation, bank, {**values, "progress": bar.step, **operation.fixed})
             else:
@@ -225,6 +226,8 @@ def _value(parameter: Parameter, command: Command, given: Any) -> Any:
     if name in command.words:
         return given == command.words[name][0]
     if name in command.files:
+        from reasoningbank.operations.composed import json_object, read_text
+
         text = text_or_stdin(given) if given == "-" else read_text(given)
         return json_object(text, given) if parameter.kind == "object" else text
     if name in command.stdin:
@@ -232,10 +235,14 @@ def _value(parameter: Parameter, command: Command, given: Any) -> Any:
     if parameter.kind == "flag":
         return parameter.default is not True
     if parameter.kind == "name":
+        from reasoningbank.operations.composed import lesson_named
+
         return lesson_named(given)
     if parameter.kind == "scores":
         return dict(map(_score, given))
     if parameter.kind == "object":
+        from reasoningbank.operations.composed import special_fields
+
         return special_fields(given)
     return tuple(dict.fromkeys(given)) if parameter.many else given
 
@@ -257,7 +264,7 @@ def _score(text: str) -> tuple[str, float]:
 def _answer(call: Call, operation: Operation, result: object, values: Mapping[str, object]) -> None:
     for note in notes_of(result, as_json=call.as_json):
         print_note(note)
-    if call.as_json and not (isinstance(result, Rendered) and result.form == "d3"):
+    if call.as_json and not (getattr(result, "form", "") == "d3"):
         print_json(answer_json(operation, result, values))
     elif result is None:
         print_text(f"Deleted {values[operation.echo[0]]}.")

@@ -27,9 +27,15 @@ _SHARED: tuple[tuple[str, str, str], ...] = (
 def shared_options(*, json: bool = True, project: bool = True) -> list[click.Parameter]:
     """Return ``--url``, ``--tenant``, ``--project``, ``--team``, ``--org`` and ``--json``."""
     options: list[click.Parameter] = [
-        click.Option([f"--{name}"], metavar=word, help=said) for name, word, said in _SHARED if project or name != "project"
+        click.Option([f"--{name}"], metavar=word, help=said)
+        for name, word, said in _SHARED
+        if project or name != "project"
     ]
-    return [*options, click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")] if json else options
+    return (
+        [*options, click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")]
+        if json
+        else options
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

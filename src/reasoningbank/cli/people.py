@@ -21,7 +21,9 @@ DEFAULT_EXAMPLE = "shop_graph.json"
     "promote",
     COMMANDS["promote"],
     click.Argument(["memory_ids"], nargs=-1, required=True, metavar="ID..."),
-    click.Option(["--to"], type=click.Choice(["team", "org"]), default="team", show_default=True, help="Where it goes."),
+    click.Option(
+        ["--to"], type=click.Choice(["team", "org"]), default="team", show_default=True, help="Where it goes."
+    ),
     click.Option(["--title"], default=None, metavar="T", help="Instead of the proposed title."),
     click.Option(["--description"], default=None, metavar="D", help="Instead of the proposed description."),
     click.Option(

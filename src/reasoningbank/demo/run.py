@@ -185,9 +185,7 @@ def _confidences(recorded: list[Recorded]) -> set[float]:
     return {lesson["memory"]["confidence"] for lesson in recorded}
 
 
-def _evidence_checks(
-    feedback: Json, outcomes: list[Json], histories: list[Json]
-) -> list[Check]:
+def _evidence_checks(feedback: Json, outcomes: list[Json], histories: list[Json]) -> list[Check]:
     succeeded, repeated, failed = outcomes
     before_failure = [event["confidence"] for event in histories[-1]["events"]][-2]
     return [

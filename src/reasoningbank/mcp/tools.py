@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from reasoningbank.errors import BankError, EmptyProjectId
+from reasoningbank.errors import BankError, EmptyProjectId, MemoryNotFound, NodeNotFound, TrajectoryNotFound
 from reasoningbank.mcp.calls import Answer, Caller
-from reasoningbank.mcp.learning_schemas import tools_of
-from reasoningbank.mcp.schemas import TOOLS, ToolSpec
+from reasoningbank.mcp.schemas import ToolSpec, tools_in, tools_of
+from reasoningbank.operations.table import inputs_of
 
 if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.operations.arguments import Arguments
     from reasoningbank.mcp.background import Background
     from reasoningbank.mcp.banks import Banks
+    from reasoningbank.operations.table import Operation, Tool
 
 _log = logging.getLogger(__name__)
+_ALWAYS_KNOWN = frozenset({"memory_distill", "memory_consolidate"})
+"""Tools that make no bank of a project that has none, named or not."""
 
 
 class Tools:
@@ -32,6 +37,7 @@ class Tools:
     def __init__(self, banks: Banks, *, profile: str = "core") -> None:
         self._banks = banks
         self._specs = tools_of(profile)
+        self._operations = {tool.name: (operation, tool) for operation, tool in tools_in(profile)}
         self._background: Background | None = None
 
     @property
@@ -80,16 +86,15 @@ class Tools:
         self._banks.close()
 
     def _run(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
-        from reasoningbank.mcp.arguments import Arguments
+        from reasoningbank.operations.arguments import Arguments
         from reasoningbank.mcp.banks import belonging
-        from reasoningbank.mcp.memory_tools import VERBS
-        from reasoningbank.mcp.session_tools import LEARNING_VERBS
 
-        spec = self._specs[name]
-        verbs = VERBS if self._specs is TOOLS else LEARNING_VERBS
+        operation, tool = self._operations[name]
         try:
             with belonging(caller.membership):
-                return verbs[name](self._banks, caller, Arguments(spec, arguments))
+                spec = self._specs[name]
+                given = Arguments(name, spec.inputs, spec.required, arguments)
+                return answered(self._banks, operation, tool, caller, given)
         except BankError:
             raise
         except Exception as error:
@@ -100,8 +105,182 @@ class Tools:
             ) from error
 
 
+def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> Answer:
+    """Run an operation with the arguments of a call and return its answer."""
+    from reasoningbank.mcp.text import answer_of
+    from reasoningbank.operations.binding import run
+
+    values = values_of(operation, tool, caller, arguments)
+    named = arguments.optional_text("project_id")
+    if tool.anywhere:
+        with banks.use(caller.tenant, banks.any_project(caller.tenant)) as bank:
+            if named is not None:
+                _check_project(bank, str(values["memory_id"]), named)
+            return answer_of(operation, tool, run(operation, bank, values), values)
+    project = banks.project(named)
+    unknown = (named is not None or tool.name in _ALWAYS_KNOWN) and not banks.has(caller.tenant, project)
+    if unknown and tool.name in _NOTHING:
+        nothing = _NOTHING[tool.name](
+            {**values, "project": project}, f"Nothing is known of project {project[:80]!r} yet."
+        )
+        if nothing is not None:
+            return answer_of(operation, tool, nothing, values)
+    with banks.use(caller.tenant, project) as bank:
+        return answer_of(operation, tool, run(operation, bank, values), values)
+
+
+def values_of(operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments of a call by the names of the operation's parameters."""
+    from reasoningbank.operations.binding import interface
+    from reasoningbank.types.graph import LABEL_FIELDS
+
+    signature = interface(operation)
+    values: dict[str, Any] = {**operation.defaults, **tool.defaults}
+    for each in inputs_of(tool.inputs):
+        if each.spread:
+            special = dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names)
+            values[each.parameter] = {name: arguments.value(name) for name in special if arguments.has(name)}
+        elif each.parameter == "session":
+            values["session"] = arguments.session(caller.session)
+        elif each.parameter != "project_id" and arguments.has(each.given):
+            value = arguments.value(each.given)
+            scores = signature.named(each.parameter).kind == "scores"
+            values[each.parameter] = dict.fromkeys(value, 1.0) if scores else value  # type: ignore[call-overload]
+    values.update((name, min(values[name], most)) for name, most in tool.most.items() if values.get(name) is not None)
+    values.update(tool.fixed)
+    return values
+
+
 def failure(error: BankError, spec: ToolSpec) -> Answer:
     """Return an error as an answer: what happened and what to do next, in the tool's one shape when it has one."""
-    from reasoningbank.operations.fields import error_answer
+    from reasoningbank.operations.json import to_json
 
-    return Answer(fields={**spec.blank, **error_answer(error)}, text=error.advice, failed=True)
+    fields = {**spec.blank, **to_json(error)}
+    reason = getattr(error, "reason", "")
+    if reason:
+        fields["reason"] = reason
+    return Answer(fields=fields, text=error.advice, failed=True)
+
+
+def _check_project(bank: Bank, memory_id: str, wanted: str) -> None:
+    if bank.get(memory_id).project != wanted:
+        raise MemoryNotFound(
+            f"no memory {memory_id[:80]!r} in project {wanted[:80]!r}",
+            hint="Leave project_id out to look in every project, or search for the memory.",
+        )
+
+
+def _no_recall(values: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.search.searches import checked_question
+    from reasoningbank.types.recall import Recall
+
+    names = ("limit", "min_confidence", "outcome", "tags", "unproven")
+    checked_question(values["query"], **{name: values[name] for name in names if name in values})
+    return Recall(session=values["session"], message=said)
+
+
+def _no_brief(values: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.search.searches import checked_question
+    from reasoningbank.types.recall import Brief
+
+    if values.get("task") is not None:
+        checked_question(values["task"])
+    _check_budget(values)
+    return Brief(session=values["session"], message=said)
+
+
+def _no_experience(values: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.search.experience import checked_mode
+    from reasoningbank.search.searches import checked_question
+    from reasoningbank.types.experience import ExperienceAnswer, Reasoning
+
+    checked_mode(values.get("mode", "semantic"))
+    checked_question(values["query"], limit=values.get("limit") or 0)
+    reasoning = Reasoning(strategy_used="", learned_from=0, outcome="unknown", execution_time_ms=0, message=said)
+    return ExperienceAnswer(results=(), reasoning=reasoning)
+
+
+def _no_answer(values: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.context import checked_limit
+    from reasoningbank.search.searches import usable_query
+    from reasoningbank.types.conversation import QuestionAnswer, QuestionPlan
+
+    checked_limit(values.get("nodes", 0))
+    _check_budget(values)
+    return QuestionAnswer(plan=QuestionPlan(question=usable_query(values["question"])), message=said)
+
+
+def _no_paths(values: Mapping[str, Any], _: str) -> object:
+    from reasoningbank.operations.composed import walked
+    from reasoningbank.types.walk import WalkResult, WalkSeed, check_seeds
+
+    check_seeds(values["seeds"])
+    seeds = (WalkSeed(id=name, score=1.0, found=False, reason="seed_not_found") for name in values["seeds"])
+    return walked(WalkResult(seeds=tuple(seeds)))
+
+
+def _no_lessons(values: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.context import checked_limit, clean_tags
+    from reasoningbank.search.searches import usable_query
+    from reasoningbank.types.graph import check_graph_id
+    from reasoningbank.types.lesson import LessonAnswer
+
+    checked_limit(values.get("limit", 0))
+    clean_tags(values.get("tags", ()))
+    for name in values.get("linked_to", ()):
+        check_graph_id("linked_to", name)
+    return LessonAnswer(query=usable_query(values["query"]), message=said)
+
+
+def _no_consolidation(_: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.types.consolidation import ConsolidationResult
+
+    return ConsolidationResult(messages=(said,))
+
+
+def _no_assignment(values: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.operations.composed import Assigned
+
+    if values.get("trajectory_id") is not None or values.get("nothing_in") is not None:
+        raise TrajectoryNotFound(said)
+    return Assigned()
+
+
+def _no_record(values: Mapping[str, Any], said: str) -> object:
+    if values.get("trajectory_id") is not None:
+        raise TrajectoryNotFound(said, hint="Name the project_id that memory_distill was given.")
+    return None
+
+
+def _no_node(_: Mapping[str, Any], said: str) -> object:
+    raise NodeNotFound(said)
+
+
+def _no_stats(values: Mapping[str, Any], said: str) -> object:
+    from reasoningbank.mcp.text import NoStats
+
+    return NoStats(project=values["project"], message=said)
+
+
+def _check_budget(values: Mapping[str, Any]) -> None:
+    from reasoningbank.errors import InvalidInput
+
+    if values.get("budget", 0) < 0:
+        raise InvalidInput(f"a budget cannot be negative: {values['budget']}", hint="Name the most tokens.")
+
+
+_NOTHING: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
+    "graph_get": _no_node,
+    "graph_link": _no_node,
+    "graph_paths": _no_paths,
+    "graph_search": _no_answer,
+    "lesson_search": _no_lessons,
+    "memory_briefing": _no_brief,
+    "memory_consolidate": _no_consolidation,
+    "memory_distill": _no_assignment,
+    "memory_record": _no_record,
+    "memory_search": _no_recall,
+    "memory_search_with_experience": _no_experience,
+    "memory_stats": _no_stats,
+}
+"""What a tool answers of a project that has no bank, so that reading makes none; None goes on and makes it."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import functools
+import json
+import types
 import typing
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from reasoningbank.operations import composed
 from reasoningbank.operations.json import Json, json_of, schema_of, to_json
-from reasoningbank.operations.signature import Signature, signature_of
-from reasoningbank.operations.table import Operation
+from reasoningbank.operations.signature import Description, Signature, description_of, signature_of
+from reasoningbank.operations.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
+
+_WRITTEN = "interface.json"
 
 _CLASSES: Mapping[str, str] = {"quarantine": "Quarantines"}
 """The classes of the resources of a bank that are not named like their attribute."""
@@ -23,6 +27,8 @@ _CLASSES: Mapping[str, str] = {"quarantine": "Quarantines"}
 def function_of(method: str) -> Callable[..., object]:
     """Return the function behind a name of the table; its first argument is a resource of a bank, or a bank."""
     if method.startswith("+"):
+        from reasoningbank.operations import composed
+
         return typing.cast("Callable[..., object]", getattr(composed, method[1:]))
     from reasoningbank import bank
 
@@ -32,8 +38,26 @@ def function_of(method: str) -> Callable[..., object]:
 
 
 def interface(operation: Operation) -> Signature:
-    """Return what an operation takes and gives."""
+    """Return what an operation takes and gives; this imports the bank."""
     return signature_of(function_of(operation.method))
+
+
+def described(operation: Operation) -> Description:
+    """Return what an operation takes, without importing the bank: as it was written down, else from the signature."""
+    known = _written_interface().get(operation.method)
+    return known or description_of(interface(operation))
+
+
+@functools.cache
+def _written_interface() -> Mapping[str, Description]:
+    text = files("reasoningbank.operations").joinpath(_WRITTEN).read_text(encoding="utf-8")
+    return {method: Description.read(value) for method, value in json.loads(text).items()}
+
+
+def written_interface() -> str:
+    """Return what ``interface.json`` has to hold."""
+    found = {each.method: description_of(interface(each)).written() for each in OPERATIONS if each.command is not None}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
 def run(operation: Operation, bank: Bank, values: Mapping[str, object]) -> object:
@@ -44,13 +68,16 @@ def run(operation: Operation, bank: Bank, values: Mapping[str, object]) -> objec
         bank: The bank.
         values: Its arguments by name; what is left out keeps its default.
     """
-    function = function_of(operation.method)
+    return interface(operation).call(bound(operation.method, bank), {**operation.defaults, **values})
+
+
+def bound(method: str, bank: Bank) -> Callable[..., object]:
+    """Return the function behind a name of the table, with the resource of a bank that it belongs to."""
     owner: object = bank
-    if not operation.method.startswith("+"):
-        *places, _ = operation.method.split(".")
-        for place in places:
-            owner = getattr(owner, place)
-    return interface(operation).call(functools.partial(function, owner), {**operation.defaults, **values})
+    place, _, _ = method.rpartition(".")
+    if place and not method.startswith("+"):
+        owner = getattr(bank, place)
+    return functools.partial(function_of(method), owner)
 
 
 def answer_json(operation: Operation, result: object, values: Mapping[str, object]) -> Json:
@@ -73,5 +100,11 @@ def answer_schema(operation: Operation) -> Json:
         return {"type": "object", "properties": {**echoed, operation.plural: listed, "count": {"type": "integer"}}}
     if signature.result in {None, type(None)}:
         return {"type": "object", "properties": {"deleted": {"type": "boolean"}, **echoed}}
+    several = typing.get_args(signature.result) if isinstance(signature.result, types.UnionType) else ()
+    if several:
+        together: Json = {}
+        for each in several:
+            together.update(schema_of(each).get("properties", {}))
+        return {"type": "object", "properties": {**echoed, **together}}
     schema = schema_of(signature.result)
     return {**schema, "properties": {**echoed, **schema["properties"]}} if "properties" in schema else schema

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from reasoningbank.errors import InvalidInput, StoreUnavailable
+from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
-from reasoningbank.types.graph_search import GraphAnswer, GraphFilter
+from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, NodeView
 from reasoningbank.types.memory import Event, Memory
 from reasoningbank.types.records import Job
-from reasoningbank.types.session import VERDICTS, CaptureReport, DistilReport, Judgement, SessionSummary, Trajectory
-from reasoningbank.types.walk import WalkParameters, WalkResult
+from reasoningbank.types.session import (
+    VERDICTS,
+    CaptureReport,
+    DistilReport,
+    Judgement,
+    Refusal,
+    SessionSummary,
+    Trajectory,
+)
+from reasoningbank.types.walk import GraphContext, WalkParameters, WalkResult
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
@@ -22,6 +30,10 @@ if TYPE_CHECKING:
     from reasoningbank.types.mention import SourceReport
 
 Rendering: TypeAlias = Literal["text", "llm", "d3", "cypher", "mermaid"]
+MOST_NODES = 200
+"""Most nodes of a conversation in one answer."""
+MOST_TOKENS = 6_000
+"""Most tokens of a context for an agent: clients cut longer answers off."""
 MAX_BYTES = 16 * 2**20
 """The longest conversation that is read from a file."""
 
@@ -114,7 +126,9 @@ def captured_session(bank: Bank, trajectory_id: str) -> CapturedSession:
     Args:
         trajectory_id: The session.
     """
-    return CapturedSession(trajectory=bank.sessions.get(trajectory_id), judgements=bank.sessions.judgements(trajectory_id))
+    return CapturedSession(
+        trajectory=bank.sessions.get(trajectory_id), judgements=bank.sessions.judgements(trajectory_id)
+    )
 
 
 def distill_summary(
@@ -358,9 +372,7 @@ def list_nodes(
         nodes = tuple(node for node in bank.graph.conversation(conversation) if condition.accepts(node))
         nodes = nodes[begin : begin + most] if most else nodes[begin:]
     size = bank.graph.size()
-    return NodePage(
-        nodes=nodes, count=len(nodes), all_nodes=size.nodes, all_edges=size.edges, pending=size.pending
-    )
+    return NodePage(nodes=nodes, count=len(nodes), all_nodes=size.nodes, all_edges=size.edges, pending=size.pending)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,6 +386,14 @@ class Kept:
 
     what: Node | Edge
     new: bool
+
+    @property
+    def message(self) -> str:
+        """What became of it, as a sentence."""
+        what = self.what
+        if isinstance(what, Node):
+            return f"{'Added' if self.new else 'Known already:'} {what.label} {what.id}."
+        return f"{'Linked' if self.new else 'Known already:'} {what.id}, weight {what.weight:g} ({what.band})."
 
 
 def add_node(
@@ -517,6 +537,205 @@ def _rendered(form: Rendering, result: WalkResult, context: str) -> Rendered:
         case _:
             text = context
     return Rendered(form=form, text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """Paths from known nodes, and the same as a language model reads them."""
+
+    walk: WalkResult
+    context: GraphContext
+
+
+def walk_with_context(bank: Bank, seeds: Mapping[str, float], parameters: WalkParameters | None = None) -> Walked:
+    """Show the paths from nodes that are known, as sentences and as a model's context.
+
+    Args:
+        seeds: Where to begin.
+        parameters: How to walk.
+    """
+    return walked(bank.graph.walk(seeds, parameters))
+
+
+def walked(result: WalkResult) -> Walked:
+    """Return a walk with its context."""
+    from reasoningbank.graph.render import to_llm_context
+
+    return Walked(walk=result, context=to_llm_context(result, budget=MOST_TOKENS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationNodes:
+    """The nodes of one conversation, in the order they were ingested."""
+
+    nodes: tuple[Node, ...]
+
+
+def node_or_conversation(
+    bank: Bank,
+    *,
+    id: str | None = None,  # noqa: A002 - the name of the field
+    conv_id: str | None = None,
+) -> NodeView | ConversationNodes:
+    """Show a node with its edges and lessons, or every node of a conversation in order.
+
+    Args:
+        id: The node.
+        conv_id: The conversation.
+    """
+    if id is not None and conv_id is None:
+        return bank.graph.get(id)
+    if conv_id is not None and id is None:
+        return ConversationNodes(nodes=bank.graph.conversation(conv_id)[:MOST_NODES])
+    raise InvalidInput("graph_get needs either id or conv_id", hint="Pass the id of a node, or of a conversation.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What became of a lesson that an agent recorded.
+
+    Attributes:
+        state: Its state; quarantined when it looks like a prompt injection.
+        stored: new, or corroborated when a memory said the same already.
+        message: The same as a sentence.
+    """
+
+    id: str
+    title: str
+    outcome: str
+    confidence: float
+    state: str = "active"
+    stored: str = "new"
+    message: str
+
+
+class LessonRefused(BankError):
+    """The lesson was not stored: it breaks a rule of what a session may teach."""
+
+    default_hint = "Change the item and record it again, or leave it: recording nothing is a good answer."
+    code = "refused"
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(f"Not stored: {refusal.detail}")
+        self.reason = refusal.reason
+
+
+def record_or_learn(
+    bank: Bank,
+    *,
+    title: str,
+    content: str,
+    outcome: str,
+    description: str = "",
+    tags: Iterable[str] = (),
+    session: str | None = None,
+    trajectory_id: str | None = None,
+    steps: Sequence[int] = (),
+) -> Recorded:
+    """Store a lesson; one that names a captured session is checked and believed like any distilled one.
+
+    Args:
+        title: Names the situation.
+        content: What to do or avoid, and why.
+        outcome: success or failure.
+        description: When it applies.
+        tags: Labels.
+        session: What it is recorded in.
+        trajectory_id: The captured session it was learned from.
+        steps: The steps of that session it was learned from.
+    """
+    from reasoningbank.memories.admission import why_held
+
+    if trajectory_id is None:
+        if steps:
+            raise InvalidInput("steps belong to a trajectory", hint="Name the trajectory_id from memory_distill.")
+        memory = bank.record(
+            title=title,
+            content=content,
+            outcome=outcome,
+            description=description,
+            tags=tags,
+            session=session,
+            source="mcp",
+        )
+        said = f"Recorded {memory.id} with confidence {memory.confidence:.2f}; searches find it from now on."
+        held = why_held(memory)
+        return _recorded(memory, f"{memory.id}: {held}" if held else said)
+    report = bank.distillation.record(
+        trajectory_id, title=title, content=content, outcome=outcome, description=description, tags=tags, steps=steps
+    )
+    if report.distilled:
+        memory = bank.get(report.distilled[0])
+        said = f"Recorded {memory.id} with confidence {memory.confidence:.2f}; it rises as it proves itself."
+        return _recorded(memory, said)
+    if report.corroborated:
+        memory = bank.get(report.corroborated[0])
+        said = f"Memory {memory.id} says the same already; nothing new was stored."
+        return replace(_recorded(memory, said), stored="corroborated")
+    raise LessonRefused(report.refused[0])
+
+
+def _recorded(memory: Memory, message: str) -> Recorded:
+    return Recorded(
+        id=memory.id,
+        title=memory.title,
+        outcome=memory.outcome,
+        confidence=memory.confidence,
+        state=memory.state,
+        message=message,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """A captured session for the calling agent to distil; without an id none waits.
+
+    Attributes:
+        trajectory_id: The session.
+        instructions: What to do with it.
+        digest: What happened in it, as quoted data.
+        schema: What an item is.
+        pending: How many sessions wait whose end is known.
+        message: What to do next.
+    """
+
+    trajectory_id: str = ""
+    instructions: str = ""
+    digest: str = ""
+    schema: Mapping[str, object] = field(default_factory=dict)
+    pending: int = 0
+    message: str = "No session waits to be distilled."
+
+
+def next_assignment(bank: Bank, trajectory_id: str | None = None, nothing_in: str | None = None) -> Assigned:
+    """Hand out a captured session to distil: the one named, else the one that waits longest.
+
+    Args:
+        trajectory_id: The session; without it the one that waits longest.
+        nothing_in: A session that taught nothing, so that it no longer waits.
+    """
+    if nothing_in is not None:
+        bank.distillation.skip(nothing_in)
+    pending = bank.sessions.list(pending=True)
+    waiting = [each.id for each in pending if each.judgement is not None and each.judgement.verdict != "unknown"]
+    if trajectory_id is None and not waiting:
+        said = "No session waits to be distilled."
+        if pending:
+            said += f" Of {len(pending)} it is not known how they ended; a person says so with `rbank verdict`."
+        return Assigned(message=said)
+    assignment = bank.distillation.assignment(trajectory_id if trajectory_id is not None else waiting[0])
+    left = len([one for one in waiting if one != assignment.trajectory])
+    return Assigned(
+        trajectory_id=assignment.trajectory,
+        instructions=assignment.instructions,
+        digest=assignment.record,
+        schema=dict(assignment.schema),
+        pending=len(waiting),
+        message=(
+            f"Record each item with memory_record and this trajectory_id. When there is none, call memory_distill with "
+            f"nothing_in={assignment.trajectory}, so that the session no longer waits. Beside it, {left} wait."
+        ),
+    )
 
 
 def unique(tags: Iterable[str]) -> tuple[str, ...]:

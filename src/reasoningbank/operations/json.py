@@ -44,7 +44,7 @@ SHAPES: Mapping[str, str] = {
     "ImportReport": "imported=#imported unchanged=#unchanged conflicts quarantined left_out",
     "Isolated": "id title scope=level project=name before because",
     "Job": "kind key attempts error due",
-    "Kept": "*what new",
+    "Kept": "*what new message",
     "Lesson": "rb_id id key_lesson context_to_prefer tags link_nodes outcome=memory.outcome state=memory.state "
     "confidence=memory.confidence",
     "LessonAnswer": "query lessons count=#lessons message warnings",
@@ -52,39 +52,41 @@ SHAPES: Mapping[str, str] = {
     "Memory": "id project title description content outcome confidence interval=belief.interval:3 usage_count tags "
     "category state provenance tokens version created_at updated_at last_used",
     "NodeHit": "*node score legs",
-    "Occurrence": "id=event.id text=event.text start end source_type=event.fields.source_type|\"\" tags=event.tags "
+    "Occurrence": 'id=event.id text=event.text start end source_type=event.fields.source_type|"" tags=event.tags '
     "conv_id=event.conv_id answers=led_to",
     "PastMemory": "*memory unknown",
     "Preference": "id preference_type text user role tags=node.tags conv_id=node.conv_id "
     "update_time=node.updated_at replaced_by",
     "Promotion": "id=memory.id level name title=memory.title content=memory.content confidence=memory.confidence "
     "state=memory.state reviewer created sources doubtful gone",
-    "PromotionCandidate": "candidate_id=id to=level name outcome similarity confidence title=text.title|\"\" "
-    "description=text.description|\"\" content=text.content|\"\" written_by=text.source|\"\" reason conflicts sources",
+    "PromotionCandidate": 'candidate_id=id to=level name outcome similarity confidence title=text.title|"" '
+    'description=text.description|"" content=text.content|"" written_by=text.source|"" reason conflicts sources',
     "PromotionSource": "id=reference.id level=reference.level name=reference.name title=memory.title "
     "content=memory.content confidence=memory.confidence",
     "Proposal": "node_id neighbour_id=neighbour.id text=neighbour.text score",
     "Pruned": "id=memory_id confidence:9 unused_since reason",
     "QuestionAnswer": "plan clarification=plan.clarification seeds=graph.seeds|[] paths=graph.walk.paths|[] lessons "
-    "context=graph.context.text|\"\" tokens=graph.context.tokens|0 message",
+    'context=graph.context.text|"" tokens=graph.context.tokens|0 message',
     "Recall": "memories unproven count recall_id=id embedder tokens message warnings",
     "ReleaseReport": "released hidden kept=still_held",
     "Rendered": "as=form text",
-    "Rollout": "verdict=judgement.verdict|\"unknown\" probability=judgement.probability|0.5 steps=#trajectory.steps "
-    "answer=trajectory.final_answer|\"\" error",
+    "Rollout": 'verdict=judgement.verdict|"unknown" probability=judgement.probability|0.5 steps=#trajectory.steps '
+    'answer=trajectory.final_answer|"" error',
     "Scaled": "best reason ground mode stopped answer memories=recall.delivered[].id withheld rollouts learned=report",
     "ShareReport": "files memories added updated unchanged=#unchanged conflicts signals moved refused messages",
     "SimilarityCluster": "ids outcome average_similarity min_similarity",
-    "Source": "id=node.id text=node.text source_type=node.fields.source_type|\"\" doc_pointer relevant_parts path",
+    "Source": 'id=node.id text=node.text source_type=node.fields.source_type|"" doc_pointer relevant_parts path',
     "SourceReport": "id=source.id tags=source.tags mentions=mentions.found nodes=nodes[].id edges=edges[].id waiting "
     "message",
     "StabilityCheck": "counted=reports commits waiting unknown dry_run",
     "StabilityReport": "id=memory_id commit reverted previous_confidence:9 new_confidence:9",
-    "TrajectoryEntry": "id task session source steps at verdict=judgement.verdict|\"unknown\" "
-    "probability=judgement.probability|0.5 judge=judgement.judge|\"\" distilled",
+    "TrajectoryEntry": 'id task session source steps at verdict=judgement.verdict|"unknown" '
+    'probability=judgement.probability|0.5 judge=judgement.judge|"" distilled',
     "Turn": "message_id user_input clarification_question clarification ai_answer=answer ai_reasoning=reasoning "
     "ai_tool_calls=tool_calls at",
     "UndoReport": "consolidation_id restored_memories=restored moved_signals kept",
+    "Walked": "*walk context=context.text tokens=context.tokens",
+    "UpliftReport": "sessions with_memory without_memory uplift interval tokens_added harmful",
     "WalkPath": "seed nodes edges energies sentences reversed=hops[].reversed score",
     "WalkResult": "seeds paths reached left_out stopped",
     "Workflow": "workflow_id=id message_id status clarification_question message user_input clarification searched "
@@ -271,7 +273,8 @@ def _object_schema(kind: type, depth: int) -> Json:
         found, optional = _type_along(kind, field.way)
         schema = {"type": "integer"} if field.count else schema_of(found, depth=depth)
         if not field.name:
-            properties.update(schema.get("properties", {}))
+            for each in schema.get("anyOf", [schema]):
+                properties.update(each.get("properties", {}))
         else:
             missing = optional and field.missing is None and not field.count
             properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if missing and schema else schema

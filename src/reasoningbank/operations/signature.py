@@ -9,7 +9,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Union
@@ -123,6 +123,59 @@ class Signature:
         for name, given in parts.items():
             plain[name] = self.groups[name](**given)
         return method(*positional, **plain)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a command needs to know of a method: enough for its options and its help.
+
+    Attributes:
+        parameters: The arguments that a command can offer.
+        summary: The first sentence of the docstring.
+        details: The rest of the text before the sections.
+        has_progress: Whether the method tells how far it is.
+    """
+
+    parameters: tuple[Parameter, ...]
+    summary: str
+    details: str
+    has_progress: bool = False
+
+    def written(self) -> Json:
+        """Return it as JSON; what is as usual is left out."""
+        usual = Parameter(name="", kind="text")
+        return {
+            "summary": self.summary,
+            "details": self.details,
+            "has_progress": self.has_progress,
+            "parameters": [
+                {
+                    name: value.total_seconds() if isinstance(value, timedelta) else value
+                    for name, value in asdict(each).items()
+                    if name in {"name", "kind"} or value != getattr(usual, name)
+                }
+                for each in self.parameters
+            ],
+        }
+
+    @classmethod
+    def read(cls, value: Json) -> Description:
+        """Return a description out of its JSON."""
+        parameters = tuple(
+            Parameter(**{name: tuple(each) if isinstance(each, list) else each for name, each in one.items()})
+            for one in value["parameters"]
+        )
+        return cls(**{**value, "parameters": parameters})
+
+
+def description_of(signature: Signature) -> Description:
+    """Return what a command needs to know of a method."""
+    return Description(
+        parameters=tuple(each for each in signature.parameters if each.kind != "other"),
+        summary=signature.summary,
+        details=signature.details,
+        has_progress=any(each.name == "progress" for each in signature.parameters),
+    )
 
 
 @functools.cache

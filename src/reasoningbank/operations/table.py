@@ -42,7 +42,9 @@ class Command:
         files: The texts that are read from a file.
         clears: The lists that an option ``--no-...`` empties.
         changes: Whether at least one option must be given.
-        confirm: A question to ask on a terminal first; empty for none. ``{name}`` stands for an argument.
+        confirm: A question to ask on a terminal first; empty for none. ``{name}`` stands for an argument, ``{it}`` for
+            what ``look`` gives.
+        look: The method that shows what the question is about; empty when it says all.
         hide: The parameters that the command does not have.
         past: The method of the bank as it stood at ``--as-of``; empty when there is none.
     """
@@ -57,6 +59,7 @@ class Command:
     clears: tuple[str, ...] = ()
     changes: bool = False
     confirm: str = ""
+    look: str = ""
     hide: tuple[str, ...] = ()
     past: str = ""
 
@@ -71,9 +74,11 @@ class Tool:
         description: When an agent calls it.
         inputs: Its arguments in their order, ``given=parameter`` where the names differ; ``!`` marks a required one.
         about: What the schema says of an argument; only where an agent would err without it.
-        outputs: The fields of the answer that the schema names.
+        outputs: The fields of the answer that the schema names; of ``name{...}`` the fields inside as well.
         most: The largest number that reaches the bank, by parameter.
+        defaults: What it takes instead of the method's own defaults.
         fixed: Arguments that every call has.
+        only: Whether the answer holds the named outputs and nothing else.
         anywhere: Whether a memory is found in every project of the tenant (DESIGN D9).
         reads: It changes nothing.
         destroys: It removes what was there.
@@ -87,7 +92,9 @@ class Tool:
     about: Mapping[str, str] = field(default_factory=dict)
     outputs: str
     most: Mapping[str, int] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
     fixed: Mapping[str, object] = field(default_factory=dict)
+    only: bool = False
     anywhere: bool = False
     reads: bool = False
     destroys: bool = False
@@ -146,6 +153,42 @@ class Operation:
     echo: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """One argument of a tool or of a route.
+
+    Attributes:
+        given: Its name in a call.
+        parameter: The parameter of the operation; ``project_id`` is of no operation.
+        required: Whether it must be given.
+        spread: Whether it stands for several arguments: the special fields of a node, or a whole body.
+    """
+
+    given: str
+    parameter: str
+    required: bool = False
+    spread: bool = False
+
+
+def inputs_of(words: str) -> tuple[Input, ...]:
+    """Return the arguments that a tool or a route names."""
+    found = []
+    for word in words.split():
+        given, _, parameter = word.strip("!*").partition("=")
+        required, spread = word.startswith("!"), word.startswith("*")
+        found.append(Input(given=given, parameter=parameter or given, required=required, spread=spread))
+    return tuple(found)
+
+
+_RECORD = (
+    "Call AFTER learning something reusable: one strategy that worked (success) or one mistake to avoid (failure), "
+    "self-contained."
+)
+_ABOUT_RECORD = {
+    "title": "Names the situation",
+    "content": "What to do or avoid, and why",
+    "description": "When it applies",
+}
 _OUTCOME = {"outcome": ("success", "failure")}
 _WALK = ("preset", "tags", "max_depth", "max_branches", "min_activation", "max_paths")
 _WALK_OPTIONS = {
@@ -167,27 +210,6 @@ OPERATIONS: tuple[Operation, ...] = (
         choices=_OUTCOME,
     ),
     Operation(
-        method="+record_or_learn",
-        summary="Store a strategy that worked or an anti-pattern to avoid, of a captured session as well.",
-        tool=Tool(
-            name="memory_record",
-            profiles=_MEMORY_PROFILES,
-            description=(
-                "Call AFTER learning something reusable: one strategy that worked (success) or one mistake to avoid "
-                "(failure), self-contained."
-            ),
-            inputs="!title !content !outcome description tags project_id session_id=session trajectory_id steps",
-            about={
-                "title": "Names the situation",
-                "content": "What to do or avoid, and why",
-                "description": "When it applies",
-                "trajectory_id": "From memory_distill: the session it was learned from",
-            },
-            outputs="id title outcome confidence stored message",
-        ),
-        choices=_OUTCOME,
-    ),
-    Operation(
         method="search",
         summary="Find what is relevant to a task; nothing when nothing is.",
         command=Command(name="search", section="Every day", arguments=("query",), past="search"),
@@ -200,10 +222,42 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             inputs="!query project_id limit outcome tags min_confidence unproven session_id=session",
             about={"query": "The task or problem in words", "project_id": "Default: the server's project"},
-            outputs="memories unproven count recall_id embedder tokens message",
+            outputs=(
+                "memories{id,title,description,content,outcome,confidence,interval,relevance,tags} unproven count "
+                "recall_id embedder tokens message"
+            ),
             most={"limit": 50, "unproven": 10},
         ),
         defaults={"limit": 5},
+        choices=_OUTCOME,
+    ),
+    Operation(
+        method="+record_or_learn",
+        summary="Store a strategy that worked or an anti-pattern to avoid.",
+        tool=Tool(
+            name="memory_record",
+            profiles=("core", "briefing", "curation"),
+            description=_RECORD,
+            inputs="!title !content !outcome description tags project_id session_id=session",
+            about=_ABOUT_RECORD,
+            outputs="id title outcome confidence",
+        ),
+        choices=_OUTCOME,
+    ),
+    Operation(
+        method="+record_or_learn",
+        summary="Store a strategy that worked or an anti-pattern to avoid, of a captured session as well.",
+        tool=Tool(
+            name="memory_record",
+            profiles=("learning", "experience"),
+            description=_RECORD,
+            inputs="!title !content !outcome description tags project_id session_id=session trajectory_id steps",
+            about={
+                **_ABOUT_RECORD,
+                "trajectory_id": "From memory_distill: the session it was learned from",
+            },
+            outputs="id title outcome confidence stored message",
+        ),
         choices=_OUTCOME,
     ),
     Operation(
@@ -309,14 +363,13 @@ OPERATIONS: tuple[Operation, ...] = (
             name="delete",
             section="Memories",
             arguments=("memory_id",),
-            confirm="Erase the memory {memory_id} and its evidence?",
+            confirm="Erase {it.title!r} and its evidence?",
+            look="get",
         ),
         tool=Tool(
             name="memory_delete",
             profiles=_MEMORY_PROFILES,
-            description=(
-                "Erases one memory for good. Only when the user asks; for a bad memory use memory_feedback."
-            ),
+            description=("Erases one memory for good. Only when the user asks; for a bad memory use memory_feedback."),
             inputs="!memory_id project_id",
             outputs="deleted memory_id",
             anywhere=True,
@@ -340,9 +393,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="memories.revert",
         summary="Make an earlier text of a memory the newest one.",
-        command=Command(
-            name="revert", section="Memories", arguments=("memory_id",), options={"version": "--version"}
-        ),
+        command=Command(name="revert", section="Memories", arguments=("memory_id",), options={"version": "--version"}),
     ),
     Operation(
         method="memories.origins",
@@ -353,9 +404,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="experience.search",
         summary="Search the way that served similar searches best.",
-        command=Command(
-            name="experience", section="Memories", arguments=("query",), hide=("min_confidence", "tags")
-        ),
+        command=Command(name="experience", section="Memories", arguments=("query",), hide=("min_confidence", "tags")),
         tool=Tool(
             name="memory_search_with_experience",
             profiles=("experience",),
@@ -365,7 +414,9 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             inputs="!query project_id limit mode session_id=session",
             about={"query": "The task or problem in words"},
-            outputs="results reasoning",
+            outputs=(
+                "results reasoning{strategy_used,learned_from,outcome,execution_time_ms,relevant_strategies,message}"
+            ),
             most={"limit": 50},
         ),
         choices={"mode": ("semantic", "session_recovery", "knowledge_lookup")},
@@ -512,8 +563,8 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             inputs="project_id similarity_threshold max_clusters=max_clusters_per_run dry_run force_all",
             about={
-                "similarity_threshold": "Least cosine, 0 to 1; default 0.8",
-                "max_clusters": "Most clusters; default 0 for all",
+                "similarity_threshold": "Least cosine, 0 to 1",
+                "max_clusters": "Most clusters; 0 for all",
                 "force_all": "Also within 24 hours of the last run",
             },
             outputs=(
@@ -580,9 +631,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+remember",
         summary="Store a finished conversation, once.",
-        command=Command(
-            name="graph remember", section="Graph", arguments=("conversation",), files=("conversation",)
-        ),
+        command=Command(name="graph remember", section="Graph", arguments=("conversation",), files=("conversation",)),
         tool=Tool(
             name="remember_conversation",
             profiles=("graph",),
@@ -629,13 +678,13 @@ OPERATIONS: tuple[Operation, ...] = (
             },
             outputs="clarification seeds paths lessons context tokens message",
             most={"nodes": 20, "budget": 6_000},
+            defaults={"ask": False, "budget": 2_000},
+            only=True,
         ),
         route=Route(
             method="POST",
             path="/questions",
-            inputs=(
-                "!question ask clarification history limit=nodes lessons budget user_id=user user_role=role"
-            ),
+            inputs=("!question ask clarification history limit=nodes lessons budget user_id=user user_role=role"),
         ),
     ),
     Operation(
@@ -654,16 +703,6 @@ OPERATIONS: tuple[Operation, ...] = (
         method="+walk_graph",
         summary="Show the paths from known nodes.",
         command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS),
-        tool=Tool(
-            name="graph_paths",
-            profiles=("graph",),
-            description="Walks from known nodes along the strongest sentences; tags are words of the question.",
-            inputs="!seeds tags depth=max_depth limit=max_paths project_id",
-            about={"seeds": "Ids of nodes", "limit": "Most paths"},
-            outputs="seeds paths context tokens",
-            most={"max_paths": 20},
-            reads=True,
-        ),
         route=Route(
             method="POST",
             path="/graph/walk",
@@ -672,10 +711,26 @@ OPERATIONS: tuple[Operation, ...] = (
         parts=_WALK,
     ),
     Operation(
+        method="+walk_with_context",
+        summary="Show the paths from known nodes, and the same as a model's context.",
+        tool=Tool(
+            name="graph_paths",
+            profiles=("graph",),
+            description="Walks from known nodes along the strongest sentences; tags are words of the question.",
+            inputs="!seeds tags depth=max_depth limit=max_paths project_id",
+            about={"seeds": "Ids of nodes", "limit": "Most paths"},
+            outputs="seeds paths context tokens",
+            most={"max_paths": 20},
+            defaults={"max_paths": 10},
+            reads=True,
+        ),
+        parts=_WALK,
+    ),
+    Operation(
         method="graph.get",
         summary="Show a node with its edges and lessons.",
         command=Command(name="graph get", section="Graph", arguments=("node_id",)),
-        route=Route(method="GET", path="/graph/nodes/{node_id:path}"),
+        route=Route(method="GET", path="/graph/nodes/{id:path}", inputs="id=node_id"),
     ),
     Operation(
         method="+node_or_conversation",
@@ -710,7 +765,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="graph.conversation",
         summary="List the nodes of a conversation in the order they were ingested.",
-        route=Route(method="GET", path="/conversations/{conv_id:path}"),
+        route=Route(method="GET", path="/conversations/{conv_id:path}", inputs="conv_id"),
         plural="nodes",
         echo=("conv_id",),
     ),
@@ -736,11 +791,10 @@ OPERATIONS: tuple[Operation, ...] = (
                 "start_date": "Event: YYYY-MM-DD",
             },
             outputs="id new message",
+            only=True,
             repeatable=True,
         ),
-        route=Route(
-            method="POST", path="/graph/nodes", inputs="id !label !text conv_id tags *fields", created="new"
-        ),
+        route=Route(method="POST", path="/graph/nodes", inputs="id !label !text conv_id tags *fields", created="new"),
     ),
     Operation(
         method="graph.update",
@@ -754,7 +808,7 @@ OPERATIONS: tuple[Operation, ...] = (
             clears=("tags",),
             changes=True,
         ),
-        route=Route(method="PATCH", path="/graph/nodes/{node_id:path}", inputs="text tags conv_id *fields"),
+        route=Route(method="PATCH", path="/graph/nodes/{id:path}", inputs="id=node_id text tags conv_id *fields"),
     ),
     Operation(
         method="+delete_node",
@@ -763,9 +817,10 @@ OPERATIONS: tuple[Operation, ...] = (
             name="graph delete",
             section="Graph",
             arguments=("node_id",),
-            confirm="Erase the node {node_id} and its edges?",
+            confirm="Erase {it.node.text!r}, its edges and its links to lessons?",
+            look="graph.get",
         ),
-        route=Route(method="DELETE", path="/graph/nodes/{node_id:path}"),
+        route=Route(method="DELETE", path="/graph/nodes/{id:path}", inputs="id=node_id"),
     ),
     Operation(
         method="+add_edge",
@@ -787,17 +842,16 @@ OPERATIONS: tuple[Operation, ...] = (
             inputs="!source !target !text !weight tags project_id",
             about={"weight": "0.85-1 direct, 0.55-0.75 strong, 0.25-0.45 weak"},
             outputs="id band new message",
+            only=True,
             repeatable=True,
         ),
-        route=Route(
-            method="POST", path="/graph/edges", inputs="id !source !target !text !weight tags", created="new"
-        ),
+        route=Route(method="POST", path="/graph/edges", inputs="id !source !target !text !weight tags", created="new"),
     ),
     Operation(
         method="edges.get",
         summary="Show an edge.",
         command=Command(name="graph edge", section="Graph", arguments=("edge_id",)),
-        route=Route(method="GET", path="/graph/edges/{edge_id:path}"),
+        route=Route(method="GET", path="/graph/edges/{id:path}", inputs="id=edge_id"),
     ),
     Operation(
         method="edges.search",
@@ -820,7 +874,7 @@ OPERATIONS: tuple[Operation, ...] = (
             clears=("tags",),
             changes=True,
         ),
-        route=Route(method="PATCH", path="/graph/edges/{edge_id:path}", inputs="text weight tags"),
+        route=Route(method="PATCH", path="/graph/edges/{id:path}", inputs="id=edge_id text weight tags"),
     ),
     Operation(
         method="edges.delete",
@@ -829,9 +883,10 @@ OPERATIONS: tuple[Operation, ...] = (
             name="graph delete-edge",
             section="Graph",
             arguments=("edge_id",),
-            confirm="Erase the edge {edge_id}?",
+            confirm="Erase the edge {it.text!r}?",
+            look="edges.get",
         ),
-        route=Route(method="DELETE", path="/graph/edges/{edge_id:path}"),
+        route=Route(method="DELETE", path="/graph/edges/{id:path}", inputs="id=edge_id"),
         echo=("edge_id",),
     ),
     Operation(
@@ -901,7 +956,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="lessons.get",
         summary="Show a lesson.",
         command=Command(name="lesson get", section="Graph", arguments=("lesson",)),
-        route=Route(method="GET", path="/lessons/{lesson}"),
+        route=Route(method="GET", path="/lessons/{id}", inputs="id=lesson"),
     ),
     Operation(
         method="lessons.update",
@@ -916,7 +971,7 @@ OPERATIONS: tuple[Operation, ...] = (
             changes=True,
         ),
         route=Route(
-            method="PATCH", path="/lessons/{lesson}", inputs="key_lesson context_to_prefer tags link_nodes"
+            method="PATCH", path="/lessons/{id}", inputs="id=lesson key_lesson context_to_prefer tags link_nodes"
         ),
     ),
     Operation(
@@ -926,16 +981,15 @@ OPERATIONS: tuple[Operation, ...] = (
             name="lesson delete",
             section="Graph",
             arguments=("lesson",),
-            confirm="Erase the lesson {lesson} and its evidence?",
+            confirm="Erase the lesson {it.key_lesson!r} and its evidence?",
+            look="lessons.get",
         ),
-        route=Route(method="DELETE", path="/lessons/{lesson}"),
+        route=Route(method="DELETE", path="/lessons/{id}", inputs="id=lesson"),
     ),
     Operation(
         method="lessons.search",
         summary="Find lessons by what they say and when they apply.",
-        command=Command(
-            name="lesson search", section="Graph", arguments=("query",), options={"linked_to": "--node"}
-        ),
+        command=Command(name="lesson search", section="Graph", arguments=("query",), options={"linked_to": "--node"}),
         tool=Tool(
             name="lesson_search",
             profiles=("graph",),
@@ -1025,9 +1079,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+restore",
         summary="Replace the bank by a backup of it.",
-        command=Command(
-            name="restore", section="The bank", arguments=("file",), confirm="Replace the bank by {file}?"
-        ),
+        command=Command(name="restore", section="The bank", arguments=("file",), confirm="Replace the bank by {file}?"),
     ),
     Operation(
         method="+failed_jobs",

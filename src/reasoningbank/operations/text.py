@@ -197,7 +197,9 @@ def experience_text(answer: ExperienceAnswer) -> str:
 
 def traces_text(traces: Sequence[Trace]) -> str:
     """Return one line a search."""
-    lines = [f"{one.id}  {one.at.isoformat()[:19]}  {one.outcome:<7}  {one.approach}: {_line(one.query)}" for one in traces]
+    lines = [
+        f"{one.id}  {one.at.isoformat()[:19]}  {one.outcome:<7}  {one.approach}: {_line(one.query)}" for one in traces
+    ]
     return "\n".join(lines) or "No searches by experience."
 
 
@@ -208,7 +210,9 @@ def trace_text(trace: Trace) -> str:
 
 def origins_text(origins: Sequence[Origin]) -> str:
     """Return one line a session that taught the memory."""
-    lines = [f"{one.trajectory}  {one.at.isoformat()[:19]}  {one.kind}  by {one.model or 'no model'}" for one in origins]
+    lines = [
+        f"{one.trajectory}  {one.at.isoformat()[:19]}  {one.kind}  by {one.model or 'no model'}" for one in origins
+    ]
     return "\n".join(lines) or "No captured session taught it."
 
 

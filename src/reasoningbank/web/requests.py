@@ -24,7 +24,7 @@ from reasoningbank.errors import (
     StoreError,
     WorkflowBusy,
 )
-from reasoningbank.operations.fields import error_answer
+from reasoningbank.operations.json import to_json
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ async def _handled(handler: Handler, request: Request) -> Response:
 
 def refusal(error: BankError) -> JSONResponse:
     """Return an error as an answer."""
-    return JSONResponse({**error_answer(error)}, status_code=status_of(error))
+    return JSONResponse(to_json(error), status_code=status_of(error))
 
 
 def status_of(error: BankError) -> int:
@@ -154,80 +154,10 @@ async def body_of(request: Request) -> Mapping[str, object]:
         value = json.loads(b"".join(chunks))
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("the request is no JSON", hint="Send one JSON object in UTF-8.") from error
+        raise InvalidInput("the request body is not JSON", hint="Send one JSON object in UTF-8.") from error
     if not isinstance(value, dict):
-        raise InvalidInput("the request is no JSON object", hint="Send one JSON object.")
+        raise InvalidInput("the request body must be a JSON object", hint="Send one JSON object.")
     return value
-
-
-class Fields:
-    """The fields of an object, checked; a field that nobody knows is refused.
-
-    Args:
-        values: The object.
-        known: The names that it may have.
-
-    Raises:
-        InvalidInput: When it has another one.
-    """
-
-    def __init__(self, values: Mapping[str, object], known: tuple[str, ...]) -> None:
-        unknown = [name for name in values if name not in known]
-        if unknown:
-            raise InvalidInput(f"{unknown[0][:80]}: is no field of this request", hint=f"It has {', '.join(known)}.")
-        self._values = {name: value for name, value in values.items() if value is not None}
-
-    def text(self, name: str, default: str = "") -> str:
-        """Return a text."""
-        return cast(str, self._one(name, str, "a text", default))
-
-    def optional(self, name: str) -> str | None:
-        """Return a text, or None when it is not there."""
-        return self.text(name) if name in self._values else None
-
-    def flag(self, name: str, *, default: bool) -> bool:
-        """Return a truth value."""
-        return cast(bool, self._one(name, bool, "true or false", default))
-
-    def whole(self, name: str, default: int) -> int:
-        """Return a whole number."""
-        value = self._values.get(name, default)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise InvalidInput(f"{name}: must be a whole number")
-        return value
-
-    def number(self, name: str, default: float | None = None) -> float | None:
-        """Return a number."""
-        value = self._values.get(name, default)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-            raise InvalidInput(f"{name}: must be a number")
-        return None if value is None else float(value)
-
-    def texts(self, name: str) -> tuple[str, ...] | None:
-        """Return a list of texts; None when it is not there."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise InvalidInput(f"{name}: must be a list of texts")
-        return tuple(dict.fromkeys(value))
-
-    def mapping(self, name: str) -> Mapping[str, object]:
-        """Return an object; empty when it is not there."""
-        return cast("Mapping[str, object]", self._one(name, dict, "an object", {}))
-
-    def objects(self, name: str) -> tuple[Mapping[str, object], ...]:
-        """Return a list of objects; empty when it is not there."""
-        value = self._values.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-            raise InvalidInput(f"{name}: must be a list of objects")
-        return tuple(value)
-
-    def _one(self, name: str, kind: type, wanted: str, default: object) -> object:
-        value = self._values.get(name, default)
-        if not isinstance(value, kind):
-            raise InvalidInput(f"{name}: must be {wanted}")
-        return value
 
 
 def query_whole(connection: HTTPConnection, name: str, default: int) -> int:

@@ -12,13 +12,34 @@ from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.operations.fields import error_answer
+from reasoningbank.operations.arguments import Arguments
+from reasoningbank.operations.json import Json, to_json
 from reasoningbank.types.conversation import Workflow, WorkflowEvent
-from reasoningbank.web.requests import Desk, Fields, body_of, query_flag, query_whole, refusal
+from reasoningbank.web.requests import Desk, body_of, query_flag, query_whole, refusal
 
 LOOK_EVERY = 0.1
 """Seconds between two looks for new events; they are read from the bank, so that any process may have made them."""
 _MAX_COMMAND = 10_000
+_TEXT: Json = {"type": "string"}
+EXECUTE: Mapping[str, Json] = {
+    "user_input": _TEXT,
+    "workflow_id": _TEXT,
+    "ask_clarifications": {"type": "boolean", "default": True},
+    "user_id": _TEXT,
+    "user_role": _TEXT,
+    "preferences": {"type": "object"},
+    "project_id": _TEXT,
+}
+"""What ``POST /workflow/execute`` takes."""
+ANSWER: Mapping[str, Json] = {
+    "workflow_id": _TEXT,
+    "message_id": _TEXT,
+    "response": _TEXT,
+    "reasoning": _TEXT,
+    "tool_calls": {"type": "array", "items": {"type": "object"}},
+    "project_id": _TEXT,
+}
+"""What ``POST /workflow/ai-answer`` takes."""
 _log = logging.getLogger(__name__)
 
 
@@ -35,13 +56,12 @@ class Workflows:
 
     async def execute(self, request: Request) -> Response:
         """Handle ``POST /workflow/execute``: 201 with the turn that was begun, 409 while another one is under way."""
-        names = ("user_input", "workflow_id", "ask_clarifications", "user_id", "user_role", "preferences", "project_id")
-        fields = Fields(await body_of(request), names)
-        preferences, project = fields.mapping("preferences"), fields.optional("project_id")
-        user = fields.text("user_id") or _named(preferences, "user_id")
-        role = fields.text("user_role") or _named(preferences, "user_role")
-        said, workflow_id = fields.text("user_input"), fields.text("workflow_id")
-        asks = fields.flag("ask_clarifications", default=True)
+        fields = Arguments("POST /workflow/execute", EXECUTE, (), await body_of(request))
+        preferences, project = fields.get("preferences", {}), fields.optional_text("project_id")
+        user = fields.get("user_id", "") or _named(preferences, "user_id")
+        role = fields.get("user_role", "") or _named(preferences, "user_role")
+        said, workflow_id = fields.get("user_input", ""), fields.get("workflow_id", "")
+        asks = fields.get("ask_clarifications", True)
         workflow = await self._desk.use(
             request,
             lambda bank: bank.workflows.execute(said, workflow_id=workflow_id, ask=asks, user=user, role=role),
@@ -53,20 +73,17 @@ class Workflows:
 
     async def answer(self, request: Request) -> Response:
         """Handle ``POST /workflow/ai-answer``: ends the turn."""
-        names = ("workflow_id", "message_id", "response", "reasoning", "tool_calls", "project_id")
-        fields = Fields(await body_of(request), names)
-        if not fields.text("workflow_id"):
-            raise InvalidInput("workflow_id: is missing")
+        fields = Arguments("POST /workflow/ai-answer", ANSWER, ("workflow_id",), await body_of(request))
         workflow = await self._desk.use(
             request,
             lambda bank: bank.workflows.answer(
-                fields.text("workflow_id"),
-                fields.text("message_id"),
-                fields.text("response"),
-                reasoning=fields.text("reasoning"),
-                tool_calls=fields.objects("tool_calls"),
+                fields.get("workflow_id", ""),
+                fields.get("message_id", ""),
+                fields.get("response", ""),
+                reasoning=fields.get("reasoning", ""),
+                tool_calls=fields.get("tool_calls", ()),
             ),
-            fields.optional("project_id"),
+            fields.optional_text("project_id"),
         )
         return JSONResponse({**_begun(workflow), "remembered": dict(workflow.events[-1].payload)["remembered"]})
 
@@ -75,7 +92,7 @@ class Workflows:
         workflow_id = request.path_params["workflow_id"]
         workflow = await self._desk.use(request, lambda bank: bank.workflows.get(workflow_id))
         await self._resume(request, workflow)
-        return JSONResponse(workflow_fields(workflow))
+        return JSONResponse(to_json(workflow))
 
     async def follow(self, socket: WebSocket) -> None:
         """Handle ``WS /workflow/ws/{workflow_id}``: events later than ``cursor`` as they come; or results alone."""
@@ -92,7 +109,7 @@ class Workflows:
         try:
             while not listening.done():
                 for event in workflow.after(cursor, final_only=final_only):
-                    await socket.send_json(event_fields(event))
+                    await socket.send_json(to_json(event))
                 cursor = max(cursor, workflow.cursor)
                 await asyncio.wait({listening}, timeout=LOOK_EVERY)
                 workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
@@ -113,7 +130,7 @@ class Workflows:
             try:
                 answer = await self._commanded(socket, workflow_id, message.get("text") or "")
             except BankError as error:
-                answer = {"event": "error", "payload": {**error_answer(error)}}
+                answer = {"event": "error", "payload": to_json(error)}
             if socket.application_state is not WebSocketState.CONNECTED:
                 return
             await socket.send_json(answer)
@@ -122,7 +139,7 @@ class Workflows:
         command = _command(text)
         if command == "get_final":
             workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
-            final = [event_fields(event) for event in workflow.events if event.final and _of_turn(event, workflow)]
+            final = [to_json(event) for event in workflow.events if event.final and _of_turn(event, workflow)]
             return {"event": "final", "payload": {"status": workflow.status, "events": final}}
         workflow = await self._desk.use(socket, lambda bank: bank.workflows.cancel(workflow_id))
         return {"event": "cancelled", "payload": {"status": workflow.status, "message_id": workflow.message_id}}
@@ -146,56 +163,10 @@ class Workflows:
             self._search(connection, workflow.id, None)
 
 
-def workflow_fields(workflow: Workflow) -> dict[str, object]:
-    """Return a workflow as JSON."""
-    return {
-        **_begun(workflow),
-        "user_input": workflow.user_input,
-        "clarification": workflow.clarification,
-        "searched": workflow.searched,
-        "cursor": workflow.cursor,
-        "turns": [
-            {
-                "message_id": turn.message_id,
-                "user_input": turn.user_input,
-                "clarification_question": turn.clarification_question,
-                "clarification": turn.clarification,
-                "ai_answer": turn.answer,
-                "ai_reasoning": turn.reasoning,
-                "ai_tool_calls": [dict(call) for call in turn.tool_calls],
-                "at": turn.at.isoformat(),
-            }
-            for turn in workflow.turns
-        ],
-    }
-
-
-def event_fields(event: WorkflowEvent) -> dict[str, object]:
-    """Return an event as JSON."""
-    return {
-        "cursor": event.cursor,
-        "event": event.kind,
-        "payload": dict(event.payload),
-        "is_final": event.final,
-        "at": event.at.isoformat(),
-    }
-
-
 def _begun(workflow: Workflow) -> dict[str, object]:
-    said = {
-        "running": "The question is being looked up.",
-        "waiting_for_input": "The question needs to be made clear first.",
-        "completed": "The turn has ended.",
-        "failed": "The turn has failed.",
-        "cancelled": "The turn was cancelled.",
-    }[workflow.status]
-    return {
-        "workflow_id": workflow.id,
-        "message_id": workflow.message_id,
-        "status": workflow.status,
-        "clarification_question": workflow.clarification_question,
-        "message": said,
-    }
+    """Return a workflow without its turns."""
+    answer = to_json(workflow)
+    return {name: answer[name] for name in ("workflow_id", "message_id", "status", "clarification_question", "message")}
 
 
 def _command(text: str) -> str:
@@ -220,5 +191,5 @@ def _named(preferences: Mapping[str, object], name: str) -> str:
 
 async def _closed(socket: WebSocket, error: BankError) -> None:
     if socket.application_state is WebSocketState.CONNECTED:
-        await socket.send_json({"event": "error", "payload": {**error_answer(error)}})
+        await socket.send_json({"event": "error", "payload": to_json(error)})
         await socket.close(code=1011)

@@ -1,21 +1,19 @@
-"""Arguments of a tool call, checked against the tool's own schema before anything runs."""
+"""Arguments of a call of a tool or an endpoint, checked against its schema before anything runs."""
 
 from __future__ import annotations
 
 import difflib
 import json
 from collections.abc import Mapping
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.mcp.schemas import ToolSpec
 
 MAX_SESSION = 200
 """The longest name of a session, in characters."""
 _SHOWN = 80
 _LARGEST = 10**9
 _TYPES = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
-_Kind = TypeVar("_Kind", str, bool)
 
 
 class Arguments:
@@ -23,70 +21,58 @@ class Arguments:
 
     ``null`` for an argument that may be left out means that it was left out: some clients fill every argument.
 
+    Args:
+        name: The tool or the endpoint.
+        inputs: JSON Schema of each argument.
+        required: The arguments that must be given.
+        given: The call.
+
     Raises:
-        InvalidInput: When an argument is unknown, missing or of another type; the hint names what the tool takes.
+        InvalidInput: When an argument is unknown, missing or of another type; the hint names what there is.
     """
 
-    def __init__(self, tool: ToolSpec, given: Mapping[str, object] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        inputs: Mapping[str, Mapping[str, Any]],
+        required: tuple[str, ...],
+        given: Mapping[str, object] | None,
+    ) -> None:
         values = dict(given or {})
-        for name in values:
-            if name not in tool.inputs:
-                raise InvalidInput(f"{tool.name} has no argument {ascii(name)[:_SHOWN]}", hint=_nearest(name, tool))
-        for name in tool.required:
-            if values.get(name) is None:
-                raise InvalidInput(f"{tool.name} needs {name}", hint=f"Needed: {', '.join(tool.required)}.")
-        self._values = {name: value for name, value in values.items() if value is not None}
-        for name, value in self._values.items():
-            _check(name, value, tool.inputs[name])
-
-    def text(self, name: str) -> str:
-        """Return a text that must be there."""
-        return self._one(name, str)
-
-    def flag(self, name: str) -> bool:
-        """Return a truth value that must be there."""
-        return self._one(name, bool)
-
-    def optional_text(self, name: str) -> str | None:
-        """Return a text, or None when it was left out."""
-        return self._one(name, str) if name in self._values else None
-
-    def whole(self, name: str, default: int) -> int:
-        """Return a whole number, or the default."""
-        value = self._values.get(name)
-        return int(value) if isinstance(value, int | float) else default
-
-    def number(self, name: str, default: float) -> float:
-        """Return a number, or the default."""
-        value = self._values.get(name)
-        return float(value) if isinstance(value, int | float) else default
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts, empty when it was left out."""
-        values = self._values.get(name, [])
-        return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
+        for argument in values:
+            if argument not in inputs:
+                hint = _nearest(argument, inputs)
+                raise InvalidInput(f"{name} has no argument {ascii(argument)[:_SHOWN]}", hint=hint)
+        for argument in required:
+            if values.get(argument) is None:
+                raise InvalidInput(f"{name} needs {argument}", hint=f"Needed: {', '.join(required)}.")
+        self._schemas = inputs
+        self._values = {argument: value for argument, value in values.items() if value is not None}
+        for argument, value in self._values.items():
+            _check(argument, value, inputs[argument])
 
     def has(self, name: str) -> bool:
         """Return whether the argument was given."""
         return name in self._values
 
-    def whole_numbers(self, name: str) -> tuple[int, ...]:
-        """Return a list of whole numbers, empty when it was left out."""
-        values = self._values.get(name, [])
-        return (
-            tuple(int(value) for value in values if isinstance(value, int | float)) if isinstance(values, list) else ()
-        )
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an argument, or the default when it was left out."""
+        return self.value(name) if name in self._values else default
 
-    def mapping(self, name: str) -> Mapping[str, object]:
-        """Return an object that must be there.
+    def value(self, name: str) -> Any:
+        """Return an argument that was given: numbers of whole value as whole numbers, lists as tuples."""
+        value, schema = self._values[name], self._schemas[name]
+        if isinstance(value, list):
+            whole = schema.get("items", {}).get("type") == "integer"
+            return tuple(int(each) if whole else each for each in value)
+        if schema.get("type") == "integer" and isinstance(value, float):
+            return int(value)
+        return float(value) if schema.get("type") == "number" and isinstance(value, int) else value
 
-        Raises:
-            InvalidInput: When something in it cannot be written as JSON.
-        """
-        value = self._values[name]
-        if not isinstance(value, Mapping):
-            raise InvalidInput(f"{name} is of another type", hint="Correct the argument and call again.")
-        return value
+    def optional_text(self, name: str) -> str | None:
+        """Return a text, or None when it was left out."""
+        value = self._values.get(name)
+        return value if isinstance(value, str) else None
 
     def session(self, default: str) -> str:
         """Return the session the call counts for: the one named, or the connection's own.
@@ -102,16 +88,10 @@ class Arguments:
             )
         return named or default
 
-    def _one(self, name: str, kind: type[_Kind]) -> _Kind:
-        value = self._values[name]
-        if not isinstance(value, kind):
-            raise InvalidInput(f"{name} is of another type", hint="Correct the argument and call again.")
-        return value
 
-
-def _nearest(name: str, tool: ToolSpec) -> str:
-    close = difflib.get_close_matches(name[:_SHOWN], tool.inputs, n=1)
-    known = f"It takes: {', '.join(tool.inputs)}."
+def _nearest(name: str, inputs: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(name[:_SHOWN], inputs, n=1)
+    known = f"It takes: {', '.join(inputs)}."
     return f"Did you mean {close[0]}? {known}" if close else known
 
 
@@ -121,13 +101,20 @@ def _check(name: str, value: object, schema: Mapping[str, object]) -> None:
             raise _wrong(name, "an object", value)
         if not _is_json(value):
             raise InvalidInput(f"{name} cannot be written as JSON", hint="Send finite numbers and whole characters.")
+        if schema.get("additionalProperties") == {"type": "number"}:
+            for key, each in value.items():
+                _check_one(f"{name}: the value of {str(key)[:_SHOWN]!r}", each, "number")
     elif schema.get("type") == "array":
         items = schema.get("items")
         kind = _scalar(items) if isinstance(items, Mapping) else "string"
         if not isinstance(value, list):
             raise _wrong(name, "a list of texts" if kind == "string" else "a list of whole numbers", value)
         for item in value:
-            _check_one(f"every item of {name}", item, kind)
+            if isinstance(items, Mapping) and items.get("type") == "object":
+                if not isinstance(item, Mapping):
+                    raise _wrong(f"every item of {name}", "an object", item)
+            else:
+                _check_one(f"every item of {name}", item, kind)
     else:
         _check_one(name, value, _scalar(schema))
 

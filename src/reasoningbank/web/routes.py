@@ -1,0 +1,194 @@
+"""Endpoints made from the table of operations, and their description as OpenAPI 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as Endpoint
+
+import reasoningbank
+from reasoningbank.operations.arguments import Arguments
+from reasoningbank.operations.binding import answer_json, answer_schema, interface, run
+from reasoningbank.operations.composed import lesson_named, unique
+from reasoningbank.operations.json import Json, schema_of
+from reasoningbank.operations.signature import Parameter
+from reasoningbank.operations.table import OPERATIONS, Operation, Route, inputs_of
+from reasoningbank.types.conversation import Workflow
+from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
+from reasoningbank.web.requests import Desk, Handler, answering, body_of, query_whole
+from reasoningbank.web.workflows import ANSWER, EXECUTE
+
+_SPECIAL = tuple(dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names))
+_TEXT: Json = {"type": "string"}
+
+
+def routes(desk: Desk) -> list[Endpoint]:
+    """Return the endpoints of the table; those without arguments in their path come first."""
+    made = [
+        Endpoint(each.route.path, answering(_handler(desk, each, each.route)), methods=[each.route.method])
+        for each in sorted(OPERATIONS, key=lambda each: each.route is not None and "{" in each.route.path)
+        if each.route is not None
+    ]
+    return [*made, Endpoint("/openapi.json", _described, methods=["GET"])]
+
+
+def _handler(desk: Desk, operation: Operation, route: Route) -> Handler:
+    async def handle(request: Request) -> Response:
+        values = await _values(request, operation, route)
+        result = await desk.use(request, lambda bank: run(operation, bank, values))
+        if route.method == "DELETE":
+            return Response(status_code=204)
+        new = route.created == "always" or (route.created == "new" and bool(getattr(result, "new", False)))
+        return JSONResponse(answer_json(operation, result, values), status_code=201 if new else 200)
+
+    return handle
+
+
+async def _values(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
+    """Return the arguments of a request by the names of the operation's parameters."""
+    signature = interface(operation)
+    values: dict[str, Any] = {**operation.defaults, **route.defaults}
+    body = await body_of(request) if route.method in {"POST", "PATCH"} else {}
+    schemas, required = body_schema(operation, route)
+    whole = next((each for each in inputs_of(route.inputs) if each.spread and each.parameter != "fields"), None)
+    if whole is not None:
+        return {**values, whole.parameter: body}
+    given = Arguments(f"{route.method} {route.path}", schemas, required, body)
+    for each in inputs_of(route.inputs):
+        if each.spread:
+            special = {name: given.value(name) for name in _SPECIAL if given.has(name)}
+            if special:
+                values[each.parameter] = special
+            continue
+        parameter = signature.named(each.parameter)
+        if each.given in request.path_params:
+            text = request.path_params[each.given]
+            values[each.parameter] = lesson_named(text) if parameter.kind == "name" else text
+        elif route.method == "GET":
+            values.update(_asked(request, each.given, parameter, values))
+        elif given.has(each.given):
+            value = given.value(each.given)
+            values[each.parameter] = unique(value) if parameter.many and parameter.kind == "text" else value
+    for name, most in route.most.items():
+        limit = values[name]
+        values[name] = min(limit, most) if limit > 0 else limit or most
+    return values
+
+
+def _asked(request: Request, given: str, parameter: Parameter, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an argument of the query, when it is there or must be."""
+    if parameter.many:
+        found = request.query_params.getlist(given)
+        return {parameter.name: unique(found)} if found else {}
+    if parameter.kind == "whole":
+        default = values.get(parameter.name, parameter.default)
+        return {parameter.name: query_whole(request, given, default)}
+    text = request.query_params.get(given)
+    return {parameter.name: text or ""} if text is not None or parameter.required else {}
+
+
+def body_schema(operation: Operation, route: Route) -> tuple[dict[str, Json], tuple[str, ...]]:
+    """Return JSON Schema of each argument that is not in the path, and those that must be given."""
+    signature, schemas = interface(operation), {}
+    for each in inputs_of(route.inputs):
+        if each.spread and each.parameter == "fields":
+            schemas.update(
+                (name, {"type": "array", "items": _TEXT} if name in LIST_FIELDS else _TEXT) for name in _SPECIAL
+            )
+        elif not each.spread and not _in_path(route, each.given):
+            parameter = signature.named(each.parameter)
+            choices = operation.choices.get(parameter.name)
+            schemas[each.given] = {"enum": list(choices)} if choices else parameter.schema
+    return schemas, tuple(each.given for each in inputs_of(route.inputs) if each.required)
+
+
+def _in_path(route: Route, name: str) -> bool:
+    return f"{{{name}}}" in route.path or f"{{{name}:path}}" in route.path
+
+
+async def _described(_: Request) -> Response:
+    return JSONResponse(openapi())
+
+
+def openapi() -> Json:
+    """Return the description of every endpoint as OpenAPI 3.1."""
+    paths: dict[str, Json] = {}
+    for each in OPERATIONS:
+        if each.route is not None:
+            place = each.route.path.replace(":path}", "}")
+            paths.setdefault(place, {})[each.route.method.lower()] = _operation(each, each.route)
+    workflow = schema_of(Workflow)
+    paths["/workflow/execute"] = {"post": _workflow("Begin a turn of a workflow.", EXECUTE, ("user_input",), workflow)}
+    paths["/workflow/ai-answer"] = {
+        "post": _workflow("End a turn of a workflow with its answer.", ANSWER, ("workflow_id",), workflow)
+    }
+    paths["/workflow/{workflow_id}"] = {
+        "get": {
+            "operationId": "get_workflow",
+            "summary": "Show a workflow with its turns.",
+            "parameters": [{"name": "workflow_id", "in": "path", "required": True, "schema": _TEXT}],
+            "responses": _responses("200", workflow),
+        }
+    }
+    error = {"type": "object", "properties": {name: _TEXT for name in ("error", "message", "hint")}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "ReasoningBank", "version": reasoningbank.__version__},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Error": {**error, "required": ["error", "message", "hint"]}},
+        },
+    }
+
+
+def _operation(operation: Operation, route: Route) -> Json:
+    signature = interface(operation)
+    schemas, required = body_schema(operation, route)
+    parameters: list[Json] = [
+        {"name": each.given, "in": "path", "required": True, "schema": signature.named(each.parameter).schema}
+        for each in inputs_of(route.inputs)
+        if _in_path(route, each.given)
+    ]
+    project = {"name": "project_id", "in": "query", "schema": _TEXT, "description": "Default: the server's project."}
+    described: Json = {
+        "operationId": f"{route.method.lower()}_{operation.method.strip('+').replace('.', '_')}",
+        "summary": operation.summary,
+    }
+    if route.method == "GET":
+        parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in schemas.items()]
+    elif route.method != "DELETE":
+        body: Json = {"type": "object"}
+        if schemas:
+            body["properties"] = schemas
+        if required:
+            body["required"] = list(required)
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    described["parameters"] = [*parameters, project]
+    status = "204" if route.method == "DELETE" else "201" if route.created == "always" else "200"
+    described["responses"] = _responses(status, answer_schema(operation))
+    if route.created == "new":
+        described["responses"]["201"] = described["responses"]["200"]
+    return described
+
+
+def _workflow(summary: str, inputs: Mapping[str, Json], required: tuple[str, ...], answer: Json) -> Json:
+    body = {"type": "object", "properties": dict(inputs), "required": list(required)}
+    return {
+        "operationId": summary.lower().rstrip(".").replace(" ", "_"),
+        "summary": summary,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": _responses("201" if "user_input" in inputs else "200", answer),
+    }
+
+
+def _responses(status: str, answer: Json) -> Json:
+    done: Json = {"description": "Done."}
+    if status != "204":
+        done["content"] = {"application/json": {"schema": answer}}
+    error = {"schema": {"$ref": "#/components/schemas/Error"}}
+    return {status: done, "default": {"description": "An error.", "content": {"application/json": error}}}
