@@ -1,21 +1,228 @@
-"""Write what is made from the table of operations: the tools, the interface of the commands, the reference pages."""
+"""Write what is made from the table of operations: reference pages, the listing of tools, the options of commands.
+
+``--check`` writes nothing and fails when a file is not what it should be.
+"""
 
 from __future__ import annotations
 
+import inspect
+import re
+import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from reasoningbank.operations.reference import written
+import click
+
+from reasoningbank import bank
+from reasoningbank.cli.app import COMMANDS, EXIT_CODES, GROUPS, SubGroup, command_of
+from reasoningbank.cli.built import plain
+from reasoningbank.mcp.schemas import specs_of
+from reasoningbank.mcp.schemas import written as written_tools
+from reasoningbank.operations.binding import answer_schema, written_interface
+from reasoningbank.operations.signature import read_docstring
+from reasoningbank.operations.table import OPERATIONS, PROFILES
+from reasoningbank.web.routes import openapi
 
 ROOT = Path(__file__).resolve().parents[1]
+_MADE = "<!-- Made by `make reference` from the table of operations; do not edit. -->\n\n"
+_SHARED = {"url", "tenant", "project", "team", "org", "as_json"}
+
+
+def written() -> Mapping[str, str]:
+    """Return every file by its path in the repository."""
+    return {
+        "src/reasoningbank/mcp/tools.json": written_tools(),
+        "src/reasoningbank/operations/interface.json": written_interface(),
+        "docs/reference/cli.md": cli_page(),
+        "docs/reference/mcp.md": mcp_page(),
+        "docs/reference/rest.md": rest_page(),
+        "docs/reference/python.md": python_page(),
+    }
+
+
+def cli_page() -> str:
+    """Return the page of the command line."""
+    parts = [
+        "# The command line\n\n"
+        + _MADE
+        + "`rbank [--url URL] [--tenant T] [--project P] [--team TEAM] [--org ORG] COMMAND ... [--json]`. It is also "
+        "installed as `reasoningbank`. Options of every command stand before the command or after it; after it wins.\n\n"
+        "* Data goes to stdout; warnings, progress, hints and errors to stderr.\n"
+        "* `--json` prints one JSON object. An error is then `{\"error\", \"message\", \"hint\"}` on stderr, and stdout "
+        "stays empty.\n* `-h` or `--help` after any command shows its options; `--version` shows the version.\n\n"
+        "[Settings](settings.md) lists the environment variables and the settings file.\n\n## Options of every command\n",
+        _options([each for each in command_of("get").params if each.name in _SHARED]),  # type: ignore[union-attr]
+        "## Exit status\n\n```text\n" + EXIT_CODES.replace("\b\nExit status:\n", "") + "```\n",
+    ]
+    operations = {each.command.name: each for each in OPERATIONS if each.command is not None}
+    for name in COMMANDS:
+        command = command_of(name)
+        assert command is not None
+        if not isinstance(command, SubGroup):
+            parts.append(_command(name, command, operations.get(name)))
+            continue
+        parts.append(f"## rbank {name}\n\n{GROUPS[name]}\n")
+        for action in command.list_commands(click.Context(command)):
+            whole = f"{name} {action}"
+            inner = command_of(whole)
+            assert inner is not None
+            parts.append(_command(whole, inner, operations.get(whole)))
+    return "\n".join(parts)
+
+
+def _command(name: str, command: click.Command, operation: Any) -> str:
+    takes = " ".join(each.make_metavar(click.Context(command)) for each in command.params if isinstance(each, click.Argument))
+    own = [each for each in command.params if isinstance(each, click.Option) and each.name not in _SHARED]
+    own += [each for each in command.params if each.name == "project_only"]
+    text = " ".join((command.help or "").split("\n\n")[0].split())
+    rest = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n")[1:])
+    lines = [f"## rbank {name}\n", f"`rbank {name}{f' {takes}' if takes else ''}{' [OPTIONS]' if own else ''}`\n", f"{text}\n"]
+    lines += [f"{rest}\n"] if rest else []
+    lines += [_options(own)] if own else []
+    if operation is not None:
+        lines.append(f"JSON: {_fields(answer_schema(operation))}.\n")
+    return "\n".join(lines)
+
+
+def _options(options: list[click.Parameter]) -> str:
+    rows = ["| option | meaning |", "|---|---|"]
+    for each in options:
+        record = each.get_help_record(click.Context(click.Command("rbank")))
+        if record is not None:
+            flag, said = (_cell(text) for text in record)
+            rows.append(f"| `{flag}` | {said} |")
+    return "\n".join(rows) + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _fields(schema: Mapping[str, Any], depth: int = 2) -> str:
+    """Return the names of an object's fields, those of inner objects in brackets."""
+    words = []
+    for name, inner in schema.get("properties", {}).items():
+        while "items" in inner:
+            inner = inner["items"]
+        inside = _fields(inner, depth - 1) if depth and inner.get("properties") else ""
+        words.append(f"`{name}` ({inside})" if inside else f"`{name}`")
+    return ", ".join(words) or "an object that depends on the arguments"
+
+
+def mcp_page() -> str:
+    """Return the page of the tools."""
+    found: dict[str, Any] = {}
+    where: dict[str, list[str]] = {}
+    for profile in PROFILES:
+        for name, spec in specs_of(profile).items():
+            if len(spec.inputs) >= len(found[name].inputs if name in found else ()):
+                found[name] = spec
+            where.setdefault(name, []).append(profile)
+    parts = [
+        "# The tools of the MCP server\n\n"
+        + _MADE
+        + "`rbank serve --profile NAME` offers the tools of a profile. An answer is what the tool promises or, with "
+        "`isError`, `error`, `message` and `hint`.\n"
+    ]
+    for name, spec in found.items():
+        kind = "Reads only." if spec.reads else "Removes what was there." if spec.destroys else "Adds or changes."
+        parts.append(f"## {name}\n\nProfiles: {', '.join(where[name])}. {kind}\n\n{spec.description}\n")
+        rows = ["| argument | type | meaning |", "|---|---|---|"]
+        for argument, schema in spec.inputs.items():
+            needed = "needed. " if argument in spec.required else ""
+            default = f" Default: {schema['default']}." if "default" in schema else ""
+            rows.append(f"| `{argument}` | {_type(schema)} | {needed}{_cell(schema.get('description', ''))}{default} |")
+        parts.append("\n".join(rows) + "\n")
+        parts.append(f"Answer: {', '.join(f'`{field}`' for field in spec.outputs)}.\n")
+    return "\n".join(parts)
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{each}`" for each in schema["enum"])
+    kind = schema.get("type", "any")
+    if kind == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def rest_page() -> str:
+    """Return the page of the endpoints."""
+    parts = [
+        "# REST endpoints\n\n"
+        + _MADE
+        + "`rbank serve --web` answers these beside `/mcp`; `GET /openapi.json` describes them as OpenAPI 3.1. [REST and "
+        "WebSocket](web.md) says how requests are authorised, what the statuses mean, and how a workflow goes.\n"
+    ]
+    for path, methods in openapi()["paths"].items():
+        for method, each in methods.items():
+            parts.append(f"## {method.upper()} {path}\n\n{each['summary']}\n")
+            rows = [f"| `{one['name']}` | {one['in']} | {_type(one['schema'])} |" for one in each.get("parameters", ())]
+            body = each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            needed = body.get("required", ())
+            rows += [
+                f"| `{name}` | body{', needed' if name in needed else ''} | {_type(schema)} |"
+                for name, schema in body.get("properties", {}).items()
+            ]
+            if rows:
+                parts.append("\n".join(["| argument | where | type |", "|---|---|---|", *rows]) + "\n")
+            statuses = [status for status in each["responses"] if status != "default"]
+            answer = each["responses"][statuses[0]].get("content", {}).get("application/json", {}).get("schema")
+            said = f": {_fields(answer, 1)}" if answer else ""
+            parts.append(f"Answer {' or '.join(statuses)}{said}.\n")
+    return "\n".join(parts)
+
+
+def python_page() -> str:
+    """Return the page of the classes."""
+    parts = [
+        "# Python\n\n"
+        + _MADE
+        + "`Bank.open(...)` gives a bank; `AsyncBank` has the same methods, each to be awaited. Types are in "
+        "`reasoningbank.types`.\n",
+        "## Bank\n",
+    ]
+    parts += [_method("bank", name, each) for name, each in _methods(bank.Bank)]
+    source = inspect.getsource(bank.Bank.__init__)
+    for attribute, kind in re.findall(r"self\.([a-z]+) = (\w+)\(", source):
+        owner = getattr(bank, kind)
+        parts.append(f"## bank.{attribute}\n\n{plain(' '.join((inspect.getdoc(owner) or '').split(chr(10) * 2)[0].split()))}\n")
+        parts += [_method(f"bank.{attribute}", name, each) for name, each in _methods(owner)]
+    return "\n".join(parts)
+
+
+def _methods(owner: type) -> list[tuple[str, Any]]:
+    return [
+        (name, each.__func__ if isinstance(each, classmethod) else each)
+        for name, each in vars(owner).items()
+        if not name.startswith("_") and (callable(each) or isinstance(each, classmethod))
+    ]
+
+
+def _method(place: str, name: str, method: Any) -> str:
+    signature = str(inspect.signature(method)).replace("'", "")
+    signature = re.sub(r"^\((self|cls)(, )?", "(", signature)
+    document = read_docstring(inspect.getdoc(method) or "")
+    lines = [f"### {place}.{name}\n", f"```text\n{name}{signature}\n```\n", f"{plain(document.summary)}\n"]
+    lines += [f"{plain(document.details)}\n"] if document.details else []
+    rows = [f"* `{argument}`: {plain(said)}" for argument, said in document.arguments.items()]
+    return "\n".join([*lines, *(["\n".join(rows) + "\n"] if rows else [])])
 
 
 def main() -> None:
-    """Write every file that differs."""
+    """Write every file that differs, or with ``--check`` name those and fail."""
+    stale = []
     for name, text in written().items():
         place = ROOT / name
-        if not place.exists() or place.read_text(encoding="utf-8") != text:
+        if place.exists() and place.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in sys.argv:
             place.write_text(text, encoding="utf-8")
-            print(f"wrote {name}")
+    if stale and "--check" in sys.argv:
+        sys.exit(f"not what `make reference` writes: {', '.join(stale)}")
+    print("\n".join(stale) or "Everything is as it should be.")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ _INTERNAL = re.compile(r" \((?:DESIGN|seed|issue)[^)]*\)")
 _PLACES = {"memory_id": "ID", "trajectory_id": "ID", "node_id": "ID", "edge_id": "ID", "answer_id": "ID"}
 
 
-class Moment(click.ParamType):
+class Moment(click.ParamType[Any]):
     """A date or a time of ISO 8601; without a time zone it is UTC."""
 
     name = "time"
@@ -59,7 +59,7 @@ class Day(Moment):
             self.fail(f"{text!r} is no day. Write for example 2026-03-01.", param, ctx)
 
 
-_TYPES: Mapping[Kind, click.ParamType] = {
+_TYPES: Mapping[Kind, click.ParamType[Any]] = {
     "whole": click.INT,
     "number": click.FLOAT,
     "seconds": click.FLOAT,
@@ -120,7 +120,7 @@ def _offered(parameter: Parameter, operation: Operation, command: Command) -> bo
 
 def _argument(parameter: Parameter, operation: Operation, command: Command) -> click.Argument:
     several = parameter.many or parameter.variadic
-    kind: click.ParamType = _kind(parameter, operation)
+    kind: click.ParamType[Any] = _kind(parameter, operation)
     if parameter.name in command.words:
         kind = click.Choice(command.words[parameter.name])
     needed = parameter.required or (parameter.variadic and not command.changes)
@@ -160,7 +160,7 @@ def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _kind(parameter: Parameter, operation: Operation) -> click.ParamType:
+def _kind(parameter: Parameter, operation: Operation) -> click.ParamType[Any]:
     if parameter.choices:
         return click.Choice(operation.choices.get(parameter.name, parameter.choices))
     return _TYPES.get(parameter.kind, click.STRING)

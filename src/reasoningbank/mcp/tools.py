@@ -145,7 +145,7 @@ def values_of(operation: Operation, tool: Tool, caller: Caller, arguments: Argum
         elif each.parameter != "project_id" and arguments.has(each.given):
             value = arguments.value(each.given)
             scores = signature.named(each.parameter).kind == "scores"
-            values[each.parameter] = dict.fromkeys(value, 1.0) if scores else value  # type: ignore[call-overload]
+            values[each.parameter] = dict.fromkeys(value, 1.0) if scores else value
     values.update((name, min(values[name], most)) for name, most in tool.most.items() if values.get(name) is not None)
     values.update(tool.fixed)
     return values

@@ -237,7 +237,7 @@ def schema_of(annotation: object, *, depth: int = 4) -> Json:
         annotation: A type as a signature or a dataclass has it, resolved.
         depth: How deep objects are described; below that they are objects of any kind.
     """
-    plain = _PLAIN.get(annotation)  # type: ignore[call-overload]  # any object may be asked for
+    plain = _PLAIN.get(annotation)
     if plain is not None:
         return dict(plain)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -273,7 +273,8 @@ def _object_schema(kind: type, depth: int) -> Json:
         found, optional = _type_along(kind, field.way)
         schema = {"type": "integer"} if field.count else schema_of(found, depth=depth)
         if not field.name:
-            for each in schema.get("anyOf", [schema]):
+            several: list[Json] = typing.cast("list[Json]", schema.get("anyOf", [schema]))
+            for each in several:
                 properties.update(each.get("properties", {}))
         else:
             missing = optional and field.missing is None and not field.count
@@ -289,7 +290,7 @@ def _type_along(kind: object, way: tuple[str, ...]) -> tuple[Any, bool]:
         optional = optional or empty
         if name == "[]":
             inner, _ = _type_along(typing.get_args(kind)[0], way[place + 1 :])
-            return tuple[inner, ...], optional
+            return types.GenericAlias(tuple, (inner, ...)), optional
         origin = typing.get_origin(kind)
         if isinstance(origin, type) and issubclass(origin, collections.abc.Mapping):
             return str, optional

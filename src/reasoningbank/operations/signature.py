@@ -161,11 +161,11 @@ class Description:
     @classmethod
     def read(cls, value: Json) -> Description:
         """Return a description out of its JSON."""
-        parameters = tuple(
-            Parameter(**{name: tuple(each) if isinstance(each, list) else each for name, each in one.items()})
-            for one in value["parameters"]
-        )
-        return cls(**{**value, "parameters": parameters})
+        parameters = []
+        for one in value["parameters"]:
+            fields: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in one.items()}
+            parameters.append(Parameter(**fields))
+        return cls(**{**value, "parameters": tuple(parameters)})
 
 
 def description_of(signature: Signature) -> Description:
@@ -242,7 +242,7 @@ def _parameter(name: str, hint: object, *, optional: bool) -> Parameter:
         return Parameter(name=name, kind=kind, optional=optional)
     if isinstance(origin, type) and issubclass(origin, collections.abc.Iterable):
         return replace(_parameter(name, arguments[0], optional=optional), many=True)
-    return Parameter(name=name, kind=_KINDS.get(hint, "other"), optional=optional)  # type: ignore[call-overload]
+    return Parameter(name=name, kind=_KINDS.get(hint, "other"), optional=optional)
 
 
 def _has_mapping(kinds: Sequence[object]) -> bool:
@@ -274,7 +274,8 @@ def read_docstring(text: str) -> Docstring:
     """Return a docstring's parts; the text is as ``inspect.getdoc`` gives it."""
     before: list[str] = []
     arguments: dict[str, str] = {}
-    section, names = "", []
+    section = ""
+    names: list[str] = []
     for line in text.splitlines():
         if match := _SECTION.match(line):
             section, names = match[1], []

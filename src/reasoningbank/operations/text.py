@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from reasoningbank.jobs.worker import WorkReport
@@ -143,7 +143,7 @@ def recorded_text(memory: Memory) -> str:
 
 def memories_text(memories: Sequence[Memory | PastMemory]) -> str:
     """Return one line per memory."""
-    shown: list[Memory] = [getattr(each, "memory", each) for each in memories]
+    shown = [cast("Memory", getattr(each, "memory", each)) for each in memories]
     lines = [f"{one.id}  {one.confidence:.3f}  {one.outcome:<7}  {one.state:<9}  {one.title}" for one in shown]
     return "\n".join(lines) or "No memories."
 
@@ -577,7 +577,7 @@ def view_text(view: NodeView) -> str:
 
 def nodes_text(page: composed.NodePage | Iterable[Node]) -> str:
     """Return nodes, one in a line."""
-    nodes: Iterable[Node] = getattr(page, "nodes", page)
+    nodes: Any = getattr(page, "nodes", None) if hasattr(page, "nodes") else page
     return "\n".join(map(node_line, nodes)) or "No nodes."
 
 

@@ -92,7 +92,8 @@ def _asked(request: Request, given: str, parameter: Parameter, values: Mapping[s
 
 def body_schema(operation: Operation, route: Route) -> tuple[dict[str, Json], tuple[str, ...]]:
     """Return JSON Schema of each argument that is not in the path, and those that must be given."""
-    signature, schemas = interface(operation), {}
+    signature = interface(operation)
+    schemas: dict[str, Json] = {}
     for each in inputs_of(route.inputs):
         if each.spread and each.parameter == "fields":
             schemas.update(
