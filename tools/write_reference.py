@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from reasoningbank.cli.app import COMMANDS, EXIT_CODES, GROUPS, SubGroup, comman
 from reasoningbank.cli.built import plain
 from reasoningbank.mcp.schemas import specs_of
 from reasoningbank.mcp.schemas import written as written_tools
-from reasoningbank.operations.binding import answer_schema, written_interface
+from reasoningbank.operations.binding import answer_schema, described, written_interface
 from reasoningbank.operations.signature import read_docstring
 from reasoningbank.operations.table import OPERATIONS, PROFILES
 from reasoningbank.web.routes import openapi
@@ -29,16 +29,15 @@ _MADE = "<!-- Made by `make reference` from the table of operations; do not edit
 _SHARED = {"url", "tenant", "project", "team", "org", "as_json"}
 
 
-def written() -> Mapping[str, str]:
-    """Return every file by its path in the repository."""
-    return {
-        "src/reasoningbank/mcp/tools.json": written_tools(),
-        "src/reasoningbank/operations/interface.json": written_interface(),
-        "docs/reference/cli.md": cli_page(),
-        "docs/reference/mcp.md": mcp_page(),
-        "docs/reference/rest.md": rest_page(),
-        "docs/reference/python.md": python_page(),
-    }
+def files() -> Iterator[tuple[str, str]]:
+    """Give every file by its path in the repository; the pages are made from what was written before them."""
+    yield "src/reasoningbank/operations/interface.json", written_interface()
+    described.cache_clear()
+    yield "src/reasoningbank/mcp/tools.json", written_tools()
+    yield "docs/reference/cli.md", cli_page()
+    yield "docs/reference/mcp.md", mcp_page()
+    yield "docs/reference/rest.md", rest_page()
+    yield "docs/reference/python.md", python_page()
 
 
 def cli_page() -> str:
@@ -49,7 +48,7 @@ def cli_page() -> str:
         + "`rbank [--url URL] [--tenant T] [--project P] [--team TEAM] [--org ORG] COMMAND ... [--json]`. It is also "
         "installed as `reasoningbank`. Options of every command stand before the command or after it; after it wins.\n\n"
         "* Data goes to stdout; warnings, progress, hints and errors to stderr.\n"
-        "* `--json` prints one JSON object. An error is then `{\"error\", \"message\", \"hint\"}` on stderr, and stdout "
+        '* `--json` prints one JSON object. An error is then `{"error", "message", "hint"}` on stderr, and stdout '
         "stays empty.\n* `-h` or `--help` after any command shows its options; `--version` shows the version.\n\n"
         "[Settings](settings.md) lists the environment variables and the settings file.\n\n## Options of every command\n",
         _options([each for each in command_of("get").params if each.name in _SHARED]),  # type: ignore[union-attr]
@@ -72,12 +71,18 @@ def cli_page() -> str:
 
 
 def _command(name: str, command: click.Command, operation: Any) -> str:
-    takes = " ".join(each.make_metavar(click.Context(command)) for each in command.params if isinstance(each, click.Argument))
+    takes = " ".join(
+        each.make_metavar(click.Context(command)) for each in command.params if isinstance(each, click.Argument)
+    )
     own = [each for each in command.params if isinstance(each, click.Option) and each.name not in _SHARED]
     own += [each for each in command.params if each.name == "project_only"]
     text = " ".join((command.help or "").split("\n\n")[0].split())
     rest = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n")[1:])
-    lines = [f"## rbank {name}\n", f"`rbank {name}{f' {takes}' if takes else ''}{' [OPTIONS]' if own else ''}`\n", f"{text}\n"]
+    lines = [
+        f"## rbank {name}\n",
+        f"`rbank {name}{f' {takes}' if takes else ''}{' [OPTIONS]' if own else ''}`\n",
+        f"{text}\n",
+    ]
     lines += [f"{rest}\n"] if rest else []
     lines += [_options(own)] if own else []
     if operation is not None:
@@ -187,7 +192,9 @@ def python_page() -> str:
     source = inspect.getsource(bank.Bank.__init__)
     for attribute, kind in re.findall(r"self\.([a-z]+) = (\w+)\(", source):
         owner = getattr(bank, kind)
-        parts.append(f"## bank.{attribute}\n\n{plain(' '.join((inspect.getdoc(owner) or '').split(chr(10) * 2)[0].split()))}\n")
+        parts.append(
+            f"## bank.{attribute}\n\n{plain(' '.join((inspect.getdoc(owner) or '').split(chr(10) * 2)[0].split()))}\n"
+        )
         parts += [_method(f"bank.{attribute}", name, each) for name, each in _methods(owner)]
     return "\n".join(parts)
 
@@ -213,7 +220,7 @@ def _method(place: str, name: str, method: Any) -> str:
 def main() -> None:
     """Write every file that differs, or with ``--check`` name those and fail."""
     stale = []
-    for name, text in written().items():
+    for name, text in files():
         place = ROOT / name
         if place.exists() and place.read_text(encoding="utf-8") == text:
             continue

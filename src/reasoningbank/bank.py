@@ -224,6 +224,19 @@ class Bank:
         Secrets are replaced and invisible characters removed before anything is stored. A text that orders its reader
         about is kept aside in quarantine with the reason in its provenance, unless a person vouches for it.
 
+        Args:
+            title: What it is about, one line.
+            content: What to do, or what to avoid.
+            outcome: ``success`` for a strategy, ``failure`` for an anti-pattern.
+            description: When it applies.
+            tags: A label; several are allowed.
+            category: The kind of knowledge, one word.
+            confidence: What it starts with, from 0 to 1.
+            session: What it is recorded in.
+            source: Which entrance it came through.
+            vouched: Whether a person has read it and stands by it; else a text that looks like a prompt injection is
+                quarantined.
+
         Returns:
             The memory as it was stored, at exactly the given confidence; one that was kept aside at most at 0.6.
 
@@ -365,6 +378,9 @@ class Bank:
     def get(self, memory_id: str) -> Memory:
         """Return the memory of an id, secrets removed once more.
 
+        Args:
+            memory_id: The memory.
+
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
@@ -376,6 +392,12 @@ class Bank:
         """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.
 
         A human's ratings all count; an agent's once per memory and session.
+
+        Args:
+            memory_id: The memory.
+            helpful: Whether it helped.
+            session: The session that the rating belongs to; None for the bank's own.
+            rater: Whether a person or an agent rates.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -394,6 +416,12 @@ class Bank:
         self, memory_id: str, *, succeeded: bool, session: str | None = None, rater: Rater = "human"
     ) -> OutcomeReport:
         """Report how a task ended that used a memory: once per memory and session, without a session every time.
+
+        Args:
+            memory_id: The memory.
+            succeeded: Whether the task succeeded.
+            session: The task; each counts once. Without it every call counts.
+            rater: Whether a person or an agent says so.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -429,6 +457,16 @@ class Bank:
         """Change a memory; what is None stays. The earlier version is kept, its evidence stays with it.
 
         Out of quarantine leads only ``release``.
+
+        Args:
+            memory_id: The memory.
+            title: A new title.
+            content: A new content.
+            description: A new description.
+            outcome: A new outcome.
+            tags: The new tags, all of them.
+            category: A new category.
+            state: A new state; archived and quarantined memories are never found by a search.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -468,6 +506,9 @@ class Bank:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.
 
         Backups and exports made before still hold it.
+
+        Args:
+            memory_id: The memory.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.

@@ -3,106 +3,133 @@
 from __future__ import annotations
 
 import importlib
+import json
+import pkgutil
 import re
-from dataclasses import fields
+import subprocess
+import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import click
 import pytest
 
-from reasoningbank.cli import answers as own_answers
-from reasoningbank.cli.app import COMMANDS, rbank
-from reasoningbank.cli.clients import InstallAnswer
-from reasoningbank.demo.run import DemoAnswer
-from reasoningbank.operations import curation_fields as guarding_answers
-from reasoningbank.operations import curation_fields as sharing_answers
-from reasoningbank.operations import curation_fields as tending_answers
-from reasoningbank.operations import fields as answers
-from reasoningbank.operations import fields as briefing_answers
-from reasoningbank.operations import fields as learning_answers
-from reasoningbank.operations import provenance_fields as source_answers
+import reasoningbank.types
+from reasoningbank.cli.app import COMMANDS, GROUPS, SubGroup, command_of
+from reasoningbank.operations.binding import answer_schema, interface
+from reasoningbank.operations.json import SHAPES, schema_of
+from reasoningbank.operations.table import OPERATIONS, Operation
 from reasoningbank.settings import PREFIX, Settings
+from reasoningbank.web.routes import openapi
 
 ROOT = Path(__file__).resolve().parents[2]
-CLI = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-SEED = (ROOT / "docs" / "reference" / "seed-api.md").read_text(encoding="utf-8")
+REFERENCE = ROOT / "docs" / "reference"
+CLI = (REFERENCE / "cli.md").read_text(encoding="utf-8")
+MCP = (REFERENCE / "mcp.md").read_text(encoding="utf-8")
+REST = (REFERENCE / "rest.md").read_text(encoding="utf-8")
+SETTINGS = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+SEED = (REFERENCE / "seed-api.md").read_text(encoding="utf-8")
 SHARED = {"--json", "--url", "--tenant", "--project", "--team", "--org"}
-ANSWERS: dict[str, type] = {
-    "record": answers.RecordAnswer,
-    "search": answers.SearchAnswer,
-    "feedback": answers.FeedbackAnswer,
-    "outcome": answers.OutcomeAnswer,
-    "get": answers.MemoryAnswer,
-    "list": own_answers.ListAnswer,
-    "delete": answers.DeleteAnswer,
-    "history": own_answers.HistoryAnswer,
-    "stats": answers.StatsAnswer,
-    "export": own_answers.ExportAnswer,
-    "import": own_answers.ImportAnswer,
-    "backup": own_answers.BackupAnswer,
-    "restore": own_answers.RestoreAnswer,
-    "doctor": own_answers.DoctorAnswer,
-    "demo": DemoAnswer,
-    "capture": learning_answers.CaptureFields,
-    "trajectories": learning_answers.TrajectoriesFields,
-    "trajectory": learning_answers.TrajectoryFields,
-    "verdict": learning_answers.JudgementFields,
-    "judge": learning_answers.JudgementFields,
-    "distill": learning_answers.DistillFields,
-    "distill-session": learning_answers.DistillFields,
-    "experience": learning_answers.ExperienceFields,
-    "scale": learning_answers.ScaledFields,
-    "worker": learning_answers.WorkFields,
-    "decay": tending_answers.DecayFields,
-    "prune": tending_answers.PruneFields,
-    "versions": guarding_answers.VersionsFields,
-    "quarantine": guarding_answers.QuarantineFields,
-    "release": guarding_answers.ReleaseFields,
-    "stability": tending_answers.StabilityFields,
-    "source": source_answers.SourceFields,
-    "briefing": briefing_answers.BriefAnswer,
-    "session-outcome": briefing_answers.SessionOutcomeAnswer,
-    "promote": sharing_answers.PromotionFields,
-    "demote": sharing_answers.PromotionFields,
-    "share": sharing_answers.ShareFields,
-    "install": InstallAnswer,
-}
+BY_COMMAND = {each.command.name: each for each in OPERATIONS if each.command is not None}
 
 
-def section(name: str) -> str:
-    """What the page says about one command."""
-    match = re.search(rf"^## rbank {name}\n(.*?)(?=^## |\Z)", CLI, flags=re.DOTALL | re.MULTILINE)
+def all_commands() -> list[str]:
+    """Every command, those of groups by two words."""
+    found = []
+    for name in COMMANDS:
+        command = command_of(name)
+        found.append(name)
+        if isinstance(command, SubGroup):
+            found += [f"{name} {action}" for action in command.list_commands(click.Context(command))]
+    return found
+
+
+def section(name: str, page: str = CLI) -> str:
+    """What a page says under one heading."""
+    match = re.search(rf"^## {re.escape(name)}\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE)
     assert match, name
     return match.group(1)
 
 
 @pytest.mark.promise("docs:cli-complete")
-@pytest.mark.parametrize("name", list(COMMANDS))
+def test_the_generated_files_are_those_of_today() -> None:
+    tool = ROOT / "tools" / "write_reference.py"
+    done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.promise("docs:cli-complete")
+@pytest.mark.parametrize("name", all_commands())
 def test_every_command_option_and_field_is_documented(name: str) -> None:
-    command = rbank.get_command(click.Context(rbank), name)
+    command = command_of(name)
     assert command is not None
-    text, shared = section(name), CLI.partition("## Exit status")[0]
-    for parameter in command.params:
+    text, shared = section(f"rbank {name}"), CLI.partition("## Exit status")[0]
+    for parameter in command.params if name not in GROUPS else ():
         if isinstance(parameter, click.Option):
             for flag in parameter.opts:
-                assert f"`{flag}" in (shared if flag in SHARED else text), flag
-    for field in ANSWERS[name].__annotations__ if name in ANSWERS else ():
-        assert f"`{field}`" in text, field
+                assert f"`{flag}" in (text + shared if flag in SHARED else text), flag
+            assert parameter.help, (name, parameter.name)
+    if name in BY_COMMAND:
+        for field in answer_schema(BY_COMMAND[name]).get("properties", {}):
+            assert f"`{field}`" in text, field
 
 
 @pytest.mark.promise("docs:cli-complete")
 def test_the_page_documents_no_command_or_option_that_is_not_there() -> None:
-    assert re.findall(r"^## rbank (\S+)", CLI, flags=re.MULTILINE) == list(COMMANDS)
-    for name in COMMANDS:
-        command = rbank.get_command(click.Context(rbank), name)
+    assert re.findall(r"^## rbank (.+)$", CLI, flags=re.MULTILINE) == all_commands()
+    for name in all_commands():
+        command = command_of(name)
         assert command is not None
-        known = {flag for parameter in command.params for flag in parameter.opts} | {"--min-confidence"}
-        assert set(re.findall(r"`(--[a-z0-9-]+)", section(name))) <= known
+        known = {flag for parameter in command.params for flag in parameter.opts}
+        assert set(re.findall(r"^\| `(--[a-z0-9-]+)", section(f"rbank {name}"), flags=re.MULTILINE)) <= known
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.method)
+def test_every_operation_is_offered_somewhere_and_every_offer_is_documented(operation: Operation) -> None:
+    assert operation.command or operation.tool or operation.route
+    assert interface(operation).summary
+    if operation.command is not None:
+        assert operation.summary in (command_of(operation.command.name) or click.Command("")).get_short_help_str(300)
+    if operation.tool is not None:
+        said = section(operation.tool.name, MCP)
+        assert operation.tool.description in said
+    if operation.route is not None:
+        path = operation.route.path.replace(":path}", "}")
+        assert operation.summary in section(f"{operation.route.method} {path}", REST)
+
+
+def public_types() -> dict[str, type]:
+    """Every dataclass of the types and of composed operations, by name."""
+    names = [f"reasoningbank.types.{module.name}" for module in pkgutil.iter_modules(reasoningbank.types.__path__)]
+    modules = [importlib.import_module(name) for name in [*names, "reasoningbank.operations.composed"]]
+    return {each.__name__: each for module in modules for each in vars(module).values() if is_dataclass(each)}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_every_shape_is_of_a_type_and_names_only_what_the_type_has(name: str) -> None:
+    assert schema_of(public_types()[name])["properties"]
+
+
+def test_the_openapi_description_names_every_route_and_only_what_it_defines() -> None:
+    described = openapi()
+    assert described["openapi"] == "3.1.0"
+    assert re.findall(r"\{(\w+)\}", json.dumps(list(described["paths"])))
+    ids = []
+    for path, methods in described["paths"].items():
+        for method, each in methods.items():
+            assert method in {"get", "post", "patch", "delete"}
+            ids.append(each["operationId"])
+            placed = {one["name"] for one in each.get("parameters", ()) if one["in"] == "path"}
+            assert placed == set(re.findall(r"\{(\w+)\}", path))
+            assert each["responses"]["default"]["content"]["application/json"]["schema"]["$ref"]
+    assert len(ids) == len(set(ids))
+    routed = {each.route.path.replace(":path}", "}") for each in OPERATIONS if each.route is not None}
+    assert routed < set(described["paths"])
 
 
 @pytest.mark.promise("docs:settings-complete")
 def test_every_setting_is_documented() -> None:
-    documented = set(re.findall(rf"^\| `({PREFIX}[A-Z_]+)`", CLI, flags=re.MULTILINE))
+    documented = set(re.findall(rf"^\| `({PREFIX}[A-Z_]+)`", SETTINGS, flags=re.MULTILINE))
     assert documented == {f"{PREFIX}{field.name.upper()}" for field in fields(Settings)}
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from reasoningbank.cli.app import rbank
-from reasoningbank.cli.commands.graph import ACTIONS
-from reasoningbank.cli.graph_actions.options import BELONGS, Options, day_of, fields_of
+from reasoningbank.cli.app import command_of, rbank
+from reasoningbank.cli.built import Day
 from reasoningbank.demo.shop import QUESTION, STORY, shop_graph
+from reasoningbank.operations.composed import special_fields
 from reasoningbank.types.graph import LABELS
 
 Run = Callable[..., Result]
@@ -68,10 +68,9 @@ def names(value: object, name: str = "") -> Iterator[str]:
 
 
 def documented(name: str, fields: set[str]) -> None:
-    """Checks that the reference page names every field in the section of the command."""
-    match = re.search(rf"^## rbank {name}\n(.*?)(?=^## )", PAGE, flags=re.DOTALL | re.MULTILINE)
-    assert match
-    assert {field for field in fields if f"`{field}`" not in match.group(1)} == set()
+    """Checks that the reference names every field among the commands of a group."""
+    text = "".join(re.findall(rf"^## rbank {name}.*?(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE))
+    assert {field for field in fields if f"`{field}`" not in text} == set()
 
 
 @pytest.mark.promise("graph:story-from-cli", "memoria:P16")
@@ -359,17 +358,15 @@ def test_what_an_action_lacks_or_does_not_have_is_refused(run: Run, line: tuple[
 
 
 @pytest.mark.promise("graph:cli-options")
-def test_every_option_belongs_to_actions_that_exist() -> None:
-    assert set(BELONGS) == set(Options.__annotations__)
-    assert set().union(*BELONGS.values()) <= set(ACTIONS)
-    command = rbank.get_command(None, "graph")  # type: ignore[arg-type]  # the context is not looked at
-    assert command is not None
-    (labels,) = [each.type.choices for each in command.params if each.name == "label"]  # type: ignore[attr-defined]
-    assert tuple(labels) == LABELS
-    assert fields_of(["status=a=b"]) == {"status": "a=b"}
-    assert str(day_of("--since", "2026-03-01")) == "2026-03-01"
-    assert str(day_of("--since", "2026-03-01T10:00")) == "2026-03-01 10:00:00+00:00"
-    assert day_of("--since", None) is None
+def test_options_read_labels_fields_and_days() -> None:
+    for action in ("add", "list"):
+        command = command_of(f"graph {action}")
+        assert command is not None
+        (labels,) = [each.type.choices for each in command.params if each.name == "label"]  # type: ignore[attr-defined]
+        assert tuple(labels) == LABELS
+    assert special_fields(["status=a=b"]) == {"status": "a=b"}
+    assert str(Day().convert("2026-03-01", None, None)) == "2026-03-01"
+    assert str(Day().convert("2026-03-01T10:00", None, None)) == "2026-03-01 10:00:00+00:00"
 
 
 @pytest.mark.promise("graph:cli-options", "docs:cli-complete")

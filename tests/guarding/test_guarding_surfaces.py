@@ -11,12 +11,13 @@ from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
-from reasoningbank.operations.fields import MemoryAnswer
+from reasoningbank.operations.json import schema_of
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.quarantine import QuarantineReport
 
 from reasoningbank.aio import AsyncBank
 from reasoningbank.cli.app import rbank
 from reasoningbank.mcp.schemas import tools_by_profile
-from reasoningbank.operations import curation_fields as guarding_answers
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
 
@@ -59,7 +60,7 @@ def test_memories_go_into_quarantine_and_out_of_it(run: Run) -> None:
     planned = done(run("quarantine", "--source", "cli", "--reason", "Poisoned.", "--dry-run", "--json"))
     assert (planned["dry_run"], planned["quarantined"][0]["id"]) == (True, memory)
     held = done(run("quarantine", "--source", "cli", "--since", "2020-01-01", "--reason", "Poisoned.", "--json"))
-    assert set(held) == set(guarding_answers.QuarantineFields.__annotations__)
+    assert set(held) == set(schema_of(QuarantineReport)["properties"])
     assert held["quarantined"] == [
         {
             "id": memory,
@@ -118,11 +119,11 @@ def test_versions_are_listed_and_come_back(run: Run) -> None:
     memory = recorded(run, "Pin every dependency")
     run("update", memory, "--content", "Water the plants")
     listed = done(run("versions", memory, "--json"))
-    assert set(listed) == set(guarding_answers.VersionsFields.__annotations__)
+    assert set(listed) == {"memory_id", "versions", "count"}
     assert [version["content"] for version in listed["versions"]] == ["Pin every dependency", "Water the plants"]
     assert "Water the plants" in run("versions", memory).stdout
     back = done(run("revert", memory, "--version", "1", "--json"))
-    assert set(back) == set(MemoryAnswer.__annotations__)
+    assert set(back) == set(schema_of(Memory)["properties"])
     assert (back["content"], back["version"]) == ("Pin every dependency", 3)
     assert "Pin every dependency" in run("revert", memory, "--version", "3").stdout
 
@@ -136,8 +137,8 @@ def test_the_past_is_listed_and_searched(run: Run) -> None:
     middle = str(done(run("get", gone, "--json"))["created_at"])
     run("delete", gone, "--yes")
     then = done(run("list", "--as-of", at, "--json"))
-    assert set(then) == set(guarding_answers.PastFields.__annotations__)
-    assert set(then["memories"][0]) == set(MemoryAnswer.__annotations__) | {"unknown"}
+    assert set(then) == {"as_of", "memories", "count", "notes"}
+    assert set(then["memories"][0]) == set(schema_of(Memory)["properties"]) | {"unknown"}
     assert (then["count"], then["memories"][0]["content"]) == (1, "Restart the postgres replica")
     found = done(run("search", "postgres replica", "--as-of", at, "--json"))
     assert found["memories"][0]["content"] == "Restart the postgres replica"

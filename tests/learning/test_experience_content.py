@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from reasoningbank.mcp.session_tools import LEARNING_VERBS
+from reasoningbank.mcp.tools import Tools
 
 from learning.conftest import OpenBank
 from learning.searched import QUERY, stocked
@@ -104,13 +104,13 @@ def test_h14_the_mode_reaches_the_bank_through_the_command_line_and_the_tool(
     )
     banks = Banks(Settings(home=home), project="shop", embedder=embedder)
     caller = Caller(tenant="acme", session="s")
-    tool, verb = EXPERIENCE, LEARNING_VERBS[EXPERIENCE.name]
-    answer = verb(banks, caller, Arguments(tool, {"query": QUERY, "mode": "knowledge_lookup"}))
+    tools = Tools(banks, profile="experience")
+    answer = tools.call(EXPERIENCE.name, {"query": QUERY, "mode": "knowledge_lookup"}, caller)
     results = answer.fields["results"]
     assert isinstance(results, list)
     assert [hit["id"] for hit in results] == [decided.id]
-    with pytest.raises(InvalidInput):
-        verb(banks, caller, Arguments(tool, {"query": QUERY, "mode": "knowledge"}))
+    refused = tools.call(EXPERIENCE.name, {"query": QUERY, "mode": "knowledge"}, caller)
+    assert (refused.failed, refused.fields["error"]) == (True, InvalidInput.code)
     banks.close()
 
     runner, at_home = CliRunner(), {"REASONINGBANK_HOME": str(home)}

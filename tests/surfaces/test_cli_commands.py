@@ -13,10 +13,12 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from reasoningbank.cli import answers as own_answers
 from reasoningbank.cli.app import COMMANDS, EXIT_CODES, rbank
 from reasoningbank.errors import BankError
-from reasoningbank.operations import fields as answers
+from reasoningbank.operations import composed
+from reasoningbank.operations.json import schema_of
+from reasoningbank.types.memory import Event, Health, Memory, OutcomeReport, Rating, Stats
+from reasoningbank.types.recall import Hit, Recall
 
 Run = Callable[..., Result]
 RECORD = ("record", "--title", "Retry flaky calls", "--content", "Back off, then retry.", "--outcome", "success")
@@ -55,8 +57,8 @@ def done(result: Result) -> dict[str, object]:
 
 
 def fields(answer: type) -> set[str]:
-    """The keys of a TypedDict."""
-    return set(answer.__annotations__)
+    """The names in the JSON of a result."""
+    return set(schema_of(answer)["properties"])
 
 
 def failed(result: Result, status: int, code: str) -> None:
@@ -64,7 +66,7 @@ def failed(result: Result, status: int, code: str) -> None:
     assert result.exit_code == status, result.output
     assert result.stdout == ""
     error = json.loads(result.stderr)
-    assert set(error) == fields(answers.ErrorAnswer)
+    assert set(error) == {"error", "message", "hint"}
     assert error["error"] == code
     assert error["message"]
     assert error["hint"]
@@ -73,37 +75,37 @@ def failed(result: Result, status: int, code: str) -> None:
 @pytest.mark.promise("cli:json-fields")
 def test_json_prints_exactly_the_fields_of_the_mcp_answers(run: Run) -> None:
     recorded = done(run(*RECORD, "--description", "When a call fails", "--tag", "net", "--tag", "io", "--json"))
-    assert set(recorded) == fields(answers.RecordAnswer)
+    assert set(recorded) == fields(Memory)
     assert (recorded["title"], recorded["outcome"], recorded["confidence"]) == ("Retry flaky calls", "success", 0.8)
     memory_id = str(recorded["id"])
 
     found = done(run("search", "a call fails now and then, retry it", "--json"))
-    assert set(found) == fields(answers.SearchAnswer)
+    assert set(found) == fields(Recall)
     hits = cast(list[dict[str, object]], found["memories"])
     assert found["count"] == len(hits) == 1
-    assert set(hits[0]) == fields(answers.HitAnswer)
+    assert set(hits[0]) == fields(Hit)
     assert hits[0]["tags"] == ["net", "io"]
 
     rated = done(run("feedback", memory_id, "helpful", "--json"))
-    assert set(rated) == fields(answers.FeedbackAnswer)
+    assert set(rated) == fields(Rating)
     assert (rated["memory_id"], rated["helpful"], rated["counted"]) == (memory_id, True, True)
     assert cast(float, rated["new_confidence"]) > 0.8
 
     reported = done(run("outcome", memory_id, "failed", "--session", "s1", "--json"))
-    assert set(reported) == fields(answers.OutcomeAnswer)
+    assert set(reported) == fields(OutcomeReport)
     assert reported["recorded"] is True
     assert cast(float, reported["new_confidence"]) < cast(float, rated["new_confidence"])
     assert done(run("outcome", memory_id, "failed", "--session", "s1", "--json"))["recorded"] is False
 
     whole = done(run("get", memory_id, "--json"))
-    assert set(whole) == fields(answers.MemoryAnswer)
+    assert set(whole) == fields(Memory)
     assert cast(dict[str, str], whole["provenance"])["source"] == "cli"
     listed = done(run("list", "--json"))
     assert listed == {"memories": [whole], "count": 1}
-    assert set(done(run("stats", "--json"))) == fields(answers.StatsAnswer)
+    assert set(done(run("stats", "--json"))) == fields(Stats)
     deleted = done(run("delete", memory_id, "--json"))
     assert deleted == {"deleted": True, "memory_id": memory_id}
-    assert set(deleted) == fields(answers.DeleteAnswer)
+    assert set(deleted) == {"deleted", "memory_id"}
 
 
 @pytest.mark.promise("cli:own-fields")
@@ -111,13 +113,13 @@ def test_commands_without_a_tool_print_documented_fields(run: Run, tmp_path: Pat
     memory_id = str(done(run(*RECORD, "--json"))["id"])
     run("feedback", memory_id, "helpful")
     life = done(run("history", memory_id, "--json"))
-    assert set(life) == fields(own_answers.HistoryAnswer)
+    assert set(life) == fields(composed.History)
     alpha, beta = cast(float, life["alpha"]), cast(float, life["beta"])
     assert life["confidence"] == pytest.approx(alpha / (alpha + beta), abs=1e-5)
     assert (life["alpha0"], life["beta0"]) == (1.6, 0.4)
     events = cast(list[dict[str, object]], life["events"])
     assert [event["kind"] for event in events] == ["recorded", "explicit"]
-    assert all(set(event) == fields(own_answers.EventAnswer) for event in events)
+    assert all(set(event) == fields(Event) for event in events)
 
     assert done(run("export", "all.jsonl", "--json")) == {"path": "all.jsonl", "memories": 1}
     assert done(run("import", "all.jsonl", "--json")) == {
@@ -131,11 +133,11 @@ def test_commands_without_a_tool_print_documented_fields(run: Run, tmp_path: Pat
     run("delete", memory_id)
     assert done(run("restore", "copy.db", "--json")) == {"restored": True, "path": "copy.db", "memories": 1}
     changed = done(run("update", memory_id, "--title", "Retry calls", "--tag", "net", "--json"))
-    assert set(changed) == fields(answers.MemoryAnswer)
+    assert set(changed) == fields(Memory)
     assert (changed["title"], changed["tags"], changed["version"]) == ("Retry calls", ["net"], 2)
     assert done(run("update", memory_id, "--no-tags", "--json"))["tags"] == []
     health = done(run("doctor", "--json"))
-    assert set(health) == fields(own_answers.DoctorAnswer)
+    assert set(health) == fields(Health) | {"reembedded"}
     assert health["healthy"] is True
 
 

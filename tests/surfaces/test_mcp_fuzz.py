@@ -178,7 +178,7 @@ def test_every_tool_refuses_what_its_schema_forbids_and_nothing_else(profile: st
     def check(arguments: dict[str, Any]) -> None:
         given_values = {key: value for key, value in arguments.items() if value is not None or key not in tool.inputs}
         try:
-            Arguments(tool, arguments)
+            Arguments(name, tool.inputs, tool.required, arguments)
         except InvalidInput as error:
             assert error.hint
             numbers = [

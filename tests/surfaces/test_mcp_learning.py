@@ -17,7 +17,7 @@ import jsonschema  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from reasoningbank.operations.fields import experience_fields
+from reasoningbank.operations.json import to_json
 
 from learned_sessions import (
     ABOUT_MEMORY,
@@ -263,7 +263,7 @@ def test_an_experience_search_has_one_shape_for_hits_no_hits_and_errors(tmp_path
     empty = ExperienceAnswer(
         results=(), reasoning=Reasoning(strategy_used="", learned_from=0, outcome="unknown", execution_time_ms=0)
     )
-    assert EXPERIENCE.blank == experience_fields(empty)
+    assert EXPERIENCE.blank == to_json(empty)
 
 
 @pytest.mark.promise("mcp:unknown-project")

@@ -72,7 +72,7 @@ def built_command(operation: Operation) -> click.Command:
     """Return the command of an operation."""
     command = operation.command
     assert command is not None
-    signature = described(operation)
+    signature = described(operation.method)
     offered = [each for each in signature.parameters if _offered(each, operation, command)]
     named = {each.name: each for each in offered}
     params: list[click.Parameter] = [_argument(named[name], operation, command) for name in command.arguments]
@@ -192,7 +192,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
             if as_of is not None:
                 _answer_of_the_past(call, operation, bank, values, as_of)
                 return
-            if described(operation).has_progress:
+            if described(operation.method).has_progress:
                 with progress(command.name) as bar:
                     result = run(operation, bank, {**values, "progress": bar.step, **operation.fixed})
             else:
@@ -264,7 +264,7 @@ def _score(text: str) -> tuple[str, float]:
 def _answer(call: Call, operation: Operation, result: object, values: Mapping[str, object]) -> None:
     for note in notes_of(result, as_json=call.as_json):
         print_note(note)
-    if call.as_json and not (getattr(result, "form", "") == "d3"):
+    if call.as_json and getattr(result, "form", "") != "d3":
         print_json(answer_json(operation, result, values))
     elif result is None:
         print_text(f"Deleted {values[operation.echo[0]]}.")

@@ -170,6 +170,9 @@ class Curation:
         a model's text; see ``reasoningbank.curation.consolidation``. The same memories are not consolidated
         again unless a run is forced.
 
+        Args:
+            consolidation_id: The memory that a consolidation made.
+
         Raises:
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When it is no consolidation, was undone before, went into a further one, or is in quarantine.

@@ -104,6 +104,11 @@ class Quarantines:
         another quarantine holds stay. Sources that had become visible go back into their consolidation. Only people
         release: there is a command and this method, and no tool of the MCP server.
 
+        Args:
+            memory_id: Let this memory go from every quarantine.
+            quarantine_id: The quarantine that ends.
+            reason: Why; it stays in the memories' history.
+
         Raises:
             InvalidInput: When not exactly one of the two is named, or there is no such quarantine.
             MemoryNotFound: When this tenant has no such memory.

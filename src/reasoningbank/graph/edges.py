@@ -57,6 +57,12 @@ class Edges:
     ) -> Edge:
         """Change an edge; what is None stays, its ends and its time never change.
 
+        Args:
+            edge_id: The edge; its ends stay.
+            text: Why and how its nodes belong together.
+            weight: How strong, from 0 to 1.
+            tags: All of its tags.
+
         Raises:
             EdgeNotFound: When this project has no such edge.
             InvalidEdge: When the changed edge breaks a rule; nothing was changed.
@@ -89,6 +95,9 @@ class Edges:
     def delete(self, edge_id: str) -> None:
         """Erase an edge, its words and its vector; its nodes stay.
 
+        Args:
+            edge_id: The edge.
+
         Raises:
             EdgeNotFound: When this project has no such edge.
         """
@@ -97,6 +106,9 @@ class Edges:
 
     def get(self, edge_id: str) -> Edge:
         """Return an edge, secrets removed once more.
+
+        Args:
+            edge_id: The edge.
 
         Raises:
             EdgeNotFound: When this project has no such edge.
@@ -118,6 +130,15 @@ class Edges:
         min_score: float | None = None,
     ) -> tuple[EdgeHit, ...]:
         """Find the sentences that fit a question best; the arguments are those of ``graph_search``.
+
+        Args:
+            query: The question in words.
+            limit: Most edges, 0 to 100.
+            tags: Only edges with one of these tags.
+            bm25_weight: The weight of the words, from 0 to 1.
+            dense_weight: The weight of the meaning, from 0 to 1.
+            fusion: ``weighted`` adds scores, ``rrf`` ranks.
+            min_score: At least this score, from 0 to 1.
 
         Raises:
             EmptyQuery, NegativeLimit, InvalidInput: When an argument is not usable.

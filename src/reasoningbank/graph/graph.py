@@ -195,6 +195,9 @@ class Graph:
     def get(self, node_id: str) -> NodeView:
         """Return a node with its edges and the lessons it points to, secrets removed once more.
 
+        Args:
+            node_id: The node.
+
         Raises:
             NodeNotFound: When this project has no such node.
         """
@@ -278,7 +281,13 @@ class Graph:
         return reveal_walk(walk(self._context.store().graph, seeds, parameters))
 
     def list(self, condition: GraphFilter | None = None, *, limit: int = 0, offset: int = 0) -> tuple[Node, ...]:
-        """Return nodes that meet a condition in the order they were stored; limit 0 means all."""
+        """Return nodes that meet a condition in the order they were stored; limit 0 means all.
+
+        Args:
+            condition: What a node must be.
+            limit: At most so many; 0 for all.
+            offset: How many to leave out first.
+        """
         from reasoningbank.safety.graph_text import reveal
 
         found = self._context.store().graph.node_page(
@@ -320,6 +329,9 @@ class Graph:
         """Return the nodes of one conversation in the order in which they were ingested.
 
         None when there is no such one.
+
+        Args:
+            conv_id: The conversation.
 
         Raises:
             InvalidNode: When there can be no such conversation.

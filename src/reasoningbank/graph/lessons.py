@@ -98,6 +98,9 @@ class Lessons:
     def get(self, lesson: int | str) -> Lesson:
         """Return the lesson of a row id (``rb_id``) or of a memory's id, secrets removed once more.
 
+        Args:
+            lesson: Its number, or the id of its memory.
+
         Raises:
             MemoryNotFound: When this project has no such memory.
         """

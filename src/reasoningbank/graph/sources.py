@@ -110,6 +110,9 @@ class Sources:
     def list(self, answer_id: str) -> tuple[Source, ...]:
         """Return the data sources that an answer or an action rests on, at most three hops away, the surest first.
 
+        Args:
+            answer_id: The answer or action.
+
         Raises:
             NodeNotFound: When this project has no such node.
             InvalidNode: When it is neither an answer nor an action.

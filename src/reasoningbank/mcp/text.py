@@ -314,4 +314,8 @@ def _shorten_strategy(fields: Json, length: int) -> None:
     fields["content"] = cut(fields["content"], length)
 
 
-_WHOLE: Mapping[str, Callable[[Any], Answer]] = {"Recall": search_text, "Memory": memory_text, "ExperienceAnswer": experience_text}
+_WHOLE: Mapping[str, Callable[[Any], Answer]] = {
+    "Recall": search_text,
+    "Memory": memory_text,
+    "ExperienceAnswer": experience_text,
+}

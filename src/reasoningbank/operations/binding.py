@@ -42,16 +42,16 @@ def interface(operation: Operation) -> Signature:
     return signature_of(function_of(operation.method))
 
 
-def described(operation: Operation) -> Description:
-    """Return what an operation takes, without importing the bank: as it was written down, else from the signature."""
-    known = _written_interface().get(operation.method)
-    return known or description_of(interface(operation))
-
-
 @functools.cache
-def _written_interface() -> Mapping[str, Description]:
+def described(operation: str) -> Description:
+    """Return what an operation takes, without importing the bank: as it was written down, else from the signature.
+
+    Args:
+        operation: Its method, as the table names it.
+    """
     text = files("reasoningbank.operations").joinpath(_WRITTEN).read_text(encoding="utf-8")
-    return {method: Description.read(value) for method, value in json.loads(text).items()}
+    known = json.loads(text).get(operation)
+    return Description.read(known) if known else description_of(signature_of(function_of(operation)))
 
 
 def written_interface() -> str:

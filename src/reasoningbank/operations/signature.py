@@ -163,7 +163,9 @@ class Description:
         """Return a description out of its JSON."""
         parameters = []
         for one in value["parameters"]:
-            fields: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in one.items()}
+            fields: dict[str, Any] = {
+                name: tuple(each) if isinstance(each, list) else each for name, each in one.items()
+            }
             parameters.append(Parameter(**fields))
         return cls(**{**value, "parameters": tuple(parameters)})
 

@@ -135,7 +135,11 @@ class Sessions:
         )
 
     def delete(self, trajectory_id: str) -> None:
-        """Erase a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound."""
+        """Erase a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound.
+
+        Args:
+            trajectory_id: The session.
+        """
         with self._context.store().transaction() as transaction:
             transaction.sessions.erase_trajectory(check_memory_id(trajectory_id))
 
@@ -144,6 +148,9 @@ class Sessions:
 
         The answer is ``unknown`` when neither can tell or the model does not answer; every judgement is kept. What a
         person has said stands.
+
+        Args:
+            trajectory_id: The session.
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
@@ -158,6 +165,11 @@ class Sessions:
 
     def verdict(self, trajectory_id: str, verdict: Verdict, *, note: str = "") -> Judgement:
         """Say how a session ended; a person's word stands above all evidence. It waits to be distilled again.
+
+        Args:
+            trajectory_id: The session.
+            verdict: How it ended.
+            note: Why; the distiller is told.
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
@@ -239,6 +251,11 @@ class Sessions:
         session that shows much counts no more than one that shows little. A memory whose outcome this session has
         reported before keeps what it has (DESIGN D5). How the session ended is kept for ``report``, also of a session
         that was held out: that one credits only what it has found by searching.
+
+        Args:
+            session: The session.
+            succeeded: Whether it succeeded.
+            rater: Who says so.
 
         Raises:
             InvalidInput: When no session is named.
