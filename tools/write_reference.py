@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,13 @@ def cli_page() -> str:
         "# The command line\n\n"
         + _MADE
         + "`rbank [--url URL] [--tenant T] [--project P] [--team TEAM] [--org ORG] COMMAND ... [--json]`. It is also "
-        "installed as `reasoningbank`. Options of every command stand before the command or after it; after it wins.\n\n"
+        "installed as `reasoningbank`. Options of every command stand before the command or after it; after it "
+        "wins.\n\n"
         "* Data goes to stdout; warnings, progress, hints and errors to stderr.\n"
         '* `--json` prints one JSON object. An error is then `{"error", "message", "hint"}` on stderr, and stdout '
         "stays empty.\n* `-h` or `--help` after any command shows its options; `--version` shows the version.\n\n"
-        "[Settings](settings.md) lists the environment variables and the settings file.\n\n## Options of every command\n",
+        "[Settings](settings.md) lists the environment variables and the settings file.\n\n"
+        "## Options of every command\n",
         _options([each for each in command_of("get").params if each.name in _SHARED]),  # type: ignore[union-attr]
         "## Exit status\n\n```text\n" + EXIT_CODES.replace("\b\nExit status:\n", "") + "```\n",
     ]
@@ -75,7 +77,6 @@ def _command(name: str, command: click.Command, operation: Any) -> str:
         each.make_metavar(click.Context(command)) for each in command.params if isinstance(each, click.Argument)
     )
     own = [each for each in command.params if isinstance(each, click.Option) and each.name not in _SHARED]
-    own += [each for each in command.params if each.name == "project_only"]
     text = " ".join((command.help or "").split("\n\n")[0].split())
     rest = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n")[1:])
     lines = [
@@ -90,7 +91,7 @@ def _command(name: str, command: click.Command, operation: Any) -> str:
     return "\n".join(lines)
 
 
-def _options(options: list[click.Parameter]) -> str:
+def _options(options: Sequence[click.Parameter]) -> str:
     rows = ["| option | meaning |", "|---|---|"]
     for each in options:
         record = each.get_help_record(click.Context(click.Command("rbank")))
@@ -157,8 +158,8 @@ def rest_page() -> str:
     parts = [
         "# REST endpoints\n\n"
         + _MADE
-        + "`rbank serve --web` answers these beside `/mcp`; `GET /openapi.json` describes them as OpenAPI 3.1. [REST and "
-        "WebSocket](web.md) says how requests are authorised, what the statuses mean, and how a workflow goes.\n"
+        + "`rbank serve --web` answers these beside `/mcp`; `GET /openapi.json` describes them as OpenAPI 3.1. "
+        "[REST and WebSocket](web.md) says how requests are authorised, what the statuses mean, and how a workflow goes.\n"
     ]
     for path, methods in openapi()["paths"].items():
         for method, each in methods.items():

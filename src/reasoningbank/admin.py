@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import (
-    usable_path,
-)
+from reasoningbank.context import checked_limit, usable_path
 from reasoningbank.errors import (
     BankError,
     InvalidInput,
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.graph.graph import Graph
     from reasoningbank.memories.admission import Ready
+    from reasoningbank.types.records import WeightChange
 
 
 _IMPORT_BATCH = 64
@@ -64,6 +63,18 @@ class Admin:
             embedder=self._context.embedder.name,
             model_id=store.model_id or "",
         )
+
+    def weights(self, *, limit: int = 0) -> tuple[WeightChange, ...]:
+        """Return how the learned weights of ratings, use and outcomes have changed, the newest last.
+
+        Args:
+            limit: Only so many of the newest; 0 for all.
+
+        Raises:
+            NegativeLimit: When the limit is below zero.
+        """
+        found = tuple(self._context.store().weight_history())
+        return found[-checked_limit(limit) :] if limit else found
 
     def roll_up(self) -> int:
         """Move signals older than thirty days into counts; return how many. No confidence changes."""

@@ -274,6 +274,7 @@ class AsyncAdmin(Awaited[Admin]):
     """Admin, awaited."""
 
     stats = awaited(Admin.stats)
+    weights = awaited(Admin.weights)
     roll_up = awaited(Admin.roll_up)
     backup = awaited(Admin.backup)
     restore = awaited(Admin.restore)

@@ -102,7 +102,8 @@ def public_types() -> dict[str, type]:
     """Every dataclass of the types and of composed operations, by name."""
     names = [f"reasoningbank.types.{module.name}" for module in pkgutil.iter_modules(reasoningbank.types.__path__)]
     modules = [importlib.import_module(name) for name in [*names, "reasoningbank.operations.composed"]]
-    return {each.__name__: each for module in modules for each in vars(module).values() if is_dataclass(each)}  # type: ignore[union-attr]
+    kinds = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
+    return {each.__name__: each for each in kinds if is_dataclass(each)}
 
 
 @pytest.mark.parametrize("name", list(SHAPES))

@@ -11,15 +11,15 @@ from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
-from reasoningbank.operations.json import schema_of
-from reasoningbank.types.memory import Memory
-from reasoningbank.types.quarantine import QuarantineReport
 
 from reasoningbank.aio import AsyncBank
 from reasoningbank.cli.app import rbank
 from reasoningbank.mcp.schemas import tools_by_profile
+from reasoningbank.operations.json import schema_of
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.quarantine import QuarantineReport
 
 PROFILES = tools_by_profile()
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from reasoningbank.mcp.tools import Tools
 
 from learning.conftest import OpenBank
 from learning.searched import QUERY, stocked
@@ -17,8 +16,8 @@ from reasoningbank.errors import InvalidInput, ModelUnavailable
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.schemas import tools_by_profile
+from reasoningbank.mcp.tools import Tools
 from reasoningbank.memories.vectors import index
-from reasoningbank.operations.arguments import Arguments
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, ScriptedModel
 from reasoningbank.types.consolidation import CONSOLIDATION

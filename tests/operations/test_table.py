@@ -7,7 +7,7 @@ import runpy
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient

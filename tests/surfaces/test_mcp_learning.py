@@ -17,7 +17,6 @@ import jsonschema  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from reasoningbank.operations.json import to_json
 
 from learned_sessions import (
     ABOUT_MEMORY,
@@ -40,6 +39,7 @@ from learned_sessions import (
 from reasoningbank.mcp.http import security_of
 from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.text import TOKEN_BUDGET
+from reasoningbank.operations.json import to_json
 from reasoningbank.testing.replay import Asked, ReplayServer, Reply, completion
 from reasoningbank.types.experience import ExperienceAnswer, Reasoning
 

@@ -166,6 +166,6 @@ def _difference(change: Change) -> list[str]:
 
 
 def _program() -> str:
-    """Return the installed ``rbank``, with its directory: clients that are started from a desktop have another search path."""
+    """Return the installed ``rbank`` with its directory: clients started from a desktop have another search path."""
     beside = Path(sys.executable).with_name("rbank.exe" if sys.platform == "win32" else "rbank")
     return str(beside) if beside.exists() else shutil.which("rbank") or "rbank"

@@ -13,9 +13,9 @@ from reasoningbank.operations.table import inputs_of
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.operations.arguments import Arguments
     from reasoningbank.mcp.background import Background
     from reasoningbank.mcp.banks import Banks
+    from reasoningbank.operations.arguments import Arguments
     from reasoningbank.operations.table import Operation, Tool
 
 _log = logging.getLogger(__name__)
@@ -86,8 +86,8 @@ class Tools:
         self._banks.close()
 
     def _run(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
-        from reasoningbank.operations.arguments import Arguments
         from reasoningbank.mcp.banks import belonging
+        from reasoningbank.operations.arguments import Arguments
 
         operation, tool = self._operations[name]
         try:

@@ -60,6 +60,7 @@ def history(bank: Bank, memory_id: str) -> History:
     """Show everything that happened to a memory, each event with the confidence that followed.
 
     Args:
+        bank: The bank.
         memory_id: The memory.
     """
     return History(memory=bank.get(memory_id), events=bank.memories.history(memory_id))
@@ -85,6 +86,7 @@ def delete_node(bank: Bank, node_id: str) -> Deleted:
     """Erase a node with its edges, words and vectors; lessons stay.
 
     Args:
+        bank: The bank.
         node_id: The node.
     """
     view = bank.graph.get(node_id)
@@ -105,6 +107,7 @@ def delete_lesson(bank: Bank, lesson: int | str) -> DeletedLesson:
     """Erase a lesson with its links and evidence; the nodes stay.
 
     Args:
+        bank: The bank.
         lesson: Its number, or the id of its memory.
     """
     found = bank.lessons.get(lesson)
@@ -124,6 +127,7 @@ def captured_session(bank: Bank, trajectory_id: str) -> CapturedSession:
     """Show the steps of a captured session, its evidence and how it was judged.
 
     Args:
+        bank: The bank.
         trajectory_id: The session.
     """
     return CapturedSession(
@@ -145,6 +149,7 @@ def distill_summary(
     """Make lessons of a finished session's own summary, without a model; each begins at confidence 0.6.
 
     Args:
+        bank: The bank.
         task: What was to be done.
         approach: How it was done.
         result: What came of it.
@@ -192,6 +197,7 @@ def export(bank: Bank, file: str) -> Exported:
     """Write all memories with their evidence to a file as JSON lines, secrets removed; `rbank import` reads it.
 
     Args:
+        bank: The bank.
         file: The file, written anew.
     """
     from reasoningbank.context import usable_path
@@ -211,6 +217,7 @@ def backup(bank: Bank, file: str | None = None) -> Copy:
     """Copy the whole bank to a file while others read and write.
 
     Args:
+        bank: The bank.
         file: The file; without it one below the data directory.
     """
     from reasoningbank.context import usable_path
@@ -232,6 +239,7 @@ def restore(bank: Bank, file: str) -> Restored:
     """Put a backup in the bank's place; what the bank held until now is kept beside it.
 
     Args:
+        bank: The bank.
         file: The backup.
     """
     from reasoningbank.context import usable_path
@@ -256,6 +264,7 @@ def capture(
     """Store the sessions of transcripts, judged by the evidence in them; the same session twice adds nothing.
 
     Args:
+        bank: The bank.
         sources: Files.
         format: What the files hold; auto tells it by the content.
         later: Only queue the files for a worker, as a hook does.
@@ -279,6 +288,7 @@ def keep_source(
     Without a language model nothing is invented, and the source waits for one.
 
     Args:
+        bank: The bank.
         text: The file.
         pointer: Where it lies; by default the file's name.
         source_type: What the source is.
@@ -313,6 +323,7 @@ def remember(bank: Bank, conversation: Mapping[str, object]) -> ConversationRepo
     """Store a finished conversation in the graph; the same conversation a second time adds nothing.
 
     Args:
+        bank: The bank.
         conversation: A file that holds the JSON object of the conversation.
     """
     return bank.conversations.remember(conversation)
@@ -356,6 +367,7 @@ def list_nodes(
     """List nodes in the order they were stored; those of one conversation in the order they were ingested.
 
     Args:
+        bank: The bank.
         label: Only nodes of this label.
         tags: Only nodes with this tag.
         conversation: Only nodes of this conversation.
@@ -409,6 +421,7 @@ def add_node(
     """Keep one node; without an id it gets one that follows from its contents, so that a second time adds nothing.
 
     Args:
+        bank: The bank.
         label: What it is.
         text: What it says.
         id: Its id; by default made from label, conversation and text.
@@ -443,6 +456,7 @@ def add_edge(
     """Connect two nodes by a whole sentence that reads from source to target; a second time adds nothing.
 
     Args:
+        bank: The bank.
         source: The node that the sentence begins with.
         target: The node that it ends with.
         text: Why and how they belong together.
@@ -483,6 +497,7 @@ def search_graph(
     """Find the nodes that fit a question, and the paths of sentences that begin there.
 
     Args:
+        bank: The bank.
         query: The question in words.
         limit: Most nodes to begin at, 0 to 100.
         budget: Most tokens of the context for a model; 2,000 by default.
@@ -506,6 +521,7 @@ def walk_graph(
     """Show the paths from nodes that are known.
 
     Args:
+        bank: The bank.
         seeds: Where to begin, and with what energy.
         parameters: How to walk.
         rendering: The paths as sentences, a model's context, a D3 graph, a query or a picture.
@@ -551,6 +567,7 @@ def walk_with_context(bank: Bank, seeds: Mapping[str, float], parameters: WalkPa
     """Show the paths from nodes that are known, as sentences and as a model's context.
 
     Args:
+        bank: The bank.
         seeds: Where to begin.
         parameters: How to walk.
     """
@@ -580,6 +597,7 @@ def node_or_conversation(
     """Show a node with its edges and lessons, or every node of a conversation in order.
 
     Args:
+        bank: The bank.
         id: The node.
         conv_id: The conversation.
     """
@@ -635,6 +653,7 @@ def record_or_learn(
     """Store a lesson; one that names a captured session is checked and believed like any distilled one.
 
     Args:
+        bank: The bank.
         title: Names the situation.
         content: What to do or avoid, and why.
         outcome: success or failure.
@@ -711,6 +730,7 @@ def next_assignment(bank: Bank, trajectory_id: str | None = None, nothing_in: st
     """Hand out a captured session to distil: the one named, else the one that waits longest.
 
     Args:
+        bank: The bank.
         trajectory_id: The session; without it the one that waits longest.
         nothing_in: A session that taught nothing, so that it no longer waits.
     """

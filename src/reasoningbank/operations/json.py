@@ -6,6 +6,7 @@ import collections.abc
 import functools
 import importlib
 import json
+import operator
 import pkgutil
 import types
 import typing
@@ -89,6 +90,7 @@ SHAPES: Mapping[str, str] = {
     "UpliftReport": "sessions with_memory without_memory uplift interval tokens_added harmful",
     "WalkPath": "seed nodes edges energies sentences reversed=hops[].reversed score",
     "WalkResult": "seeds paths reached left_out stopped",
+    "WeightChange": "at signal_id weights=shares",
     "Workflow": "workflow_id=id message_id status clarification_question message user_input clarification searched "
     "cursor turns",
     "WorkflowEvent": "cursor event=kind payload is_final=final at",
@@ -96,7 +98,8 @@ SHAPES: Mapping[str, str] = {
 """The JSON of each type whose JSON is not its fields in their order.
 
 ``name`` is an attribute; ``name=a.b`` goes along attributes, methods and keys; ``x[].y`` takes ``y`` of every item;
-``#x`` counts; ``*x`` puts the fields of ``x`` in this place; ``|value`` stands where the way ends at None; ``:3`` rounds.
+``#x`` counts; ``*x`` puts the fields of ``x`` in this place; ``|value`` stands where the way ends at None; ``:3``
+rounds.
 """
 _AS_TEXT = frozenset({"Reference"})
 """Types that are one text."""
@@ -311,7 +314,7 @@ def _without_none(kind: object) -> tuple[Any, bool]:
     if typing.get_origin(kind) not in {Union, types.UnionType}:
         return kind, False
     several = [each for each in typing.get_args(kind) if each is not type(None)]
-    return (several[0] if len(several) == 1 else Union[tuple(several)]), len(several) < len(typing.get_args(kind))
+    return functools.reduce(operator.or_, several), len(several) < len(typing.get_args(kind))
 
 
 _TEXT, _WHOLE, _NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import functools
 import inspect
+import operator
 import re
 import types
 import typing
@@ -256,7 +257,7 @@ def _without_none(hint: object) -> tuple[Any, bool]:
     if typing.get_origin(hint) not in {Union, types.UnionType} or type(None) not in arguments:
         return hint, False
     several = tuple(each for each in arguments if each is not type(None))
-    return (several[0] if len(several) == 1 else Union[several]), True
+    return functools.reduce(operator.or_, several), True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1057,6 +1057,13 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
+        method="admin.weights",
+        summary="Show how the learned weights of ratings, use and outcomes have changed.",
+        command=Command(name="weights", section="The bank"),
+        defaults={"limit": 20},
+        plural="weights",
+    ),
+    Operation(
         method="report",
         summary="Show what memory is worth: success with and without it, and what does harm.",
         command=Command(name="report", section="The bank"),

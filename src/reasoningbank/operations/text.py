@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reasoningbank.types.mention import SourceReport
     from reasoningbank.types.quarantine import Isolated, PastMemory, Quarantine, QuarantineReport, ReleaseReport
     from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionOutcome
-    from reasoningbank.types.records import TrajectoryEntry
+    from reasoningbank.types.records import TrajectoryEntry, WeightChange
     from reasoningbank.types.session import CaptureReport, DistilReport, Judgement, Origin, Refusal
     from reasoningbank.types.sharing import Promotion, PromotionCandidate, ShareReport
     from reasoningbank.types.uplift import Arm, UpliftReport
@@ -241,6 +241,15 @@ def stats_text(stats: Stats) -> str:
         f"{stats.mean_recall_tokens:.0f} tokens on average\n"
         f"  embedder    {stats.embedder} ({stats.model_id or 'nothing stored yet'})"
     )
+
+
+def weights_text(changes: Sequence[WeightChange]) -> str:
+    """Return one line a change of the learned weights."""
+    lines = []
+    for change in changes:
+        shares = ", ".join(f"{name} {share:.3f}" for name, share in change.shares.items())
+        lines.append(f"{change.at.isoformat()[:19]}  {shares}")
+    return "\n".join(lines) or "No evidence has changed the weights yet."
 
 
 def _hit_texts(proven: Sequence[Hit], unproven: Sequence[Hit]) -> list[str]:
@@ -952,4 +961,5 @@ _PLURALS: Mapping[str, Callable[[Any], str]] = {
     "traces": traces_text,
     "trajectories": trajectories_text,
     "versions": versions_text,
+    "weights": weights_text,
 }

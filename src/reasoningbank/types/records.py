@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter, Leg
-from reasoningbank.types.session import Judgement, Origin
-from reasoningbank.types.signal import ProjectWeights, Signal
+from reasoningbank.types.session import Judgement
+from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights
 
 if TYPE_CHECKING:
     import numpy
@@ -101,21 +101,6 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordsWorth:
-    """What a bank has learned that words are worth in it.
-
-    Attributes:
-        factor: What the fusion's weight of words is multiplied by.
-        model_id: The vector space it was learned in; it says nothing about another.
-        memories: How many memories the bank had then.
-    """
-
-    factor: float = 1.0
-    model_id: str = ""
-    memories: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """What the legs brought from one pool.
 
@@ -123,14 +108,10 @@ class Candidates:
         dense: Per dense leg the inner products of all candidates that have a vector in it, whichever leg brought them.
         lexical: What the lexical leg brought.
         vectors: The vectors in the content leg of all candidates that have one there.
-        words_worth: What words are worth in the bank.
-        model_id: The vector space of the vectors; empty when it is not known.
     """
 
     dense: Mapping[str, Mapping[str, float]]
     lexical: LexicalMatches
-    words_worth: WordsWorth = field(default=WordsWorth(), compare=False)
-    model_id: str = field(default="", compare=False)
     vectors: Mapping[str, Vector] = field(default_factory=dict, compare=False)
 
 
@@ -182,11 +163,19 @@ class Idle:
     disused: datetime | None = None
 
 
-class Voices(NamedTuple):
-    """What was said of a memory, and which trajectories taught it; in no order."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordsWorth:
+    """What a bank has learned that words are worth in it.
 
-    signals: list[Signal]
-    origins: list[Origin]
+    Attributes:
+        factor: What the fusion's weight of words is multiplied by.
+        model_id: The vector space it was learned in; it says nothing about another.
+        memories: How many memories the bank had then.
+    """
+
+    factor: float = 1.0
+    model_id: str = ""
+    memories: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +185,11 @@ class WeightChange:
     at: datetime
     weights: ProjectWeights
     signal_id: str
+
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """The normalised weight of each type of signal since then."""
+        return {name: self.weights.weight_for(name) for name in SIGNAL_TYPES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

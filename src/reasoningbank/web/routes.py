@@ -134,7 +134,7 @@ def openapi() -> Json:
             "responses": _responses("200", workflow),
         }
     }
-    error = {"type": "object", "properties": {name: _TEXT for name in ("error", "message", "hint")}}
+    error = {"type": "object", "properties": dict.fromkeys(("error", "message", "hint"), _TEXT)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "ReasoningBank", "version": reasoningbank.__version__},
