@@ -11,7 +11,7 @@ LLM_URL ?=
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval eval-learning eval-attack eval-consolidation eval-loop guarantees reference lock clean
+.PHONY: help demo test check bench torture eval-retrieval eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -52,8 +52,11 @@ eval-attack: $(DEV_READY) ## the poisoning suite: what reaches an agent with the
 eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read by hand, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.consolidation
 
-guarantees: $(DEV_READY) ## write the guarantee table of the README from tests/promises.py
+guarantees: $(DEV_READY) ## write docs/guarantees.md from the promises of the tests
 	$(BIN)/python tools/write_guarantees.py
+
+transcripts: $(DEV_READY) ## run the commands of the documentation and write their outputs of today into the pages
+	$(BIN)/python tools/write_transcripts.py
 
 reference: $(DEV_READY) ## write the reference pages and listings from the table of operations
 	$(BIN)/python tools/write_reference.py

@@ -159,7 +159,8 @@ def rest_page() -> str:
         "# REST endpoints\n\n"
         + _MADE
         + "`rbank serve --web` answers these beside `/mcp`; `GET /openapi.json` describes them as OpenAPI 3.1. "
-        "[REST and WebSocket](web.md) says how requests are authorised, what the statuses mean, and how a workflow goes.\n"
+        "[REST and WebSocket](web.md) says how requests are authorised, what the statuses mean, and how a workflow "
+        "goes.\n"
     ]
     for path, methods in openapi()["paths"].items():
         for method, each in methods.items():

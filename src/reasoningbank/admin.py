@@ -73,7 +73,7 @@ class Admin:
         Raises:
             NegativeLimit: When the limit is below zero.
         """
-        found = tuple(self._context.store().weight_history())
+        found = tuple(self._context.store().evidence.weight_history())
         return found[-checked_limit(limit) :] if limit else found
 
     def roll_up(self) -> int:

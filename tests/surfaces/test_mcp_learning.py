@@ -40,8 +40,8 @@ from reasoningbank.mcp.http import security_of
 from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.text import TOKEN_BUDGET
 from reasoningbank.operations.json import to_json
-from reasoningbank.testing.replay import Asked, ReplayServer, Reply, completion
 from reasoningbank.types.experience import ExperienceAnswer, Reasoning
+from replay_server import Asked, ReplayServer, Reply, completion
 
 EXPERIENCE = tools_by_profile()["experience"]["memory_search_with_experience"]
 PROFILES = tools_by_profile()

@@ -68,7 +68,7 @@ class Memories:
         from reasoningbank.safety.text import reveal
 
         condition = checked_filter(outcome, tags, category, states, min_confidence)
-        page = self._context.store().page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
+        page = self._context.store().memories.page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
         return tuple(reveal(memory) for memory in page)
 
     def count(
@@ -81,7 +81,7 @@ class Memories:
         min_confidence: float | None = None,
     ) -> int:
         """Return how many memories there are, archived ones included."""
-        return self._context.store().count(checked_filter(outcome, tags, category, states, min_confidence))
+        return self._context.store().memories.count(checked_filter(outcome, tags, category, states, min_confidence))
 
     def history(self, memory_id: str) -> tuple[Event, ...]:
         """Return everything that happened to a memory, oldest first, each with the confidence that followed.
@@ -101,7 +101,7 @@ class Memories:
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        return self._context.owner(memory_id).vector(leg, memory_id)
+        return self._context.owner(memory_id).search.vector(leg, memory_id)
 
     def versions(self, memory_id: str) -> tuple[Memory, ...]:
         """Return every version of a memory that is kept, oldest first, the current one last; secrets removed once more.
@@ -117,7 +117,7 @@ class Memories:
         from reasoningbank.safety.text import reveal
 
         store = self._context.owner(memory_id)
-        return tuple(reveal(memory) for memory in (*store.revisions(memory_id), store.get(memory_id)))
+        return tuple(reveal(memory) for memory in (*store.memories.revisions(memory_id), store.memories.get(memory_id)))
 
     def revert(self, memory_id: str, version: int) -> Memory:
         """Make an earlier text the newest version; the text it replaces is kept as a version of its own.
@@ -137,8 +137,8 @@ class Memories:
         with observed("update_memory", store=self._context.place):
             store = self._context.owner(check_memory_id(memory_id))
             for _ in range(_ATTEMPTS):
-                current = store.get(memory_id)
-                kept = {earlier.version: earlier for earlier in store.revisions(memory_id)}
+                current = store.memories.get(memory_id)
+                kept = {earlier.version: earlier for earlier in store.memories.revisions(memory_id)}
                 if version == current.version:
                     return current
                 if version not in kept:
@@ -177,7 +177,7 @@ class Memories:
         found = []
         for place, because in members.items():
             store = stores[place.scope]
-            memory, changes = store.get(place.id), store.changes(memory_id=place.id)
+            memory, changes = store.memories.get(place.id), store.memories.changes(memory_id=place.id)
             if reference not in holding(changes):
                 found.append(isolated(place, memory, without_quarantine(memory, changes).state, because))
         return tuple(found)
@@ -188,4 +188,4 @@ class Memories:
         Args:
             memory_id: The memory.
         """
-        return tuple(self._context.owner(memory_id).origins(memory_id=memory_id))
+        return tuple(self._context.owner(memory_id).sessions.origins(memory_id=memory_id))

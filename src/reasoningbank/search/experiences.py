@@ -172,7 +172,7 @@ class Experience:
             raise InvalidInput(f"an outcome is one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
         reason = safe_line(details[:MAX_QUERY])
         with self._context.store().transaction() as transaction:
-            trace = transaction.trace(check_memory_id(trace_id))
+            trace = transaction.sessions.trace(check_memory_id(trace_id))
             return decide(transaction, trace, outcome, reason=reason, at=self._context.clock.now())
 
     def traces(self, *, limit: int = 0) -> tuple[Trace, ...]:
@@ -181,7 +181,7 @@ class Experience:
         Args:
             limit: Most searches; 0 lists all.
         """
-        return tuple(self._context.store().traces(limit=checked_limit(limit)))
+        return tuple(self._context.store().sessions.traces(limit=checked_limit(limit)))
 
     def extract_strategy(
         self, query: str, approach: str, outcome: Verdict, results_summary: str = "", error_details: str = ""
@@ -275,7 +275,7 @@ class Experience:
         (ready,) = prepare([replace(memory, state="candidate")], self._context.embedder, origin="agent")
         memory = ready.memory
         with self._context.store().transaction() as transaction:
-            known = [transaction.get(one) for one in transaction.same_text(memory.fingerprint)]
+            known = [transaction.memories.get(one) for one in transaction.memories.same_text(memory.fingerprint)]
             if not known:
                 memory = admit(transaction, ready, at=memory.created_at)
         said = "It was known already." if known else "It is stored."

@@ -62,9 +62,11 @@ class Distillation:
         from reasoningbank.safety.text import safe_line
 
         store = self._context.store()
-        wanted = dict.fromkeys(store.entry(check_memory_id(trajectory_id)).id for trajectory_id in trajectory_ids)
+        wanted = dict.fromkeys(
+            store.sessions.entry(check_memory_id(trajectory_id)).id for trajectory_id in trajectory_ids
+        )
         if pending:
-            wanted |= dict.fromkeys(entry.id for entry in store.trajectories(limit=0, pending=True))
+            wanted |= dict.fromkeys(entry.id for entry in store.sessions.trajectories(limit=0, pending=True))
         report = DistilReport()
         if wanted and self._context.model is None:
             report, wanted = DistilReport(messages=(_NO_MODEL,)), {}
@@ -72,7 +74,7 @@ class Distillation:
             try:
                 report = together(report, self.distilled(trajectory_id))
                 with store.transaction() as transaction:
-                    transaction.finish(Job(kind=DISTILL, key=trajectory_id, due=self._context.clock.now()))
+                    transaction.jobs.finish(Job(kind=DISTILL, key=trajectory_id, due=self._context.clock.now()))
             except (ModelUnavailable, MalformedAnswer, BudgetExhausted, Undecided) as error:
                 report = replace(report, messages=(*report.messages, f"{trajectory_id}: {safe_line(error.advice)}"))
         return replace(report, pending=self.pending())
@@ -112,14 +114,14 @@ class Distillation:
         )
         key = f"summary:{summary.outcome}:{trajectory.session}"
         with self._context.store().transaction() as transaction:
-            known = transaction.captured(key)
-            if known is None and transaction.keep(trajectory, key=key):
-                transaction.judge(trajectory.id, judgement)
+            known = transaction.sessions.captured(key)
+            if known is None and transaction.sessions.keep(trajectory, key=key):
+                transaction.sessions.judge(trajectory.id, judgement)
                 known = trajectory.id
-            known = known or transaction.captured(trajectory.digest)
+            known = known or transaction.sessions.captured(trajectory.digest)
         if known is None:
             raise TrajectoryNotFound(f"the summary of session {trajectory.session[:80]!r} was not kept")
-        if known != trajectory.id and self._context.store().entry(known).distilled is not None:
+        if known != trajectory.id and self._context.store().sessions.entry(known).distilled is not None:
             return DistilReport(pending=self.pending(), messages=(f"{known}: this session was distilled before",))
         report = self.learned(known, judgement, items_of(summary), model=TEMPLATE)
         return replace(report, pending=self.pending())
@@ -183,7 +185,7 @@ class Distillation:
             trajectory: Only of this session.
             limit: Most items; 0 lists all.
         """
-        return tuple(self._context.store().refusals(trajectory=trajectory, limit=checked_limit(limit)))
+        return tuple(self._context.store().sessions.refusals(trajectory=trajectory, limit=checked_limit(limit)))
 
     def distilled(self, trajectory_id: str, *, again: bool = True, begun: datetime | None = None) -> DistilReport:
         """Judge where that is open, ask the model for items, and stores what is admitted."""
@@ -236,12 +238,12 @@ class Distillation:
 
     def pending(self) -> int:
         """Return how many sessions wait to be distilled."""
-        return len(self._context.store().trajectories(limit=0, pending=True))
+        return len(self._context.store().sessions.trajectories(limit=0, pending=True))
 
     def _distill_job(self, job: Job) -> None:
         """Distill the trajectory, unless a worker that was killed right after it has done so already."""
         begun = self._context.clock.now()
-        entry = self._context.store().entry(job.key)
+        entry = self._context.store().sessions.entry(job.key)
         judged = entry.judgement
         if entry.distilled is None or (judged is not None and judged.at > entry.distilled):
             self.distilled(job.key, again=False, begun=begun)
@@ -256,9 +258,9 @@ class Distillation:
             return
         now = self._context.clock.now()
         store = self._context.store()
-        waiting = store.trajectories(limit=0, pending=True)
+        waiting = store.sessions.trajectories(limit=0, pending=True)
         if waiting:
             with store.transaction() as transaction:
                 for entry in waiting:
-                    transaction.enqueue(Job(kind=DISTILL, key=entry.id, due=now))
+                    transaction.jobs.enqueue(Job(kind=DISTILL, key=entry.id, due=now))
         self._queued = True

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter, Leg
-from reasoningbank.types.session import Judgement
-from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights
+from reasoningbank.types.session import Judgement, Origin
+from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, Signal
 
 if TYPE_CHECKING:
     import numpy
@@ -101,6 +101,21 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordsWorth:
+    """What a bank has learned that words are worth in it.
+
+    Attributes:
+        factor: What the fusion's weight of words is multiplied by.
+        model_id: The vector space it was learned in; it says nothing about another.
+        memories: How many memories the bank had then.
+    """
+
+    factor: float = 1.0
+    model_id: str = ""
+    memories: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """What the legs brought from one pool.
 
@@ -108,10 +123,14 @@ class Candidates:
         dense: Per dense leg the inner products of all candidates that have a vector in it, whichever leg brought them.
         lexical: What the lexical leg brought.
         vectors: The vectors in the content leg of all candidates that have one there.
+        words_worth: What words are worth in the bank.
+        model_id: The vector space of the vectors; empty when it is not known.
     """
 
     dense: Mapping[str, Mapping[str, float]]
     lexical: LexicalMatches
+    words_worth: WordsWorth = field(default=WordsWorth(), compare=False)
+    model_id: str = field(default="", compare=False)
     vectors: Mapping[str, Vector] = field(default_factory=dict, compare=False)
 
 
@@ -163,19 +182,11 @@ class Idle:
     disused: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordsWorth:
-    """What a bank has learned that words are worth in it.
+class Voices(NamedTuple):
+    """What was said of a memory, and which trajectories taught it; in no order."""
 
-    Attributes:
-        factor: What the fusion's weight of words is multiplied by.
-        model_id: The vector space it was learned in; it says nothing about another.
-        memories: How many memories the bank had then.
-    """
-
-    factor: float = 1.0
-    model_id: str = ""
-    memories: int = 0
+    signals: list[Signal]
+    origins: list[Origin]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
