@@ -12,6 +12,7 @@ from reasoningbank.errors import (
 )
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
+    ALL_ROWS,
     Row,
     Value,
     checksum,
@@ -22,6 +23,7 @@ from reasoningbank.storage.rows import (
     proven,
     read_record,
     to_microseconds,
+    upsert,
 )
 from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.types.recall import Recall
@@ -45,10 +47,8 @@ _ITEMS = (
     "JOIN memories AS m ON m.key = i.key"
 )
 
-_PUT_ITEM = (
-    "INSERT INTO exposure_items VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (exposure, key) DO UPDATE SET "
-    "position = excluded.position, how = excluded.how, succeeded = excluded.succeeded, checksum = excluded.checksum"
-)
+_PUT = upsert("exposures", "number, session, body, checksum", "number")
+_PUT_ITEM = upsert("exposure_items", "exposure, key, position, how, succeeded, checksum", "exposure, key")
 
 
 class _Place(NamedTuple):
@@ -83,10 +83,11 @@ class DeliveryTables:
 
     def recalls(self, *, limit: int, session: str | None = None) -> Sequence[RecallLog]:
         """Return the newest logged recalls, of all sessions or of one, newest first; limit 0 means all."""
+        where, values = ("", ()) if session is None else ("WHERE session = ?", (session,))
         heads = self._source.run(
-            "SELECT number, id, at, query, session, embedder, tokens FROM recalls "
-            "WHERE ?1 IS NULL OR session = ?1 ORDER BY number DESC LIMIT ?2",
-            (session, limit or -1),
+            f"SELECT number, id, at, query, session, embedder, tokens FROM recalls {where} "  # noqa: S608 - constant
+            "ORDER BY number DESC LIMIT ?",
+            (*values, limit or ALL_ROWS),
         )
         return [self._recall(row) for row in heads]
 
@@ -141,8 +142,7 @@ class DeliveryTables:
             head: Row = (number, kept.session, text)
             if known != checksum(head):
                 self._source.run(
-                    "INSERT INTO exposures VALUES (?, ?, ?, ?) "
-                    "ON CONFLICT (number) DO UPDATE SET body = excluded.body, checksum = excluded.checksum",
+                    _PUT,
                     (*head, checksum(head)),
                 )
             keys = self._unit.keys([one.memory_id for one in kept.shown])

@@ -172,7 +172,7 @@ def _joined(path: Sequence[str]) -> str:
 
 
 def _where(collection: str | None, path: Sequence[str]) -> tuple[str, list[Value]]:
-    clauses, values = ["1"], list[Value]()
+    clauses, values = ["1 = 1"], list[Value]()
     if collection is not None:
         clauses.append("collection = ?")
         values.append(collection)

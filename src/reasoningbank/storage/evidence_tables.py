@@ -13,6 +13,7 @@ from reasoningbank.errors import (
 )
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
+    ALL_ROWS,
     WEIGHT_COLUMNS,
     Row,
     from_microseconds,
@@ -20,6 +21,7 @@ from reasoningbank.storage.rows import (
     read_record,
     signal_from,
     to_microseconds,
+    upsert,
     weights_from,
 )
 from reasoningbank.storage.unit import Source, Unit
@@ -39,17 +41,21 @@ AGGREGATE_COLUMNS = f"{COUNT_COLUMNS}, positive, negative, last_rollup, last_act
 
 SIGNAL_COLUMNS = "s.id, m.id, s.type, s.positive, s.session, s.rater, s.at, s.weight"
 
-_SUMS = {name: f"sum(type = '{name.split('_')[0]}' AND positive = {name.endswith('positive'):d})" for name in COUNTERS}
+_SUMS = {
+    name: f"sum(CASE WHEN type = '{name.split('_')[0]}' AND positive = {name.endswith('positive'):d} THEN 1 ELSE 0 END)"
+    for name in COUNTERS
+}
 
-_LATER = "max(coalesce({0}, excluded.{0}), coalesce(excluded.{0}, {0}))"
+_LATER = "CASE WHEN aggregates.{0} IS NULL OR excluded.{0} > aggregates.{0} THEN excluded.{0} ELSE aggregates.{0} END"
 
 _ROLL_UP = f"""
 INSERT INTO aggregates (key, {AGGREGATE_COLUMNS})
-SELECT key, {", ".join(_SUMS.values())}, sum(iif(positive, weight, 0)), sum(iif(positive, 0, weight)), ?2,
-    max(iif(type = 'disuse', NULL, at)), max(iif(type = 'disuse', at, NULL))
-FROM signals WHERE at < ?1 GROUP BY key
+SELECT key, {", ".join(_SUMS.values())},
+    sum(CASE WHEN positive = 1 THEN weight ELSE 0 END), sum(CASE WHEN positive = 1 THEN 0 ELSE weight END), ?,
+    max(CASE WHEN type <> 'disuse' THEN at END), max(CASE WHEN type = 'disuse' THEN at END)
+FROM signals WHERE at < ? GROUP BY key
 ON CONFLICT (key) DO UPDATE SET
-    {", ".join(f"{name} = {name} + excluded.{name}" for name in (*COUNTERS, "positive", "negative"))},
+    {", ".join(f"{name} = aggregates.{name} + excluded.{name}" for name in (*COUNTERS, "positive", "negative"))},
     last_rollup = excluded.last_rollup,
     last_activity = {_LATER.format("last_activity")},
     last_disuse = {_LATER.format("last_disuse")}
@@ -59,15 +65,17 @@ _COUNT = "INSERT INTO counted VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING 
 
 _VOICES = f"""
 SELECT {SIGNAL_COLUMNS} FROM memories AS m JOIN signals AS s ON s.key = m.key
-WHERE m.id IN (SELECT value FROM json_each(?1))
+WHERE m.id IN (SELECT value FROM json_each(?))
 UNION ALL
 SELECT NULL, m.id, o.number, o.memory, o.trajectory, o.body, o.checksum, NULL
-FROM memories AS m JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM json_each(?1))
+FROM memories AS m JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - constant columns
 
+ABOVE_ALL = 2.0
+"""More than any confidence."""
 _RECENT = timedelta(days=RECENT_DAYS) // timedelta(microseconds=1)
 
-_ROLLED = f"coalesce(a.last_activity, iif(a.last_disuse IS NULL, a.last_rollup - {_RECENT}, NULL), 0)"
+_ROLLED = f"coalesce(a.last_activity, CASE WHEN a.last_disuse IS NULL THEN a.last_rollup - {_RECENT} END, 0)"
 """As ``SignalAggregate.active_at``."""
 
 _IDLE = f"""
@@ -82,12 +90,12 @@ SELECT m.id, m.prior, m.positive, m.negative, m.provenance,
         coalesce(a.last_disuse, 0)
     )
 FROM memories AS m LEFT JOIN aggregates AS a ON a.key = m.key
-WHERE m.state IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR m.confidence < ?2)
-    AND m.created_at <= ?3 AND m.updated_at <= ?3 AND coalesce(m.last_used, 0) <= ?3 AND {_ROLLED} <= ?3
-    AND NOT EXISTS (SELECT 1 FROM signals AS s WHERE s.key = m.key AND s.at > ?3 AND s.type <> 'disuse')
-    AND NOT EXISTS (SELECT 1 FROM state_changes AS c WHERE c.memory = m.key AND c.at > ?3)
-    AND m.key > coalesce((SELECT key FROM memories WHERE id = ?4), -1)
-ORDER BY m.key LIMIT ?5
+WHERE m.state IN (SELECT value FROM json_each(?)) AND m.confidence < ?
+    AND m.created_at <= ? AND m.updated_at <= ? AND coalesce(m.last_used, 0) <= ? AND {_ROLLED} <= ?
+    AND NOT EXISTS (SELECT 1 FROM signals AS s WHERE s.key = m.key AND s.at > ? AND s.type <> 'disuse')
+    AND NOT EXISTS (SELECT 1 FROM state_changes AS c WHERE c.memory = m.key AND c.at > ?)
+    AND m.key > coalesce((SELECT key FROM memories WHERE id = ?), -1)
+ORDER BY m.key LIMIT ?
 """  # noqa: S608 - constant clauses
 
 
@@ -155,7 +163,9 @@ class EvidenceTables:
             after: Only those that were stored after this one; empty for all.
             limit: At most so many; 0 means all.
         """
-        values = (json.dumps(Filter().states), below, to_microseconds(before), after, limit or -1)
+        moment = to_microseconds(before)
+        highest = ABOVE_ALL if below is None else below
+        values: Row = (json.dumps(Filter().states), highest, *([moment] * 6), after, limit or ALL_ROWS)
         return [_idle(row) for row in self._source.run(_IDLE, values)]
 
     def weights(self) -> ProjectWeights:
@@ -187,7 +197,7 @@ class EvidenceTables:
     def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
         """Return the individual signals and the origins of each of these memories."""
         found = {memory_id: Voices([], []) for memory_id in memory_ids}
-        for row in self._source.run(_VOICES, (json.dumps(list(memory_ids)),)):
+        for row in self._source.run(_VOICES, [json.dumps(list(memory_ids))] * 2):
             if row[0] is None:
                 origin = read_record(Origin, proven("an origin", row[2:6], row[6])[3], "an origin")
                 found[cast(str, row[1])].origins.append(origin)
@@ -238,8 +248,7 @@ class EvidenceTables:
         if aggregate.positive is None or aggregate.negative is None or aggregate.last_rollup is None:
             raise InvalidInput("a stored aggregate carries the evidence and the time of its roll-up")
         self._source.run(
-            f"INSERT OR REPLACE INTO aggregates (key, {AGGREGATE_COLUMNS}) "  # noqa: S608 - constant columns
-            f"VALUES (?{', ?' * (AGGREGATE_COLUMNS.count(',') + 1)})",
+            upsert("aggregates", f"key, {AGGREGATE_COLUMNS}", "key"),
             (
                 self._unit.key(aggregate.memory_id),
                 *(int(getattr(aggregate, name)) for name in COUNTERS),
@@ -266,7 +275,7 @@ class EvidenceTables:
         moved = cast(int, self._source.run("SELECT count(*) FROM signals WHERE at < ?", (limit,))[0][0])
         if moved:
             with self._unit.whole():
-                self._source.run(_ROLL_UP, (limit, to_microseconds(at)))
+                self._source.run(_ROLL_UP, (to_microseconds(at), limit))
                 self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
         return moved
 

@@ -63,7 +63,7 @@ class GraphCache:
             self._change = change
 
     def _read(self, source: ConnectionSource, missing: Collection[str]) -> None:
-        keys = [cast(int, row[0]) for row in source.run(TOUCHING_KEYS, (json.dumps(list(missing)),))]
+        keys = [cast(int, row[0]) for row in source.run(TOUCHING_KEYS, [json.dumps(list(missing))] * 2)]
         self._read_edges(source, [key for key in keys if key not in self._edges])
         around = by_node([self._edges[key] for key in keys], missing)
         self._around.update({name: tuple(edges) for name, edges in around.items()})

@@ -12,7 +12,16 @@ from typing import NamedTuple, Protocol, TypeVar, cast
 
 from reasoningbank.errors import BankError, EdgeNotFound, InvalidInput, ModelMismatch, NodeNotFound, StoreCorrupt
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import Row, Value, checksum, from_microseconds, proven, to_microseconds
+from reasoningbank.storage.rows import (
+    ALL_ROWS,
+    Row,
+    Value,
+    checksum,
+    from_microseconds,
+    proven,
+    to_microseconds,
+    upsert,
+)
 from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.graph import LIST_FIELDS, Edge, FieldValue, Label, Node
@@ -44,7 +53,7 @@ _NODES = f"SELECT {NODE_COLUMNS}, checksum, key FROM graph_nodes AS g"  # noqa: 
 
 _EDGES = f"SELECT {EDGE_COLUMNS}, e.checksum FROM {EDGES_FROM}"  # noqa: S608 - constant columns
 
-_AMONG = "(SELECT value FROM json_each(?1))"
+_AMONG = "(SELECT value FROM json_each(?))"
 
 _ROW_IDS = f"SELECT id, key FROM memories WHERE id IN {_AMONG}"  # noqa: S608 - constant clauses
 
@@ -56,7 +65,7 @@ TOUCHING_KEYS = f"""
 SELECT key FROM graph_edges WHERE source IN (SELECT key FROM graph_nodes WHERE id IN {_AMONG})
 UNION SELECT key FROM graph_edges WHERE target IN (SELECT key FROM graph_nodes WHERE id IN {_AMONG}) ORDER BY 1
 """  # noqa: S608 - constant clauses
-"""The keys of all edges that touch one of the nodes whose ids are the JSON list ?1, ascending."""
+"""The keys of all edges that touch one of the nodes whose ids are the JSON list, given twice, ascending."""
 
 _TOUCHING = f"{_EDGES} WHERE e.key IN ({TOUCHING_KEYS}) ORDER BY e.key"
 
@@ -174,7 +183,7 @@ class GraphTables:
 
     def edges_of(self, ids: Collection[str], /) -> Sequence[Edge]:
         """Return every edge that starts or ends at one of these nodes, each once, in the order they were stored."""
-        rows = self._source.run(_TOUCHING, (json.dumps(list(ids)),))
+        rows = self._source.run(_TOUCHING, [json.dumps(list(ids))] * 2)
         return [edge_from(row[:EDGE_COUNT], row[EDGE_COUNT]) for row in rows]
 
     def edges_around(self, ids: Collection[str], /) -> Mapping[str, Sequence[Edge]]:
@@ -191,18 +200,20 @@ class GraphTables:
     def node_page(self, condition: GraphFilter, *, limit: int, offset: int = 0) -> Sequence[Node]:
         """Return nodes in the order they were stored; limit 0 means all."""
         where, values = filter_sql("node", condition)
-        rows = self._source.run(f"{_NODES} WHERE {where} ORDER BY key LIMIT ? OFFSET ?", (*values, limit or -1, offset))
+        rows = self._source.run(
+            f"{_NODES} WHERE {where} ORDER BY key LIMIT ? OFFSET ?", (*values, limit or ALL_ROWS, offset)
+        )
         return self._nodes(rows)
 
     def edge_page(self, *, limit: int, offset: int = 0) -> Sequence[Edge]:
         """Return edges in the order they were stored; limit 0 means all."""
-        rows = self._source.run(f"{_EDGES} ORDER BY e.key LIMIT ? OFFSET ?", (limit or -1, offset))
+        rows = self._source.run(f"{_EDGES} ORDER BY e.key LIMIT ? OFFSET ?", (limit or ALL_ROWS, offset))
         return [edge_from(row[:EDGE_COUNT], row[EDGE_COUNT]) for row in rows]
 
     def conversation(self, conv_id: str) -> Sequence[Node]:
         """Return the nodes of a conversation by ``ingestion_time``, those of one time in the order they were stored."""
         rows = self._source.run(
-            f"{_NODES} WHERE conv_id = ?1 AND conv_id <> '' ORDER BY ingestion_time, key", (conv_id,)
+            f"{_NODES} WHERE conv_id = ? AND conv_id <> '' ORDER BY ingestion_time, key", (conv_id,)
         )
         return self._nodes(rows)
 
@@ -210,7 +221,7 @@ class GraphTables:
         self, *, node_ids: Collection[str] | None = None, memory_ids: Collection[str] | None = None
     ) -> Sequence[Pointer]:
         """Return the links of these nodes and of these lessons, by age of the node, then of the lesson."""
-        clauses: list[str] = ["1"]
+        clauses: list[str] = ["1 = 1"]
         values: list[Value] = []
         for clause, ids in (
             ("n.id IN (SELECT value FROM json_each(?))", node_ids),
@@ -258,7 +269,8 @@ class GraphTables:
         Limit 0 means all.
         """
         rows = self._source.run(
-            "SELECT tag, count(*) FROM graph_tags GROUP BY tag ORDER BY count(*) DESC, tag LIMIT ?", (limit or -1,)
+            "SELECT tag, count(*) FROM graph_tags GROUP BY tag ORDER BY count(*) DESC, tag LIMIT ?",
+            (limit or ALL_ROWS,),
         )
         return [(cast(str, tag), cast(int, count)) for tag, count in rows]
 
@@ -267,7 +279,7 @@ class GraphTables:
         rows = self._source.run(
             f"SELECT id, text FROM {TABLE[kind]} WHERE NOT EXISTS "  # noqa: S608 - constant table
             "(SELECT 1 FROM graph_vectors WHERE item = key + ?) ORDER BY key LIMIT ?",
-            (items(kind)[0], limit or -1),
+            (items(kind)[0], limit or ALL_ROWS),
         )
         return [GraphText(id=cast(str, row[0]), text=cast(str, row[1])) for row in rows]
 
@@ -330,7 +342,7 @@ class GraphTables:
                 self._unit.check_space(model_id, len(row))
                 number, raw = item(kind, cast(int, found[0][0])), row.tobytes()
                 self._source.run(
-                    "INSERT OR REPLACE INTO graph_vectors VALUES (?, ?, ?, ?)",
+                    upsert("graph_vectors", "item, vector, checksum, change", "item"),
                     (number, raw, checksum((number, raw)), change),
                 )
                 stored += 1
@@ -340,7 +352,7 @@ class GraphTables:
         """Erase a node, every edge that touches it, its links to lessons and all vectors; raise NodeNotFound."""
         key = self._node_key(node_id)
         with self._unit.whole():
-            edges = self._source.run("SELECT key FROM graph_edges WHERE source = ?1 OR target = ?1", (key,))
+            edges = self._source.run("SELECT key FROM graph_edges WHERE source = ? OR target = ?", (key, key))
             for row in edges:
                 self._erase("edge", cast(int, row[0]))
             self._erase("node", key)
@@ -510,12 +522,12 @@ class GraphTables:
 
     def _note_gone(self, number: int, *, gone: bool) -> None:
         change = self._unit.note_change()
-        self._source.run("INSERT OR REPLACE INTO graph_deletions VALUES (?, ?, ?)", (number, change, int(gone)))
+        self._source.run(upsert("graph_deletions", "item, change, gone", "item"), (number, change, int(gone)))
 
     def _forget_tags(self, kind: GraphKind, key: int) -> None:
         self._source.run(
-            "DELETE FROM graph_tags WHERE item = ?1 AND tag IN "  # noqa: S608 - constant table
-            f"(SELECT value FROM json_each((SELECT tags FROM {TABLE[kind]} WHERE key = ?2)))",
+            "DELETE FROM graph_tags WHERE item = ? AND tag IN "  # noqa: S608 - constant table
+            f"(SELECT value FROM json_each((SELECT tags FROM {TABLE[kind]} WHERE key = ?)))",
             (item(kind, key), key),
         )
 
@@ -651,7 +663,7 @@ def decoded_edge(row: Row) -> Edge:
 
 def filter_sql(kind: GraphKind, condition: GraphFilter) -> tuple[str, list[Value]]:
     """Return the WHERE clause of a filter over ``graph_nodes`` or ``graph_edges AS g``, with its values bound apart."""
-    clauses: list[str] = ["1"]
+    clauses: list[str] = ["1 = 1"]
     values: list[Value] = []
     for tag in condition.tags:
         clauses.append("g.key IN (SELECT item - ? FROM graph_tags WHERE tag = ? AND item >= ? AND item < ?)")

@@ -10,7 +10,7 @@ from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import Row, checksum, error_text, from_microseconds, proven, to_microseconds
+from reasoningbank.storage.rows import Row, checksum, error_text, from_microseconds, proven, to_microseconds, upsert
 from reasoningbank.storage.schema import JOB_COLUMNS
 from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.types.records import Job
@@ -19,11 +19,10 @@ _COUNT = JOB_COLUMNS.count(",") + 1
 
 _SELECT = f"SELECT {JOB_COLUMNS}, checksum FROM jobs"  # noqa: S608 - constant columns
 
-_FREE = "died IS NULL AND due <= ?1 AND kind IN (SELECT value FROM json_each(?2)) AND (lease = '' OR until <= ?1)"
+_FREE = "died IS NULL AND due <= ? AND kind IN (SELECT value FROM json_each(?)) AND (lease = '' OR until <= ?)"
 
-_PLACES = ", ".join("?" * (_COUNT + 1))
 
-_WRITE = f"INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}, checksum) VALUES ({_PLACES})"  # noqa: S608 - constant columns
+_WRITE = upsert("jobs", f"{JOB_COLUMNS}, checksum", "kind, key")
 
 _LAST_DAY = datetime(9999, 12, 30, tzinfo=UTC)
 
@@ -51,7 +50,7 @@ class JobTables:
         """Return whether ``claim`` would hand out a job of these kinds: to be asked often, for it takes no lock."""
         rows = self._source.run(
             f"SELECT 1 FROM jobs INDEXED BY jobs_by_due WHERE {_FREE} LIMIT 1",  # noqa: S608 - constant clauses
-            (to_microseconds(at), json.dumps(list(kinds))),
+            (to_microseconds(at), json.dumps(list(kinds)), to_microseconds(at)),
         )
         return bool(rows)
 
@@ -77,7 +76,7 @@ class JobTables:
         now = to_microseconds(at)
         rows = self._source.run(
             f"{_SELECT} INDEXED BY jobs_by_due WHERE {_FREE} ORDER BY due, kind, key LIMIT 1",
-            (now, json.dumps(list(kinds))),
+            (now, json.dumps(list(kinds)), now),
         )
         if not rows:
             return None

@@ -17,6 +17,7 @@ from reasoningbank.errors import (
 )
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
+    ALL_ROWS,
     COLUMN_COUNT,
     LEGS_PER_KEY,
     MEMORY_COLUMNS,
@@ -98,7 +99,7 @@ class MemoryTables:
         rows = self._source.run(
             f"SELECT {MEMORY_COLUMNS}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
             f"WHERE {where} ORDER BY m.key LIMIT ? OFFSET ?",
-            (*values, limit or -1, offset),
+            (*values, limit or ALL_ROWS, offset),
         )
         return [self._memory(row) for row in rows]
 
@@ -125,8 +126,8 @@ class MemoryTables:
     def links(self, memory_id: str) -> Sequence[Link]:
         """Return relations from or to the memory."""
         rows = self._source.run(
-            "SELECT source, target, kind FROM links WHERE source = ?1 OR target = ?1 ORDER BY source, target, kind",
-            (memory_id,),
+            "SELECT source, target, kind FROM links WHERE source = ? OR target = ? ORDER BY source, target, kind",
+            (memory_id, memory_id),
         )
         return [Link(source=cast(str, row[0]), target=cast(str, row[1]), kind=cast(str, row[2])) for row in rows]
 
@@ -140,7 +141,7 @@ class MemoryTables:
             reference: Only those that belong to this consolidation or quarantine.
             since: Only those strictly later.
         """
-        conditions, values = ["1"], list[Value]()
+        conditions, values = ["1 = 1"], list[Value]()
         if memory_id is not None:
             conditions.append("memory = (SELECT key FROM memories WHERE id = ?)")
             values.append(memory_id)
@@ -233,7 +234,7 @@ class MemoryTables:
         with self._unit.whole():
             self._note_erased(key, at)
             self._remove_derived(key)
-            self._source.run("DELETE FROM links WHERE source = ?1 OR target = ?1", (memory_id,))
+            self._source.run("DELETE FROM links WHERE source = ? OR target = ?", (memory_id, memory_id))
             self._source.run("DELETE FROM memories WHERE key = ?", (key,))
             self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._unit.say_change()))
             self._unit.note_erasure()

@@ -99,6 +99,8 @@ MEMORY_COLUMNS = (
 
 
 WEIGHT_COLUMNS = "explicit_alpha, explicit_beta, usage_alpha, usage_beta, outcome_alpha, outcome_beta"
+ALL_ROWS = 2**62
+"""The limit of a query that has none."""
 LEGS_PER_KEY = 4
 """Numbers kept for the vectors of one memory, so that two more legs need no migration."""
 
@@ -113,6 +115,21 @@ COLUMN_COUNT = MEMORY_COLUMNS.count(",") + 1
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@cache
+def upsert(table: str, columns: str, key: str) -> str:
+    """Return the statement that stores a row, in the place of one with the same key.
+
+    Args:
+        table: Its table.
+        columns: All that is written, by commas.
+        key: Those of them that tell one row from another.
+    """
+    names = columns.split(", ")
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key.split(", "))
+    places = ", ".join("?" * len(names))
+    return f"INSERT INTO {table} ({columns}) VALUES ({places}) ON CONFLICT ({key}) DO UPDATE SET {changed}"  # noqa: S608
 
 
 def to_microseconds(moment: datetime) -> int:

@@ -9,6 +9,7 @@ from typing import cast
 
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
+    ALL_ROWS,
     Row,
     Value,
     checksum,
@@ -20,6 +21,7 @@ from reasoningbank.storage.rows import (
     read_record,
     to_microseconds,
     unpacked,
+    upsert,
 )
 from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
@@ -117,7 +119,7 @@ class SessionTables:
             verdict: Only those whose latest judgement says so; ``unknown`` includes those never judged.
             pending: Only those that wait to be distilled, or only those that do not.
         """
-        conditions, values = ["1"], list[Value]()
+        conditions, values = ["1 = 1"], list[Value]()
         if verdict is not None:
             conditions.append("coalesce(j.verdict, 'unknown') = ?")
             values.append(verdict)
@@ -125,16 +127,16 @@ class SessionTables:
             conditions.append("t.distilled IS NULL" if pending else "t.distilled IS NOT NULL")
         where = " AND ".join(conditions)
         rows = self._source.run(
-            f"{_ENTRIES} WHERE {where} ORDER BY t.number LIMIT ? OFFSET ?", (*values, limit or -1, offset)
+            f"{_ENTRIES} WHERE {where} ORDER BY t.number LIMIT ? OFFSET ?", (*values, limit or ALL_ROWS, offset)
         )
         return [_entry(row) for row in rows]
 
     def captured(self, key: str) -> str | None:
         """Return the id of the trajectory that was kept under this idempotency key or digest."""
         rows = self._source.run(
-            f"SELECT {HEAD_COLUMNS}, checksum FROM trajectories WHERE key = ?1 OR digest = ?1 "  # noqa: S608 - constant
-            "ORDER BY key IS NOT ?1 LIMIT 1",
-            (key,),
+            f"SELECT {HEAD_COLUMNS}, checksum FROM trajectories WHERE key = ? OR digest = ? "  # noqa: S608 - constant
+            "ORDER BY CASE WHEN key = ? THEN 0 ELSE 1 END LIMIT 1",
+            (key, key, key),
         )
         return cast(str, _head(rows[0])[1]) if rows else None
 
@@ -151,7 +153,7 @@ class SessionTables:
 
     def origins(self, *, memory_id: str | None = None, trajectory: str | None = None) -> Sequence[Origin]:
         """Return which trajectories taught which memories, oldest first, of one memory or of one trajectory."""
-        conditions, values = ["1"], list[Value]()
+        conditions, values = ["1 = 1"], list[Value]()
         if memory_id is not None:
             conditions.append("o.memory = (SELECT key FROM memories WHERE id = ?)")
             values.append(memory_id)
@@ -171,7 +173,7 @@ class SessionTables:
         rows = self._source.run(
             f"SELECT number, id, trajectory, body, checksum FROM refusals {where} "  # noqa: S608 - constant clauses
             "ORDER BY number DESC LIMIT ?",
-            (*values, limit or -1),
+            (*values, limit or ALL_ROWS),
         )
         return [read_record(Refusal, proven("a refusal", row[:4], row[4])[3], "a refusal") for row in rows]
 
@@ -188,7 +190,7 @@ class SessionTables:
         rows = self._source.run(
             f"SELECT number, id, session, body, checksum FROM traces {where} "  # noqa: S608 - constant clauses
             "ORDER BY number DESC LIMIT ?",
-            (*values, limit or -1),
+            (*values, limit or ALL_ROWS),
         )
         return [read_trace(row) for row in rows]
 
@@ -293,7 +295,7 @@ class SessionTables:
             if vector is not None:
                 raw = self._unit.vector(vector, model_id)
                 self._source.run(
-                    "INSERT OR REPLACE INTO trace_vectors VALUES (?, ?, ?, ?)",
+                    upsert("trace_vectors", "number, vector, checksum, replaced", "number"),
                     (number, raw, checksum((number, raw)), change),
                 )
 

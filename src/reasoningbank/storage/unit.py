@@ -10,14 +10,14 @@ from typing import Protocol, cast
 
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, StoreError
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, weights_from
+from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, upsert, weights_from
 from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.signal import ProjectWeights
 
 ERASURE = "erasure"
 """Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
-_PUT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+_PUT_META = upsert("meta", "name, value", "name")
 _ANY_VECTOR = (
     "SELECT 1 FROM vectors UNION ALL SELECT 1 FROM trace_vectors UNION ALL SELECT 1 FROM document_vectors "
     "UNION ALL SELECT 1 FROM graph_vectors LIMIT 1"
@@ -217,7 +217,7 @@ class Unit:
         self.check_whole()
         writer = self._held()
         if self._noted and not self._said:
-            self.run("UPDATE floors SET value = ?1 WHERE name = 'change' AND value < ?1", (self.change,))
+            self.run("UPDATE floors SET value = ? WHERE name = 'change' AND value < ?", (self.change, self.change))
         standing = Standing(
             schema=self._schema,
             change=self.change or self._last_change,
