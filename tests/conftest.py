@@ -24,7 +24,7 @@ os.environ["REASONINGBANK_PAID_CALLS"] = "false"
 @pytest.fixture(scope="session", autouse=True)
 def _free() -> Iterator[None]:
     """No test, and no process a test starts, pays for a language model by accident."""
-    from reasoningbank.testing import no_paid_calls
+    from reasoningbank.llm.provider import no_paid_calls
 
     with no_paid_calls():
         yield

@@ -19,7 +19,7 @@ from reasoningbank.cli.app import COMMANDS, EXIT_CODES, GROUPS, SubGroup, comman
 from reasoningbank.cli.built import plain
 from reasoningbank.mcp.schemas import specs_of
 from reasoningbank.mcp.schemas import written as written_tools
-from reasoningbank.operations.binding import answer_schema, described, written_interface
+from reasoningbank.operations.methods import answer_schema, described, written_interface
 from reasoningbank.operations.signature import read_docstring
 from reasoningbank.operations.table import OPERATIONS, PROFILES
 from reasoningbank.web.routes import openapi

@@ -17,7 +17,7 @@ from evaluation.learning_tables import Cell, Table, absent
 from evaluation.measures import ndcg
 from evaluation.measures import recall as recalled
 from evaluation.rankings import ranked
-from reasoningbank.memories.vectors import TASK, index
+from reasoningbank.memories.admission import TASK, index
 from reasoningbank.safety.text import safe_line
 from reasoningbank.search.experience import experiences
 from reasoningbank.search.fusion import FLOOR

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
         TrajectoryNotFound,
     )
     from reasoningbank.graph.render import to_cypher, to_d3, to_llm_context, to_mermaid
-    from reasoningbank.jobs.schedule import ConsolidationScheduler
-    from reasoningbank.jobs.worker import WorkReport
+    from reasoningbank.jobs.jobs import WorkReport
     from reasoningbank.memories.similarity import cosine_similarity
-    from reasoningbank.search.searches import DEFAULT_SEARCH_LIMIT
+    from reasoningbank.schedule import ConsolidationScheduler
+    from reasoningbank.search.search import DEFAULT_SEARCH_LIMIT
     from reasoningbank.settings import Settings
     from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, Belief
     from reasoningbank.types.consolidation import ConsolidationOptions, ConsolidationResult, SimilarityCluster
@@ -43,11 +43,12 @@ if TYPE_CHECKING:
         GraphAnswer,
         GraphFilter,
         GraphImport,
+        Lesson,
+        LessonAnswer,
         Occurrence,
         Preference,
         Source,
     )
-    from reasoningbank.types.lesson import Lesson, LessonAnswer
     from reasoningbank.types.lifecycle import (
         DecayReport,
         DecayRules,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     )
     from reasoningbank.types.matts import Rollout, Scaled, Task
     from reasoningbank.types.memory import Event, Health, ImportReport, Memory, OutcomeReport, Rating, Stats
+    from reasoningbank.types.promotion import GeneralText, Promotion, PromotionCandidate, Reference, ShareReport
     from reasoningbank.types.recall import Brief, Filter, Hit, Leg, Recall, SessionOutcome
     from reasoningbank.types.scope import Membership, Scope
     from reasoningbank.types.session import (
@@ -73,7 +75,6 @@ if TYPE_CHECKING:
         Step,
         Trajectory,
     )
-    from reasoningbank.types.sharing import GeneralText, Promotion, PromotionCandidate, Reference, ShareReport
     from reasoningbank.types.signal import ProjectWeights, Signal, SignalAggregate, compute_confidence
     from reasoningbank.types.uplift import UpliftReport
     from reasoningbank.types.walk import GraphContext, WalkParameters, WalkPath, WalkResult
@@ -91,10 +92,10 @@ _PLACES = {
     "Captured": "types.session",
     "ConsolidationOptions": "types.consolidation",
     "ConsolidationResult": "types.consolidation",
-    "ConsolidationScheduler": "jobs.schedule",
+    "ConsolidationScheduler": "schedule",
     "Conversation": "types.conversation",
     "ConversationReport": "types.conversation",
-    "DEFAULT_SEARCH_LIMIT": "search.searches",
+    "DEFAULT_SEARCH_LIMIT": "search.search",
     "DISTILLED_CONFIDENCE": "types.belief",
     "DecayReport": "types.lifecycle",
     "DecayRules": "types.lifecycle",
@@ -105,7 +106,7 @@ _PLACES = {
     "Evidence": "types.session",
     "ExperienceAnswer": "types.experience",
     "Filter": "types.recall",
-    "GeneralText": "types.sharing",
+    "GeneralText": "types.promotion",
     "GraphAnswer": "types.graph_search",
     "GraphContext": "types.walk",
     "GraphFilter": "types.graph_search",
@@ -117,8 +118,8 @@ _PLACES = {
     "Item": "types.session",
     "Judgement": "types.session",
     "Leg": "types.recall",
-    "Lesson": "types.lesson",
-    "LessonAnswer": "types.lesson",
+    "Lesson": "types.graph_search",
+    "LessonAnswer": "types.graph_search",
     "MIN_CONFIDENCE": "types.belief",
     "Membership": "types.scope",
     "Memory": "types.memory",
@@ -132,8 +133,8 @@ _PLACES = {
     "PolicyError": "errors",
     "Preference": "types.graph_search",
     "ProjectWeights": "types.signal",
-    "Promotion": "types.sharing",
-    "PromotionCandidate": "types.sharing",
+    "Promotion": "types.promotion",
+    "PromotionCandidate": "types.promotion",
     "PruneReport": "types.lifecycle",
     "PruneRules": "types.lifecycle",
     "QuestionAnswer": "types.conversation",
@@ -141,7 +142,7 @@ _PLACES = {
     "Rating": "types.memory",
     "Reasoning": "types.experience",
     "Recall": "types.recall",
-    "Reference": "types.sharing",
+    "Reference": "types.promotion",
     "Refusal": "types.session",
     "RelevantStrategy": "types.experience",
     "Rollout": "types.matts",
@@ -150,7 +151,7 @@ _PLACES = {
     "SessionOutcome": "types.recall",
     "SessionSummary": "types.session",
     "Settings": "settings",
-    "ShareReport": "types.sharing",
+    "ShareReport": "types.promotion",
     "Signal": "types.signal",
     "SignalAggregate": "types.signal",
     "SimilarityCluster": "types.consolidation",
@@ -169,7 +170,7 @@ _PLACES = {
     "WalkParameters": "types.walk",
     "WalkPath": "types.walk",
     "WalkResult": "types.walk",
-    "WorkReport": "jobs.worker",
+    "WorkReport": "jobs.jobs",
     "Workflow": "types.conversation",
     "compute_confidence": "types.signal",
     "cosine_similarity": "memories.similarity",

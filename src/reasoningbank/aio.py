@@ -10,25 +10,24 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from reasoningbank.admin import Admin
 from reasoningbank.bank import Bank
-from reasoningbank.conversations.answers import Questions
 from reasoningbank.conversations.conversations import Conversations
-from reasoningbank.conversations.steps import Workflows
+from reasoningbank.conversations.questions import Questions
+from reasoningbank.conversations.workflows import Workflows
 from reasoningbank.curation.curation import Curation
-from reasoningbank.curation.quarantines import Quarantines
-from reasoningbank.documents.resource import Documents
+from reasoningbank.curation.quarantine import Quarantines
+from reasoningbank.documents.documents import Documents
 from reasoningbank.graph.edges import Edges
 from reasoningbank.graph.graph import Graph
 from reasoningbank.graph.lessons import Lessons
-from reasoningbank.graph.preferences import Preferences
+from reasoningbank.graph.provenance import Preferences
 from reasoningbank.graph.sources import Sources
 from reasoningbank.jobs.jobs import Jobs
 from reasoningbank.matts.matts import Matts
 from reasoningbank.memories.memories import Memories
-from reasoningbank.search.experiences import Experience
-from reasoningbank.sessions.branches import Branches
+from reasoningbank.search.experience import Experience
 from reasoningbank.sessions.distillation import Distillation
-from reasoningbank.sessions.sessions import Sessions
-from reasoningbank.sharing.sharing import Sharing
+from reasoningbank.sessions.sessions import Branches, Sessions
+from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.types.ports import Embedder, LanguageModel
 from reasoningbank.types.scope import Membership, Scope
 

@@ -11,31 +11,32 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from reasoningbank.admin import Admin
-from reasoningbank.context import Context, checked_limit, session_name
-from reasoningbank.conversations.answers import Questions
+from reasoningbank.context import Context
 from reasoningbank.conversations.conversations import Conversations
-from reasoningbank.conversations.steps import Workflows
+from reasoningbank.conversations.questions import Questions
+from reasoningbank.conversations.workflows import Workflows
 from reasoningbank.curation.curation import Curation
-from reasoningbank.curation.quarantines import Quarantines
-from reasoningbank.curation.worth import Uplift
-from reasoningbank.documents.resource import Documents
+from reasoningbank.curation.quarantine import Quarantines
+from reasoningbank.curation.uplift import Uplift
+from reasoningbank.documents.documents import Documents
 from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.graph.edges import Edges
 from reasoningbank.graph.graph import Graph
 from reasoningbank.graph.lessons import Lessons
-from reasoningbank.graph.preferences import Preferences
+from reasoningbank.graph.provenance import Preferences
 from reasoningbank.graph.sources import Sources
 from reasoningbank.jobs.jobs import Jobs
 from reasoningbank.matts.matts import Matts
 from reasoningbank.memories.memories import Memories
-from reasoningbank.search.briefings import DEFAULT_BUDGET, DEFAULT_ITEMS, Briefings
-from reasoningbank.search.experiences import Experience
-from reasoningbank.search.searches import DEFAULT_SEARCH_LIMIT, By, Search, checked_question
-from reasoningbank.sessions.branches import Branches
+from reasoningbank.safety.arguments import checked_limit, session_name
+from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS, Briefings
+from reasoningbank.search.experience import Experience
+from reasoningbank.search.search import DEFAULT_SEARCH_LIMIT, By, Search, checked_question
+from reasoningbank.search.vocabulary import Vocabulary
 from reasoningbank.sessions.distillation import Distillation
-from reasoningbank.sessions.sessions import Sessions
+from reasoningbank.sessions.sessions import Branches, Sessions
 from reasoningbank.settings import Settings, load_settings, project_of
-from reasoningbank.sharing.sharing import Sharing
+from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
@@ -47,8 +48,8 @@ from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import UpliftReport
 
 if TYPE_CHECKING:
+    from reasoningbank.curation.snapshot import Past
     from reasoningbank.memories.admission import Origin
-    from reasoningbank.past import Past
 
 _UPDATE_ATTEMPTS = 5
 
@@ -95,7 +96,7 @@ class Bank:
         self.distillation = Distillation(context, self.sessions)
         self.branches = Branches(context, self.sessions, self.distillation, self.briefing)
         self.curation = Curation(context)
-        self.quarantine = Quarantines(context, self.memories)
+        self.quarantine = Quarantines(context)
         self._uplift = Uplift(context)
         self.graph = Graph(context)
         self.edges = Edges(context, self.graph)
@@ -112,6 +113,7 @@ class Bank:
         self.jobs = Jobs(
             context,
             [
+                Vocabulary(context),
                 self.sessions,
                 self.distillation,
                 self.experience,
@@ -354,7 +356,7 @@ class Bank:
             InvalidInput: When the task is blank, or the budget or an argument is not usable.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.search.selection import choose
+        from reasoningbank.search.briefing import choose
 
         most = checked_limit(limit)
         if budget < 0:
@@ -427,8 +429,7 @@ class Bank:
             MemoryNotFound: When this tenant has no such memory.
         """
         from reasoningbank.memories.evidence import report_outcome
-        from reasoningbank.memories.exposure import note_memories
-        from reasoningbank.search.experience import decide_served
+        from reasoningbank.memories.exposure import decide_served, note_memories
 
         at = self._context.clock.now()
 
@@ -527,7 +528,7 @@ class Bank:
         Raises:
             InvalidInput: When the time has no time zone or lies in the future.
         """
-        from reasoningbank.past import Past
+        from reasoningbank.curation.snapshot import Past
 
         if moment.tzinfo is None:
             raise InvalidInput("times must carry a time zone", hint="Use for example 2026-03-01T12:00:00+00:00.")
@@ -536,7 +537,7 @@ class Bank:
         return Past(self._context.store(), self._context.embedder, moment, session=self._context.session)
 
     def report(self) -> UpliftReport:
-        """Return what memory is worth in this project; see ``reasoningbank.curation.worth``."""
+        """Return what memory is worth in this project; see ``reasoningbank.curation.uplift``."""
         return self._uplift.report()
 
     @property

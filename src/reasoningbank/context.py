@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
 from reasoningbank.errors import (
-    InvalidInput,
     MemoryNotFound,
-    NegativeLimit,
-    NegativeOffset,
     StoreClosed,
     StoreCorrupt,
     StoreError,
-    StoreUnavailable,
 )
+from reasoningbank.safety.arguments import session_name
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction
 from reasoningbank.telemetry import observed
@@ -31,7 +28,6 @@ ROLL_UP = "roll_up"
 """The kind of the daily job that turns old signals into counts."""
 _ROLL_UP_EVERY = timedelta(hours=24)
 _LOOK_EVERY = timedelta(hours=1)
-MAX_SESSION = 500
 _Answer = TypeVar("_Answer")
 
 
@@ -101,9 +97,7 @@ class Context:
             except StoreCorrupt as error:
                 self.damage = error
         if self.wider and self._store is not None and scope.level == "project":
-            from reasoningbank.sharing.membership import remember
-
-            self.unremembered = remember(self._store, self.membership)
+            self.unremembered = _remember(self._store, self.membership)
 
     @property
     def place(self) -> str:
@@ -245,51 +239,15 @@ class Context:
                 store.close()
 
 
-def session_name(session: str | None) -> str:
-    """Return a session's name as it is stored: one clean line without secrets, empty when there is none.
+def _remember(store: Store, membership: Membership) -> str:
+    """Keep the membership in the project's bank; return why it could not be kept, empty when it is.
 
-    Raises:
-        InvalidInput: When it is longer than ``MAX_SESSION`` characters.
-    """
-    if not session:
-        return ""
-    from reasoningbank.safety.text import safe_line
-
-    if len(session) > MAX_SESSION:
-        raise InvalidInput(f"a session's name has at most {MAX_SESSION} characters, not {len(session)}")
-    return safe_line(session)
-
-
-def usable_path(path: str | Path) -> Path:
-    """Return the absolute path.
-
-    Raises:
-        StoreUnavailable: When the operating system cannot even look there.
+    A bank that is full, busy or damaged opens all the same; the next opening tries again.
     """
     try:
-        absolute = Path(path).expanduser().absolute()
-        absolute.exists()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise StoreUnavailable(f"{str(path)[:80]!r} names no file: {error}"[:300], hint="Name another file.") from error
-    return absolute
-
-
-def checked_limit(limit: int) -> int:
-    """Return the limit; raise NegativeLimit below zero."""
-    if limit < 0:
-        raise NegativeLimit(f"limit cannot be negative: {limit}")
-    return limit
-
-
-def checked_offset(offset: int) -> int:
-    """Return the offset; raise NegativeOffset below zero."""
-    if offset < 0:
-        raise NegativeOffset(f"offset cannot be negative: {offset}")
-    return offset
-
-
-def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Return tags to search for, cleaned as stored tags are."""
-    from reasoningbank.safety.text import clean_line
-
-    return tuple(tag for tag in (clean_line(tag) for tag in tags) if tag)
+        if store.membership != membership:
+            with store.transaction() as transaction:
+                transaction.set_membership(membership)
+    except StoreError as error:
+        return f"The bank could not note its team and org: {error} {error.hint}"
+    return ""

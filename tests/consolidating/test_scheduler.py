@@ -13,8 +13,8 @@ import pytest
 from consolidating.conftest import OpenBank, said
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput
-from reasoningbank.jobs.schedule import INTERVAL, ConsolidationScheduler
 from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.schedule import INTERVAL, ConsolidationScheduler
 from reasoningbank.types.consolidation import ConsolidationOptions
 from reasoningbank.types.ports import Prompt
 

@@ -18,8 +18,8 @@ import pytest
 from distilling.examples import BAD, GOOD
 from distilling.sessions import AT, SCOPE, judged, kept
 from reasoningbank.errors import ModelMismatch, TrajectoryNotFound
+from reasoningbank.memories.admission import index
 from reasoningbank.memories.similarity import THRESHOLDS, is_near, threshold
-from reasoningbank.memories.vectors import index
 from reasoningbank.sessions.distil import Learned, learn
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store

@@ -16,8 +16,8 @@ import pytest
 
 import reasoningbank.types
 from reasoningbank.cli.app import COMMANDS, GROUPS, SubGroup, command_of
-from reasoningbank.operations.binding import answer_schema, interface
 from reasoningbank.operations.json import SHAPES, schema_of
+from reasoningbank.operations.methods import answer_schema, interface
 from reasoningbank.operations.table import OPERATIONS, Operation
 from reasoningbank.settings import PREFIX, Settings
 from reasoningbank.web.routes import openapi

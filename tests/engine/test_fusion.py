@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.memories.words import query_terms
-from reasoningbank.search.fusion import CALIBRATIONS, FLOOR, UNKNOWN, calibration_of, fuse
-from reasoningbank.search.identifiers import identifier_places
+from reasoningbank.search.fusion import CALIBRATIONS, FLOOR, UNKNOWN, calibration_of, fuse, identifier_places
 from reasoningbank.types.records import LexicalMatches, LexicalTerm, Scored
 
 MINILM = "all-MiniLM-L6-v2-int8/384"

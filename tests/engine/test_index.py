@@ -8,7 +8,7 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from reasoningbank.memories.vectors import index
+from reasoningbank.memories.admission import index
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG

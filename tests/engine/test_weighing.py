@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch
-from reasoningbank.memories.vectors import index
+from reasoningbank.memories.admission import index
 from reasoningbank.search.recall import Question, recall
 from reasoningbank.search.word_weights import LEAST_PROBED, WEIGHTS, Scratch, deriving, due, learn, refresh
 from reasoningbank.storage import open_storage

@@ -23,7 +23,8 @@ from evaluation.learning_tables import Cell, Table, fields_of, text_of
 from evaluation.measures import ndcg, recall
 
 from reasoningbank.errors import ModelUnavailable
-from reasoningbank.testing import HashingEmbedder, ScriptedModel
+from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.ports import LanguageModel, Prompt
 from reasoningbank.types.session import Item, Step, Trajectory
 from recorded_learning import LESSON, NEVER, OPINION, STRATEGY, logs, trials, write

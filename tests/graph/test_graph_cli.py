@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reasoningbank.cli.app import rbank
-from reasoningbank.demo.shop import SEEDS, STORY, TAGS, shop_graph
+from reasoningbank.demo.run import SEEDS, STORY, TAGS, shop_graph
 
 Run = Callable[..., Result]
 

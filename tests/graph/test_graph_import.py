@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.demo.shop import shop_graph
+from reasoningbank.demo.run import shop_graph
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidNode, StoreUnavailable
 from reasoningbank.testing import HashingEmbedder
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.demo.shop import shop_graph
+from reasoningbank.demo.run import shop_graph
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, NodeNotFound, TextTooLong
 from reasoningbank.search.fusion import blend, check_weights, normalised_bm25, normalised_cosine
 from reasoningbank.types.graph import Node

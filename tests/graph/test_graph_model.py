@@ -12,7 +12,8 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from reasoningbank.graph.importer import Ready, with_words, write_import
 from reasoningbank.graph.records import Reader
-from reasoningbank.storage.store import Pointer, Store, Transaction
+from reasoningbank.storage.graph_tables import Pointer
+from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
 from storage.contract.base import EVERYTHING, START, indexed, lesson, vector

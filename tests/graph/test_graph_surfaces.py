@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from reasoningbank.cli.app import command_of, rbank
 from reasoningbank.cli.built import Day
-from reasoningbank.demo.shop import QUESTION, STORY, shop_graph
+from reasoningbank.demo.run import QUESTION, STORY, shop_graph
 from reasoningbank.operations.composed import special_fields
 from reasoningbank.types.graph import LABELS
 

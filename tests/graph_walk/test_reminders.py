@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.demo.shop import shop_graph
+from reasoningbank.demo.run import shop_graph
 from reasoningbank.errors import InvalidInput, InvalidNode, NodeNotFound
 from reasoningbank.graph.provenance import events, sources
 from reasoningbank.graph.render import to_llm_context

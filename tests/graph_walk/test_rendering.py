@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoningbank.demo.shop import SEEDS, TAGS
+from reasoningbank.demo.run import SEEDS, TAGS
 from reasoningbank.errors import InvalidInput
 from reasoningbank.graph.render import literal, to_cypher, to_d3, to_llm_context, to_mermaid
 from reasoningbank.graph.walk import walk

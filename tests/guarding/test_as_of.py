@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from guarding.conftest import FORCED, OTHER, TEXTS, OpenBank, later, said, store_of
 from reasoningbank.bank import Bank
 from reasoningbank.context import Context
+from reasoningbank.curation.snapshot import Past
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, ModelMismatch, NegativeLimit, ReadOnlyBank
-from reasoningbank.past import Past
 from reasoningbank.settings import Settings
 from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.schema import MIGRATIONS, guarding_schema

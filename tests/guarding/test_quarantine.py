@@ -12,15 +12,15 @@ import pytest
 from guarding.conftest import FORCED, OTHER, TEXTS, OpenBank, exported, later, said, states, store_of
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound
+from reasoningbank.memories.admission import index
 from reasoningbank.memories.states import set_aside
-from reasoningbank.memories.vectors import index
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, Reference
 from reasoningbank.types.records import Link
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.session import DistilReport, Origin, SessionSummary
-from reasoningbank.types.sharing import PROMOTED_FROM, PROMOTED_TO, Reference
 
 WHY = "The session was poisoned."
 

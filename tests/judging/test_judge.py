@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from judging.cases import NOW, session, shell, suite
 from reasoningbank.errors import BudgetExhausted, InvalidInput, ModelUnavailable
 from reasoningbank.llm.prompts import prompt
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.sessions.judge import judge, schema
-from reasoningbank.testing import ScriptedModel
 from reasoningbank.types.session import Evidence, Judgement, Step, Trajectory
 
 OPEN = session(Step(thought="I changed the date", action="change", tool="desk", observation="changed"), answer="Done.")

@@ -16,8 +16,9 @@ from tempfile import TemporaryDirectory
 
 from learning.made import ran
 from reasoningbank.bank import Bank
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.settings import Settings
-from reasoningbank.testing import HashingEmbedder, ScriptedModel
+from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.ports import Prompt
 from reasoningbank.types.session import Trajectory
 

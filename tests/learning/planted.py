@@ -22,8 +22,9 @@ from capture.test_capture_safety import SECRETS, cores
 from learning.made import FROZEN, POOL, opinion, ran, strategies, strategy
 from reasoningbank.bank import Bank
 from reasoningbank.errors import ModelUnavailable
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.settings import Settings
-from reasoningbank.testing import HashingEmbedder, ScriptedModel
+from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.matts import Task
 from reasoningbank.types.ports import Prompt
 from reasoningbank.types.recall import Hit

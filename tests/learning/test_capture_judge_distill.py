@@ -24,7 +24,8 @@ from reasoningbank.errors import (
     Undecided,
     UnreadableTranscript,
 )
-from reasoningbank.testing import FrozenClock, ScriptedModel
+from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.testing import FrozenClock
 from reasoningbank.types.session import SessionSummary, Step, Trajectory
 
 MALFORMED = {

@@ -12,9 +12,10 @@ from learning.conftest import OpenBank
 from learning.made import DELETED, FROZEN, POOL, broken, lessons, solved, strategies, strategy
 from learning.searched import ALIKE, AVOID, ELSEWHERE, QUERY, stocked, taught
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelMismatch, ModelUnavailable
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.text import experience_text
-from reasoningbank.testing import FrozenClock, HashingEmbedder, ScriptedModel
+from reasoningbank.testing import FrozenClock, HashingEmbedder
 
 EXPERIENCE = tools_by_profile()["experience"]["memory_search_with_experience"]
 

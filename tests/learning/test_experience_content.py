@@ -13,13 +13,14 @@ from learning.conftest import OpenBank
 from learning.searched import QUERY, stocked
 from reasoningbank.cli.app import rbank
 from reasoningbank.errors import InvalidInput, ModelUnavailable
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.tools import Tools
-from reasoningbank.memories.vectors import index
+from reasoningbank.memories.admission import index
 from reasoningbank.settings import Settings
-from reasoningbank.testing import FrozenClock, ScriptedModel
+from reasoningbank.testing import FrozenClock
 from reasoningbank.types.consolidation import CONSOLIDATION
 from reasoningbank.types.content import Content
 from reasoningbank.types.experience import KNOWLEDGE_CATEGORIES

@@ -17,9 +17,10 @@ from learning.made import FROZEN, POOL, ran, solved, strategies
 from learning.searched import ELSEWHERE, QUERY, stocked, taught
 from reasoningbank.context import SystemClock
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.search.experience import PLANS
-from reasoningbank.testing import HashingEmbedder, ScriptedModel
+from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.ports import Embedder, Prompt
 from reasoningbank.types.session import Step, Trajectory
 

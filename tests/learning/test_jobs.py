@@ -17,10 +17,11 @@ from learning.made import FROZEN, lessons, opinion, solved, strategies, undecide
 from reasoningbank.bank import Bank
 from reasoningbank.context import SystemClock
 from reasoningbank.errors import BankError, BudgetExhausted, ModelUnavailable, NotFound, StoreBusy, Undecided
-from reasoningbank.jobs.worker import LEASE, LONGEST_PAUSE, MAX_ATTEMPTS, Handler, Worker
+from reasoningbank.jobs.jobs import LEASE, LONGEST_PAUSE, MAX_ATTEMPTS, Handler, Worker
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
-from reasoningbank.testing import FrozenClock, ScriptedModel
+from reasoningbank.testing import FrozenClock
 from reasoningbank.types.ports import Prompt
 from reasoningbank.types.records import Job
 from reasoningbank.types.scope import Scope

@@ -12,8 +12,7 @@ import pytest
 from learning.conftest import OpenBank
 from learning.made import FROZEN, TASK, ran, solved, strategies
 from reasoningbank.errors import InvalidInput, ModelUnavailable
-from reasoningbank.llm.scripted import Line
-from reasoningbank.testing import ScriptedModel
+from reasoningbank.llm.scripted import Line, ScriptedModel
 from reasoningbank.types.matts import Task
 from reasoningbank.types.ports import Prompt
 from reasoningbank.types.recall import Hit

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from reasoningbank.errors import BudgetExhausted, ModelUnavailable
-from reasoningbank.testing import ScriptedModel
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.types.ports import LanguageModel, Prompt
 
 

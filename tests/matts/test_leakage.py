@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from matts.attempts import AT, SOLVED, Ledger, a_memory, a_run
 from reasoningbank.matts.attempts import run
 from reasoningbank.matts.comparison import parallel
-from reasoningbank.memories.vectors import index
-from reasoningbank.sessions.leakage import learned_from, same_text
+from reasoningbank.matts.matts import learned_from, same_text
+from reasoningbank.memories.admission import index
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder

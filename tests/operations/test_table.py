@@ -17,7 +17,8 @@ from reasoningbank.cli import app
 from reasoningbank.mcp import schemas, tools
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.operations import binding, table
+from reasoningbank.operations import methods as binding
+from reasoningbank.operations import table
 from reasoningbank.operations.table import Command, Operation, Route, Tool
 from reasoningbank.settings import Settings
 from reasoningbank.types.memory import Memory

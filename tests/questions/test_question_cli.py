@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reasoningbank.cli import app as group
-from reasoningbank.demo.shop import QUESTION, copy_shop_graph
+from reasoningbank.demo.run import QUESTION, copy_shop_graph
 
 
 @pytest.fixture

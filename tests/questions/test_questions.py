@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
 from reasoningbank.conversations.questions import Asked, Vocabulary, plan_by_rule, split
-from reasoningbank.demo.shop import QUESTION, copy_shop_graph
+from reasoningbank.demo.run import QUESTION, copy_shop_graph
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelUnavailable
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.testing import ScriptedModel
 from reasoningbank.types.conversation import BankQuery, GraphQuery
 from reasoningbank.types.graph import Edge, Node
 

@@ -15,8 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from reasoningbank.bank import Bank
 from reasoningbank.conversations import workflows as states
 from reasoningbank.errors import EmptyContent, InvalidInput, ModelUnavailable, WorkflowBusy, WorkflowNotFound
+from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.settings import Settings
-from reasoningbank.testing import FrozenClock, HashingEmbedder, ScriptedModel
+from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.conversation import Workflow
 
 OpenBank = Callable[..., Bank]

@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.bank import Bank
-from reasoningbank.conversations.remember import why_bare
+from reasoningbank.conversations.conversations import why_bare
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable
-from reasoningbank.testing import FrozenClock, ScriptedModel
+from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.testing import FrozenClock
 from reasoningbank.types.conversation import Conversation, Message
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.ports import Prompt

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.memories.vectors import index
+from reasoningbank.memories.admission import index
 from reasoningbank.storage import open_storage
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.memory import Memory, Outcome

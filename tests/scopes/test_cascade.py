@@ -15,9 +15,9 @@ from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.ports import Embedder
+from reasoningbank.types.promotion import PROMOTED_FROM, Reference
 from reasoningbank.types.records import Link
 from reasoningbank.types.scope import SCOPE_WEIGHTS, Scope
-from reasoningbank.types.sharing import PROMOTED_FROM, Reference
 from scopes.conftest import OpenBank
 from scopes.scoped import NEVER_RETRY, QUERY, RETRY, Counting, plant
 

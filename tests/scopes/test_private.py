@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reasoningbank.errors import InvalidInput
 from reasoningbank.sharing.privacy import Private, by_rules, problem_of, reviewed
 from reasoningbank.types.memory import Memory
-from reasoningbank.types.sharing import GeneralText
+from reasoningbank.types.promotion import GeneralText
 
 PRIVATE = Private.of(["github.com/acme/shop-api", "/home/alice/code/till"], ["see /home/bob/notes"], people=["carol"])
 

@@ -18,7 +18,7 @@ from reasoningbank.sharing.promotion import link_back, pooled_confidence
 from reasoningbank.storage.store import Store, StoreSearch
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder, Prompt
-from reasoningbank.types.sharing import PROMOTED_FROM, PROMOTED_TO, GeneralText, Reference
+from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, GeneralText, Reference
 from scopes.conftest import OpenBank
 from scopes.scoped import QUERY, RETRY, plant
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC
 
 from reasoningbank.errors import EdgeNotFound, NodeNotFound
-from reasoningbank.storage.store import GraphText, Pointer
+from reasoningbank.storage.graph_tables import GraphText, Pointer
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind, GraphSize
 from reasoningbank.types.ports import Vector

@@ -8,7 +8,7 @@ from datetime import datetime
 import numpy
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
-from reasoningbank.storage.store import Pointer
+from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.document import Document
 from reasoningbank.types.experience import Trace

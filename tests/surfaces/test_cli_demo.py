@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.demo.story import load_lessons, load_session
+from reasoningbank.demo.run import load_lessons, load_session
 
 RBANK = Path(sys.executable).parent / "rbank"
 ROOT = Path(__file__).resolve().parents[2]

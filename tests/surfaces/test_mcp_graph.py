@@ -14,7 +14,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from learned_sessions import PROJECT, RBANK, TENANT, bank_of, environment
-from reasoningbank.demo.shop import QUESTION, copy_shop_graph
+from reasoningbank.demo.run import QUESTION, copy_shop_graph
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, tools_by_profile
 from reasoningbank.mcp.text import TOKEN_BUDGET

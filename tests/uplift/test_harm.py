@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reasoningbank.bank import Bank
-from reasoningbank.curation.uplift import Ended, harmful
-from reasoningbank.curation.worth import HARM
+from reasoningbank.curation.uplift import HARM, Ended, harmful
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.memory import Memory, Outcome
 from reasoningbank.types.uplift import Exposure, How, Shown

@@ -14,8 +14,8 @@ import click
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
 from reasoningbank.errors import InvalidInput
-from reasoningbank.operations.binding import answer_json, bound, described, run
 from reasoningbank.operations.json import json_of
+from reasoningbank.operations.methods import answer_json, bound, described, run
 from reasoningbank.operations.signature import Kind, Parameter
 from reasoningbank.operations.table import Command, Operation
 from reasoningbank.operations.text import notes_of, text_of

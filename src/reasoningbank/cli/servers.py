@@ -18,7 +18,7 @@ from reasoningbank.operations.table import PROFILES
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.jobs.worker import WorkReport
+    from reasoningbank.jobs.jobs import WorkReport
 
 
 @command(

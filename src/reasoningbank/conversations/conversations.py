@@ -1,24 +1,495 @@
-"""Remember finished conversations (seed 003)."""
+"""Remember a finished conversation: what is certain of it, and storing it in one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, cast
 
+from reasoningbank.conversations.format import conversation_fields, derived_id, read_conversation, short
+from reasoningbank.documents.documents import safe_value, to_text
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
-from reasoningbank.jobs.worker import Handler
-from reasoningbank.memories.admission import Ready
-from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.graph.nodes import EMBED, EMBED_KEY, Prepared, prepared, words
+from reasoningbank.graph.provenance import add as add_preference
+from reasoningbank.graph.search import GraphQuestion, find_nodes, lessons_of
+from reasoningbank.jobs.jobs import Handler
+from reasoningbank.memories.admission import Ready, admit, admit_edges, admit_nodes, keep_record
+from reasoningbank.memories.admission import Ready as ReadyMemory
+from reasoningbank.memories.words import STOP_WORDS, analyse
+from reasoningbank.safety.injection import graph_danger
+from reasoningbank.safety.quotation import without_blocks
+from reasoningbank.storage.graph_tables import Pointer
+from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
-from reasoningbank.types.conversation import Conversation, ConversationReport, Proposal
+from reasoningbank.types.conversation import (
+    ANSWER,
+    REQUEST,
+    Conversation,
+    ConversationReport,
+    LessonNote,
+    Part,
+    Proposal,
+    RefusedPart,
+    Wish,
+)
+from reasoningbank.types.document import Document
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.graph_search import GraphFilter, Lesson, Preference
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.ports import Embedder
 from reasoningbank.types.records import Job
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.conversations.remember import Parts, Stored
+
+LEAST_WORDS = 3
+"""A sentence has at least so many words."""
+_SAYING_LITTLE = (
+    "related relates relate relation relationship relationships linked links link connected connects connect "
+    "connection connections associated associates associate association similar similarity likewise also same "
+    "topic topics topical theme subject matter concerns concern concerning regarding mention mentions mentioned "
+    "both another other two node nodes edge edges item items thing things context contextual generally somehow "
+    "reference references refers refer see belongs belong together corresponding corresponds correlated strongly "
+    "weakly closely directly indirectly semantically request answer action event source preference neighbour"
+)
+_EMPTY = frozenset(_SAYING_LITTLE.split())
+_WORD = re.compile(r"\w+")
+
+
+def why_bare(text: str, names: Sequence[str] = ()) -> str:
+    """Return why a text is no reason for an edge, as the rest of a sentence; empty when it gives one.
+
+    It gives one when it has at least three words, and at least one that is neither a function word, nor a name of its
+    ends, nor a word that only says that there is some relation.
+
+    Args:
+        text: The edge's text.
+        names: What its ends are called.
+    """
+    if len(_WORD.findall(text)) < LEAST_WORDS:
+        return "its text is no sentence"
+    own = set(" ".join(analyse(name) for name in names).split())
+    said = {word for word in analyse(text).split() if word not in STOP_WORDS and word not in own}
+    if not said - _EMPTY:
+        return "its text says only that there is a relation, not which"
+    return ""
+
+
+_ANSWERED = "The request '{request}' was answered with '{answer}'."
+_DIRECT = 0.9
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """What is to be stored of a conversation.
+
+    Attributes:
+        conv_id: The conversation.
+        nodes, edges: By id, in their order; every end of an edge is an id.
+        lesson: The lesson, its links as ids.
+        lesson_model, lesson_prompt: Who found it; empty when the conversation told it itself.
+        refused: What is not to be stored.
+    """
+
+    conv_id: str
+    nodes: dict[str, Node] = field(default_factory=dict)
+    edges: dict[str, Edge] = field(default_factory=dict)
+    lesson: LessonNote | None = None
+    lesson_model: str = ""
+    lesson_prompt: str = ""
+    refused: list[RefusedPart] = field(default_factory=list)
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The request and the answers, whose neighbours are looked for."""
+        return tuple(each.id for each in self.nodes.values() if each.label in {"UserRequest", "AgentAnswer"})
+
+    def refuse(self, part: Part, name: str, reason: str) -> None:
+        """Note that something is not stored."""
+        self.refused.append(RefusedPart(part=part, name=name[:200], reason=reason))
+
+
+def prepared_conversation(given: Conversation | Mapping[str, object], *, at: datetime) -> Conversation:
+    """Return the conversation without secrets, invisible characters and the bank's own blocks (echo guard).
+
+    Raises:
+        InvalidInput: When a field is not usable; the message names it.
+    """
+    fields = conversation_fields(given) if isinstance(given, Conversation) else dict(given)
+    return read_conversation(cast("dict[str, object]", _without_echo(safe_value(fields))), at=at)
+
+
+def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
+    """Return the request, the final answer, and the nodes, edges and the lesson that the conversation tells itself.
+
+    A text that orders its reader about, and an edge without a reason or with an end that was refused, are left out and
+    said so.
+    """
+    parts = Parts(conv_id=conversation.conv_id)
+    owner = {"user_role": conversation.user_role, "user_id": conversation.user_id}
+    told = [_node(conversation, REQUEST, at, fields={name: text for name, text in owner.items() if text.strip()})]
+    if conversation.answered:
+        told.append(_node(conversation, ANSWER, at))
+    names = {REQUEST: told[0].id, **({ANSWER: told[1].id} if len(told) > 1 else {})}
+    further = (replace(each, conv_id=conversation.conv_id) for each in conversation.nodes)
+    wishes = (_wish(conversation, each) for each in conversation.wishes)
+    for node in (told[0], *further, *wishes, *told[1:]):
+        add_node(parts, replace(node, ingestion_time=at, update_time=at))
+    for edge in conversation.edges:
+        source, target = names.get(edge.source, edge.source), names.get(edge.target, edge.target)
+        add_edge(parts, replace(edge, source=source, target=target, created_time=at), outside=True)
+    if conversation.answered and conversation.is_one_turn:
+        add_edge(parts, _answered(conversation, names, at))
+    if conversation.lesson is not None and conversation.lesson.key_lesson.strip():
+        links = dict.fromkeys(names.get(name, name) for name in conversation.lesson.link_nodes)
+        parts.lesson = replace(conversation.lesson, link_nodes=tuple(links) or (names.get(ANSWER, names[REQUEST]),))
+    return parts
+
+
+def add_node(parts: Parts, node: Node) -> bool:
+    """Take a node unless its text is an order; whether it was taken."""
+    if danger := graph_danger(node):
+        parts.refuse("node", node.id, f"its text {danger}")
+        return False
+    parts.nodes.setdefault(node.id, node)
+    return True
+
+
+def add_edge(parts: Parts, edge: Edge, *, outside: bool = False) -> bool:
+    """Take an edge that gives a reason; whether it was taken.
+
+    Args:
+        parts: What is to be stored.
+        edge: The edge; its ends are ids.
+        outside: Whether an end may be a node that only the bank knows; that it exists is looked up when it is stored.
+    """
+    refused = {each.name for each in parts.refused if each.part == "node"}
+    reason = why_bare(edge.text, (edge.source, edge.target))
+    if edge.source == edge.target:
+        reason = "both ends are the same node"
+    elif edge.source in refused or edge.target in refused:
+        reason = "an end of it was refused"
+    elif not outside and not {edge.source, edge.target} <= parts.nodes.keys():
+        reason = "an end of it is no part of the conversation"
+    elif danger := graph_danger(edge):
+        reason = f"its text {danger}"
+    if reason:
+        parts.refuse("edge", edge.id, reason)
+        return False
+    parts.edges.setdefault(edge.id, edge)
+    return True
+
+
+def _node(conversation: Conversation, name: str, at: datetime, *, fields: Mapping[str, str] | None = None) -> Node:
+    text = conversation.asked if name == REQUEST else conversation.answered
+    label = "UserRequest" if name == REQUEST else "AgentAnswer"
+    return Node(
+        id=derived_id("n", label, conversation.conv_id, text),
+        label="UserRequest" if name == REQUEST else "AgentAnswer",
+        text=text[:_MOST],
+        conv_id=conversation.conv_id,
+        fields=dict(fields or {}),
+        ingestion_time=at,
+    )
+
+
+_MOST = 20_000
+"""A request or an answer is kept up to the length of a node's text."""
+
+
+def _wish(conversation: Conversation, wish: Wish) -> Node:
+    return Node(
+        id=derived_id("n", "UserPreference", conversation.conv_id, wish.preference_type, wish.text),
+        label="UserPreference",
+        text=wish.text,
+        conv_id=conversation.conv_id,
+        tags=wish.tags,
+        fields={"preference_type": wish.preference_type.strip()},
+    )
+
+
+def _answered(conversation: Conversation, names: Mapping[str, str], at: datetime) -> Edge:
+    sentence = _ANSWERED.format(request=short(conversation.asked), answer=short(conversation.answered))
+    return Edge(
+        id=derived_id("e", conversation.conv_id, names[REQUEST], names[ANSWER], "answered"),
+        source=names[REQUEST],
+        target=names[ANSWER],
+        text=sentence,
+        weight=_DIRECT,
+        tags=("answer",),
+        created_time=at,
+    )
+
+
+def _without_echo(value: object) -> object:
+    if isinstance(value, str):
+        return without_blocks(value)[0]
+    if isinstance(value, Mapping):
+        return {name: _without_echo(each) for name, each in value.items()}
+    if isinstance(value, Sequence):
+        return [_without_echo(each) for each in value]
+    return value
+
+
+MOST = 6
+"""Most neighbours of one conversation."""
+_ASKED, _PER_NODE, _TEXT = 4, 8, 2_000
+
+
+def propose(store: Store, embedder: Embedder, parts: Parts) -> tuple[Proposal, ...]:
+    """Return the nodes that are most like the request and the answers, the most alike first.
+
+    None of the conversation itself.
+
+    Raises:
+        ModelMismatch: When the bank was built with another embedder.
+    """
+    best: dict[str, Proposal] = {}
+    for name in parts.asks[:_ASKED]:
+        question = GraphQuestion(text=parts.nodes[name].text[:_TEXT], limit=_PER_NODE, condition=GraphFilter())
+        for hit in find_nodes(store, embedder, question)[0]:
+            other = hit.node
+            if other.id in parts.nodes or other.conv_id == parts.conv_id:
+                continue
+            if other.id not in best or hit.score > best[other.id].score:
+                best[other.id] = Proposal(node_id=name, neighbour=other, score=hit.score)
+    ranked = sorted(best.values(), key=lambda each: (-each.score, each.neighbour.id))
+    return tuple(ranked[:MOST])
+
+
+COLLECTION = "reasoningbank.conversations"
+"""Where a bank notes which conversations it has remembered, and keeps those that wait."""
+CONVERSE = "remember_conversation"
+"""The kind of job that asks a language model about a conversation; its key is the conversation's digest."""
+PATIENCE = timedelta(minutes=2)
+"""A worker leaves a conversation alone for so long: whoever remembers it asks the model itself first."""
+_KEPT = "the bank holds it with other contents; those were kept"
+
+
+@dataclass(slots=True)
+class Stored:
+    """What the bank holds of a conversation now."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    preferences: tuple[Preference, ...] = ()
+    lesson: Lesson | None = None
+    new: list[str] = field(default_factory=list)
+    refused: list[RefusedPart] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyConversation:
+    """A conversation that may be stored.
+
+    Attributes:
+        parts: What is to be stored.
+        fresh: The nodes and edges that the bank did not have, admitted and with vectors.
+        lesson: The lesson as a memory, ready to be stored.
+        twin: Told a transaction, finds the memory that says the same as the lesson.
+    """
+
+    parts: Parts
+    fresh: Prepared
+    lesson: ReadyMemory | None = None
+    twin: Callable[[Transaction], Memory | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the bank has noted about a conversation.
+
+    Attributes:
+        done: Whether a language model has said what it finds.
+        preferences: By the id that a preference was to have, the id of the one that holds it.
+        waiting: The conversation, as long as it waits.
+    """
+
+    done: bool = False
+    preferences: Mapping[str, str] = field(default_factory=dict)
+    waiting: Mapping[str, object] | None = None
+
+
+def read_note(reader: StoreReader, key: str) -> Note:
+    """Return what was noted about the conversation of a digest."""
+    document = reader.documents.document(COLLECTION, (), key)
+    if document is None:
+        return Note()
+    value = json.loads(document.value)
+    return Note(
+        done=bool(value.get("done")),
+        preferences=cast("dict[str, str]", value.get("preferences", {})),
+        waiting=value.get("waiting"),
+    )
+
+
+def fresh_of(store: Store, parts: Parts, embedder: Embedder) -> Prepared:
+    """Return the nodes and edges that the store does not have, admitted and with vectors.
+
+    Raises:
+        InvalidNode, InvalidEdge: When one breaks a rule.
+    """
+    nodes, edges = store.graph.nodes(list(parts.nodes)), store.graph.edges(list(parts.edges))
+    return prepared(
+        [node for name, node in parts.nodes.items() if name not in nodes],
+        [edge for name, edge in parts.edges.items() if name not in edges],
+        embedder,
+    )
+
+
+def store_parts(
+    transaction: Transaction,
+    ready: ReadyConversation,
+    conversation: Conversation,
+    key: str,
+    *,
+    done: bool,
+    waits: bool,
+    at: datetime,
+) -> Stored:
+    """Store what is new, notes the conversation, and give what waits a job.
+
+    Args:
+        transaction: Where to.
+        ready: What is to be stored.
+        conversation: The conversation; kept whole as long as it waits.
+        key: Its digest.
+        done: Whether a language model has said what it finds.
+        waits: Whether one is to be asked later.
+        at: Now.
+    """
+    note = read_note(transaction, key)
+    stored = Stored()
+    if done and note.done:
+        return stored
+    alias = _put_nodes(transaction, ready, conversation, dict(note.preferences), stored)
+    _put_edges(transaction, ready, alias, stored)
+    _put_lesson(transaction, ready, alias, stored)
+    kept = {
+        "done": done or note.done,
+        "preferences": {name: other for name, other in alias.items() if name in _preferences_of(ready.parts)}
+        | dict(note.preferences),
+        **({"waiting": conversation_fields(conversation)} if waits else {}),
+    }
+    document = Document(collection=COLLECTION, path=(), key=key, value=to_text(kept), created_at=at, updated_at=at)
+    keep_record(transaction, document, ready.fresh.model_id)
+    if waits:
+        transaction.jobs.enqueue(Job(kind=CONVERSE, key=key, due=at + PATIENCE))
+    if transaction.graph.graph_size().pending:
+        transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
+    return stored
+
+
+def _put_nodes(
+    transaction: Transaction,
+    ready: ReadyConversation,
+    conversation: Conversation,
+    known: dict[str, str],
+    stored: Stored,
+) -> dict[str, str]:
+    """Store new nodes; return for each node of the conversation the id of the node that stands for it."""
+    parts = ready.parts
+    alias = {name: known.get(name, name) for name in parts.nodes}
+    present = transaction.graph.nodes(list({*parts.nodes, *alias.values()}))
+    plain: list[Node] = []
+    for node in ready.fresh.nodes:
+        if node.id in present or known.get(node.id) in present:
+            continue
+        owned = _owned(node, conversation)
+        if owned is None:
+            plain.append(node)
+            continue
+        kept = add_preference(transaction, owned)
+        alias[node.id] = kept.id
+        stored.preferences = (*stored.preferences, kept)
+        if kept.id == node.id:
+            stored.new.append(node.id)
+    admit_nodes(transaction, [(node, words(node)) for node in plain])
+    stored.new += [node.id for node in plain]
+    made = {name: vector for name, vector in ready.fresh.vectors.get("node", {}).items() if name in stored.new}
+    transaction.graph.put_graph_vectors("node", made, ready.fresh.model_id)
+    for name, held in present.items():
+        given = parts.nodes.get(name)
+        if given is not None and _says(given) != _says(held):
+            stored.refused.append(RefusedPart(part="node", name=name, reason=_KEPT))
+    after = transaction.graph.nodes(list(dict.fromkeys(alias.values())))
+    stored.nodes = tuple(after[name] for name in dict.fromkeys(alias.values()) if name in after)
+    return {name: other for name, other in alias.items() if other in after}
+
+
+def _put_edges(transaction: Transaction, ready: ReadyConversation, alias: Mapping[str, str], stored: Stored) -> None:
+    wanted = {
+        name: replace(edge, source=alias.get(edge.source, edge.source), target=alias.get(edge.target, edge.target))
+        for name, edge in ready.parts.edges.items()
+    }
+    fresh = {edge.id: edge for edge in ready.fresh.edges}
+    ends = transaction.graph.nodes(list({end for edge in wanted.values() for end in (edge.source, edge.target)}))
+    present = transaction.graph.edges(list(wanted))
+    new: list[Edge] = []
+    for name, edge in wanted.items():
+        missing = next((end for end in (edge.source, edge.target) if end not in ends), None)
+        if name in present:
+            held = present[name]
+            if (held.source, held.target, held.text, held.weight) != (edge.source, edge.target, edge.text, edge.weight):
+                stored.refused.append(RefusedPart(part="edge", name=name, reason=_KEPT))
+        elif missing is not None:
+            reason = f"it names {missing[:80]!r}, which is neither in the conversation nor in the bank"
+            stored.refused.append(RefusedPart(part="edge", name=name, reason=reason))
+        elif name in fresh:
+            new.append(replace(fresh[name], source=edge.source, target=edge.target))
+    admit_edges(transaction, [(edge, words(edge)) for edge in new])
+    names = {edge.id for edge in new}
+    made = {name: vector for name, vector in ready.fresh.vectors.get("edge", {}).items() if name in names}
+    transaction.graph.put_graph_vectors("edge", made, ready.fresh.model_id)
+    stored.new += [edge.id for edge in new]
+    stored.edges = tuple(transaction.graph.edges(list(wanted)).values())
+
+
+def _put_lesson(transaction: Transaction, ready: ReadyConversation, alias: Mapping[str, str], stored: Stored) -> None:
+    """Store the lesson, or links the memory that says the same."""
+    note = ready.parts.lesson
+    if ready.lesson is None or note is None:
+        return
+    memory = ready.lesson.memory
+    twin = ready.twin(transaction) if ready.twin is not None else None
+    if twin is None:
+        admit(transaction, ready.lesson, at=memory.created_at)
+        stored.new.append(memory.id)
+    named = {alias.get(name, name): name for name in note.link_nodes}
+    existing = transaction.graph.nodes(list(named))
+    lesson_id = memory.id if twin is None else twin.id
+    for node_id, name in named.items():
+        if node_id in existing:
+            transaction.graph.link_node(Pointer(node_id=node_id, memory_id=lesson_id))
+        else:
+            reason = f"it links {name[:80]!r}, which is neither in the conversation nor in the bank"
+            stored.refused.append(RefusedPart(part="lesson", name=name, reason=reason))
+    stored.lesson = lessons_of(transaction, [lesson_id])[lesson_id]
+
+
+def _owned(node: Node, conversation: Conversation) -> Node | None:
+    """Return a preference with its owner; None for any other node, and for a preference that is nobody's."""
+    if node.label != "UserPreference" or not str(node.fields.get("preference_type", "")).strip():
+        return None
+    if any(str(node.fields.get(name, "")).strip() for name in ("user_id", "user_role")):
+        return node
+    if conversation.user_id.strip():
+        return replace(node, fields={**node.fields, "user_id": conversation.user_id})
+    if conversation.user_role.strip():
+        return replace(node, fields={**node.fields, "user_role": conversation.user_role})
+    return None
+
+
+def _preferences_of(parts: Parts) -> set[str]:
+    return {node.id for node in parts.nodes.values() if node.label == "UserPreference"}
+
+
+def _says(node: Node) -> tuple[object, ...]:
+    fields = {} if node.label == "UserPreference" else dict(node.fields)
+    return (node.label, node.text, node.conv_id, frozenset(node.tags), fields)
 
 
 class Conversations:
@@ -45,13 +516,6 @@ class Conversations:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.conversations.format import digest
-        from reasoningbank.conversations.remember import (
-            CONVERSE,
-            certain_parts,
-            prepared_conversation,
-            propose,
-            read_note,
-        )
 
         now = self._context.clock.now()
         told = prepared_conversation(conversation, at=now)
@@ -75,8 +539,6 @@ class Conversations:
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return what does each kind of job of this resource."""
-        from reasoningbank.conversations.remember import CONVERSE
-
         return {} if self._context.model is None else {CONVERSE: self._converse_job}
 
     def queue_due(self) -> None:
@@ -85,7 +547,6 @@ class Conversations:
     def _converse_job(self, job: Job) -> None:
         """Ask the language model about a conversation that waits."""
         from reasoningbank.conversations.format import read_conversation
-        from reasoningbank.conversations.remember import Stored, certain_parts, propose, read_note
 
         store = self._conversation_store()
         note = read_note(store, job.key)
@@ -101,7 +562,6 @@ class Conversations:
     ) -> tuple[Stored, Parts]:
         """Ask the model and store what it finds, all of it or nothing."""
         from reasoningbank.conversations.extraction import ask
-        from reasoningbank.conversations.remember import certain_parts
 
         if self._context.model is None:
             raise ModelUnavailable("no language model is configured")
@@ -117,8 +577,6 @@ class Conversations:
         self, store: Store, parts: Parts, told: Conversation, key: str, *, done: bool, waits: bool, at: datetime
     ) -> Stored:
         """Store what is new of the parts, in one transaction."""
-        from reasoningbank.conversations.remember import Ready as ReadyParts
-        from reasoningbank.conversations.remember import fresh_of, store_parts
         from reasoningbank.sessions.distil import twin_of
 
         lesson = self._conversation_lesson(parts, told)
@@ -126,14 +584,16 @@ class Conversations:
         def twin(transaction: Transaction) -> Memory | None:
             return None if lesson is None else twin_of(store, transaction, lesson.memory, lesson.indexed)
 
-        ready = ReadyParts(parts=parts, fresh=fresh_of(store, parts, self._context.embedder), lesson=lesson, twin=twin)
+        ready = ReadyConversation(
+            parts=parts, fresh=fresh_of(store, parts, self._context.embedder), lesson=lesson, twin=twin
+        )
         with store.transaction() as transaction:
             return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)
 
     def _conversation_lesson(self, parts: Parts, told: Conversation) -> Ready | None:
         """Return the lesson as a memory that still has to prove itself."""
+        from reasoningbank.graph.search import title_of
         from reasoningbank.memories.admission import draft, prepare
-        from reasoningbank.search.lessons import title_of
 
         note = parts.lesson
         if note is None:
@@ -161,7 +621,7 @@ class Conversations:
 
     def _conversation_store(self) -> Store:
         """Return the store, when the embedder is the one that the bank was built with."""
-        from reasoningbank.memories.vectors import check_space
+        from reasoningbank.memories.admission import check_space
 
         store = self._context.store()
         check_space(store, self._context.embedder)

@@ -9,15 +9,15 @@ from typing import cast
 
 from pydantic import BaseModel, Field
 
+from reasoningbank.conversations.conversations import Parts, add_edge, add_node, why_bare
 from reasoningbank.conversations.format import derived_id
-from reasoningbank.conversations.remember import Parts, add_edge, add_node, why_bare
 from reasoningbank.errors import InvalidEdge, InvalidNode
+from reasoningbank.graph.search import title_of
 from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.claims import check_claim
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
 from reasoningbank.safety.quotation import clip, fence, quote
-from reasoningbank.search.lessons import title_of
 from reasoningbank.sessions.validation import has_trigger
 from reasoningbank.types.conversation import ANSWER, REQUEST, Conversation, LessonNote
 from reasoningbank.types.graph import LABEL_FIELDS, LABELS, LIST_FIELDS, Edge, FieldValue, Label, Node

@@ -1,4 +1,4 @@
-"""The states of a workflow: what each step makes of it. Every step is a function of the workflow before it.
+"""Workflows: conversations that a program drives turn by turn, over any restart.
 
 ============== ==================== ====================================================
 before         step                 after
@@ -20,18 +20,33 @@ waiting        cancel               cancelled
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from reasoningbank.conversations.questions import DEFAULT_LESSONS, DEFAULT_NODES
 from reasoningbank.documents.documents import to_text
-from reasoningbank.errors import WorkflowBusy, WorkflowNotFound
+from reasoningbank.errors import BankError, EmptyContent, InvalidInput, WorkflowBusy, WorkflowNotFound
 from reasoningbank.memories.admission import keep_record
+from reasoningbank.search.search import usable_query
 from reasoningbank.storage.store import StoreReader, Transaction
-from reasoningbank.types.conversation import EventKind, Turn, Workflow, WorkflowEvent, WorkflowStatus
+from reasoningbank.types.conversation import (
+    ConversationReport,
+    EventKind,
+    QuestionAnswer,
+    Turn,
+    Workflow,
+    WorkflowEvent,
+    WorkflowStatus,
+)
 from reasoningbank.types.document import Document
 from reasoningbank.types.memory import new_id
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.conversations.conversations import Conversations
+    from reasoningbank.conversations.questions import Questions
 
 COLLECTION = "reasoningbank.workflows"
 """Where a bank keeps its workflows."""
@@ -220,3 +235,257 @@ def _event(fields: dict[str, object]) -> WorkflowEvent:
         payload=cast("dict[str, object]", fields["payload"]),
         at=datetime.fromisoformat(cast(str, fields["at"])),
     )
+
+
+MAX_ANSWER = 100_000
+_MOST_CALLS = 100
+_HISTORY = 5
+
+
+class Workflows:
+    """Workflows: conversations that a program drives turn by turn."""
+
+    def __init__(self, context: Context, conversations: Conversations, questions: Questions) -> None:
+        self._context = context
+        self._conversations = conversations
+        self._questions = questions
+
+    def execute(
+        self, user_input: str, *, workflow_id: str = "", ask: bool = True, user: str = "", role: str = ""
+    ) -> Workflow:
+        """Begin a turn: the question is planned; when it is ambiguous, the workflow waits for the user's answer.
+
+        Otherwise it is running, and ``workflow_search`` finds what is known. Without an id a new workflow begins; with
+        the id of one that waits this is the answer to its question back; with that of one that has ended, a new turn.
+
+        Args:
+            user_input: What the user says.
+            workflow_id: The workflow; empty for a new one.
+            ask: Whether a question back is allowed.
+            user: Who asks, by id.
+            role: In which role.
+
+        Raises:
+            EmptyQuery: When the user says nothing.
+            WorkflowNotFound: When there is no such workflow.
+            WorkflowBusy: When a turn is still under way.
+        """
+        from reasoningbank.safety.text import safe_line
+
+        said, now = usable_query(user_input), self._context.clock.now()
+        names = {"user": safe_line(user)[:200], "role": safe_line(role)[:200]}
+        identifier = workflow_id or new_id()
+
+        def begin(known: Workflow | None) -> Workflow:
+            return begun(known, identifier, said, **names, at=now)
+
+        if workflow_id:
+            read_workflow(self._context.store(), workflow_id)
+        workflow = self._workflow_changed(identifier, begin, new=not workflow_id)
+        plan = self._questions.plan(
+            workflow.user_input,
+            ask=ask and not workflow.clarification,
+            clarification=workflow.clarification,
+            history=_history(workflow),
+        )
+        turn = workflow.message_id
+
+        def planned(known: Workflow | None) -> Workflow:
+            current = _same_turn(known, turn)
+            if plan.clarification:
+                return asked_back(current, plan.clarification, self._context.clock.now())
+            queries = {"graph": len(plan.graph), "bank": len(plan.bank), "tags": list(plan.tags)}
+            return noted(current, "progress", {"step": "planned", **queries}, self._context.clock.now())
+
+        return self._workflow_changed(identifier, planned)
+
+    def search(self, workflow_id: str) -> Workflow:
+        """Find the memories of a turn that is running and notes them as an event; nothing when they are found already.
+
+        What cannot be searched ends the turn as failed.
+
+        Raises:
+            WorkflowNotFound: When there is no such workflow.
+        """
+        workflow = read_workflow(self._context.store(), workflow_id)
+        if workflow.status != "running" or workflow.searched:
+            return workflow
+        turn = workflow.message_id
+        finish: Callable[[Workflow], Workflow]
+        try:
+            answer = self._questions.ask(
+                workflow.user_input,
+                ask=False,
+                clarification=workflow.clarification,
+                history=_history(workflow),
+                nodes=DEFAULT_NODES,
+                lessons=DEFAULT_LESSONS,
+                user=workflow.user,
+                role=workflow.role,
+                session=f"workflow-{workflow_id}"[:200],
+            )
+        except BankError as error:
+            problem = error
+
+            def finish(known: Workflow) -> Workflow:
+                return failed(known, problem.message, problem.hint, self._context.clock.now())
+        else:
+
+            def finish(known: Workflow) -> Workflow:
+                return found(known, _memories(answer), self._context.clock.now())
+
+        def ended(known: Workflow | None) -> Workflow:
+            current = _same_turn(known, turn)
+            return current if current.status != "running" or current.searched else finish(current)
+
+        return self._workflow_changed(workflow_id, ended)
+
+    def get(self, workflow_id: str) -> Workflow:
+        """Return a workflow as it is; raises WorkflowNotFound."""
+        return read_workflow(self._context.store(), workflow_id)
+
+    def stalled(self, workflow: Workflow) -> bool:
+        """Return whether whoever began the search of a turn no longer answers; then it is begun anew."""
+        late = workflow.until is not None and workflow.until < self._context.clock.now()
+        return workflow.status == "running" and not workflow.searched and late
+
+    def answer(
+        self,
+        workflow_id: str,
+        message_id: str,
+        response: str,
+        *,
+        reasoning: str = "",
+        tool_calls: Sequence[Mapping[str, object]] = (),
+    ) -> Workflow:
+        """End a turn with what was answered; the request and the answer are remembered as a conversation's.
+
+        Args:
+            workflow_id: The workflow.
+            message_id: The turn that is answered.
+            response: The answer.
+            reasoning: Why it is so.
+            tool_calls: What was called for it, as JSON objects.
+
+        Raises:
+            EmptyContent: When the answer is blank.
+            InvalidInput: When it is too long, or a call is no JSON object.
+            WorkflowNotFound: When there is no such workflow.
+            WorkflowBusy: When no turn waits for an answer, or another one does.
+        """
+        from reasoningbank.documents.documents import safe_value, to_text
+        from reasoningbank.safety.secrets import redact
+        from reasoningbank.safety.text import clean
+
+        texts = {name: redact(clean(text)).text for name, text in (("answer", response), ("reasoning", reasoning))}
+        if not texts["answer"]:
+            raise EmptyContent("response: an answer cannot be empty")
+        calls = tuple(safe_value(each) for each in tool_calls)
+        length = sum(map(len, texts.values())) + sum(len(to_text(each)) for each in calls)
+        if length > MAX_ANSWER or len(calls) > _MOST_CALLS:
+            raise InvalidInput(
+                f"response: with reasoning and calls it has at most {MAX_ANSWER:,} characters and {_MOST_CALLS} calls"
+            )
+        workflow = read_workflow(self._context.store(), workflow_id)
+        check_answerable(workflow, message_id)
+        remembered = self._workflow_remembered(workflow, texts["answer"])
+
+        def close(known: Workflow | None) -> Workflow:
+            return answered(
+                _same_turn(known, message_id),
+                message_id,
+                texts["answer"],
+                reasoning=texts["reasoning"],
+                tool_calls=calls,
+                remembered=remembered,
+                at=self._context.clock.now(),
+            )
+
+        return self._workflow_changed(workflow_id, close)
+
+    def cancel(self, workflow_id: str) -> Workflow:
+        """End the turn under way without an answer; nothing of it is remembered.
+
+        Raises:
+            WorkflowNotFound: When there is no such workflow.
+            WorkflowBusy: When no turn is under way.
+        """
+
+        def end(known: Workflow | None) -> Workflow:
+            if known is None:
+                raise WorkflowNotFound(f"no workflow {workflow_id[:80]!r} in this project")
+            return cancelled(known, self._context.clock.now())
+
+        return self._workflow_changed(workflow_id, end)
+
+    def _workflow_remembered(self, workflow: Workflow, answer: str) -> Mapping[str, object]:
+        """Write the turn back; what cannot be written does not keep the turn from ending, and is said."""
+        request = " ".join(part for part in (workflow.user_input, workflow.clarification) if part)
+        try:
+            report: ConversationReport = self._conversations.remember(
+                {
+                    "conv_id": workflow.id,
+                    "user_id": workflow.user,
+                    "user_role": workflow.role,
+                    "request": request,
+                    "answer": answer,
+                }
+            )
+        except BankError as error:
+            return {"nodes": [], "message": error.advice}
+        return {"nodes": [node.id for node in report.nodes], "message": report.message}
+
+    def _workflow_changed(
+        self, workflow_id: str, change: Callable[[Workflow | None], Workflow], *, new: bool = False
+    ) -> Workflow:
+        """Read, changes and store a workflow in one transaction."""
+        with self._context.store().transaction() as transaction:
+            known = None if new else read_workflow(transaction, workflow_id)
+            changed = change(known)
+            if changed is not known:
+                write_workflow(transaction, changed, self._context.embedder.model_id, self._now())
+        return changed
+
+    def _now(self) -> datetime:
+        return self._context.clock.now()
+
+
+def _same_turn(known: Workflow | None, message_id: str) -> Workflow:
+    """Return the workflow, as long as it is still at this turn."""
+    from reasoningbank.errors import WorkflowBusy
+
+    if known is None or known.message_id != message_id:
+        raise WorkflowBusy("another turn has begun meanwhile")
+    return known
+
+
+def _history(workflow: Workflow) -> list[str]:
+    """Return what was said in the turns before, as far as it can help to understand this one."""
+    return [f"{turn.user_input} {turn.answer}"[:1_000] for turn in workflow.turns[-_HISTORY:]]
+
+
+def _memories(answer: QuestionAnswer) -> Mapping[str, object]:
+    """Return what a program needs to answer: the context, and what it is made of."""
+    graph = answer.graph
+    return {
+        "memories": []
+        if graph is None
+        else [
+            {"id": hit.node.id, "label": hit.node.label, "text": hit.node.text[:1_000], "score": round(hit.score, 6)}
+            for hit in graph.seeds
+        ],
+        "paths": [list(story) for story in answer.sentences],
+        "reasoningbank_hits": [
+            {
+                "rb_id": hit.lesson.rb_id,
+                "id": hit.lesson.id,
+                "key_lesson": hit.lesson.key_lesson[:4_000],
+                "context_to_prefer": hit.lesson.context_to_prefer[:2_000],
+                "score": round(hit.score, 6),
+            }
+            for hit in answer.lessons
+        ],
+        "context": "" if graph is None else graph.context.text,
+        "tokens": 0 if graph is None else graph.context.tokens,
+        "message": answer.message,
+    }

@@ -30,7 +30,7 @@ from reasoningbank.errors import InvalidInput, MalformedAnswer, MemoryNotFound, 
 from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.memories.admission import admit, prepare
+from reasoningbank.memories.admission import TASK, admit, prepare
 from reasoningbank.memories.claims import check_claim
 from reasoningbank.memories.evidence import (
     added,
@@ -44,7 +44,6 @@ from reasoningbank.memories.evidence import (
     unite,
 )
 from reasoningbank.memories.states import sources_of
-from reasoningbank.memories.vectors import TASK
 from reasoningbank.safety.injection import find_markup, is_about_memory, verdict
 from reasoningbank.safety.quotation import fence, quote
 from reasoningbank.safety.text import clean_line, reveal, safe_texts

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import session_name, usable_path
 from reasoningbank.errors import (
     BankError,
     BudgetExhausted,
@@ -20,7 +19,8 @@ from reasoningbank.errors import (
     PaidCallRefused,
     StoreBusy,
 )
-from reasoningbank.jobs.worker import LOOK_EVERY, Handler
+from reasoningbank.jobs.jobs import LOOK_EVERY, Handler
+from reasoningbank.safety.arguments import session_name, usable_path
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (
@@ -323,7 +323,7 @@ class Curation:
 
     def _similar(self, threshold: float) -> Similar:
         from reasoningbank.curation.clusters import find_similar
-        from reasoningbank.memories.vectors import check_space
+        from reasoningbank.memories.admission import check_space
 
         store = self._context.store()
         check_space(store, self._context.embedder)

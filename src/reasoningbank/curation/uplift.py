@@ -6,14 +6,21 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import NamedTuple
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
-from reasoningbank.storage.store import StoreReader
+from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
+from reasoningbank.jobs.jobs import Handler
+from reasoningbank.storage.store import Store, StoreReader
+from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import RELEASED, Memory
+from reasoningbank.types.records import Job
 from reasoningbank.types.session import Judgement
 from reasoningbank.types.uplift import Arm, Exposure, Harm, SessionSource, UpliftReport
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
 
 USER, EVIDENCE = "user", "evidence"
 """The judges of a trajectory that are believed here: a person, and what the transcript itself proves."""
@@ -394,3 +401,85 @@ def _said(report: UpliftReport, drawn: bool, only_memories: int) -> Iterable[str
 
 def _sessions(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+HARM = "harm"
+"""The kind of job that looks for memories that do harm."""
+HARM_EVERY = timedelta(hours=24)
+
+
+class Uplift:
+    """Measure what memory is worth, and hold back what does harm."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def report(self) -> UpliftReport:
+        """Return how sessions end with memories and without, what that costs, and which memories do harm.
+
+        Compared are sessions by how they were drawn (setting ``holdout``), whatever they did afterwards. Harmful
+        memories are set aside at once, as the worker does every day; when the bank cannot be written the report says
+        so. Nothing is invented: without enough sessions the uplift is None and the interval (-1, 1).
+
+        Raises:
+            StoreError: When the bank cannot be read.
+        """
+        with observed("report_uplift", store=self._context.place):
+            store = self._context.store()
+            sessions = ended(store)
+            harms = self._harms(store, sessions)
+            try:
+                return reported(sessions, self._set_aside(store, harms))
+            except (StoreFull, StoreBusy, StoreUnavailable) as error:
+                report = reported(sessions, harms)
+                said = f"Harmful memories could not be set aside: {error.advice}"
+                return replace(report, message=f"{report.message} {said}")
+
+    def queue_due(self) -> None:
+        """Queue the daily look for harmful memories when sessions were shown any."""
+        store, now = self._context.store(), self._context.clock.now()
+        if (
+            not any(job.kind == HARM for job in store.jobs.waiting(due=now + 2 * HARM_EVERY))
+            and store.deliveries.exposures()
+        ):
+            with store.transaction() as transaction:
+                transaction.jobs.enqueue(_look(now + HARM_EVERY))
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
+        return {HARM: self._harm_job}
+
+    def _harm_job(self, job: Job) -> None:
+        """Set aside what does harm; the next look comes a day later."""
+        store = self._context.store()
+        self._set_aside(store, self._harms(store, ended(store)))
+        with store.transaction() as transaction:
+            transaction.jobs.enqueue(_look(max(job.due, self._context.clock.now()) + HARM_EVERY))
+
+    @staticmethod
+    def _harms(store: Store, sessions: Sequence[Ended]) -> tuple[Harm, ...]:
+
+        return harmful(sessions, store.memories.many, lambda memory_id: _released(store, memory_id))
+
+    def _set_aside(self, store: Store, harms: Sequence[Harm]) -> tuple[Harm, ...]:
+        from reasoningbank.memories.states import set_aside
+
+        new = [harm for harm in harms if not harm.set_aside]
+        if not new:
+            return tuple(harms)
+        with store.transaction() as transaction:
+            for harm in new:
+                set_aside(transaction, [harm.memory_id], reason=reason(harm), at=self._context.clock.now())
+        return noted(harms, [harm.memory_id for harm in new])
+
+
+def _look(due: datetime) -> Job:
+    """Return the look for harm of one day: its key is the day, so that there is one."""
+    return Job(kind=HARM, key=f"{due:%Y-%m-%d}", due=due)
+
+
+def _released(reader: StoreReader, memory_id: str) -> datetime | None:
+    """Return when the memory was last released by a person."""
+    return max(
+        (change.at for change in reader.memories.changes(memory_id=memory_id) if change.kind == RELEASED), default=None
+    )

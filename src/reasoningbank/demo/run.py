@@ -1,20 +1,121 @@
-"""The demonstration itself: record, search, rate, report outcomes, and show where each confidence comes from."""
+"""The demonstration: record, search, rate, report outcomes, and show where each confidence comes from.
+
+63 nodes of 13 conversations in five parts of the shop, 80 edges, 32 lessons, in the JSON form that ``rbank graph
+import`` reads. All of it was made up for this package.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TypedDict
+from types import MappingProxyType
+from typing import TypedDict, cast
 
 from reasoningbank.demo.client import Tools
 from reasoningbank.demo.server import PROJECT, TENANT, served
-from reasoningbank.demo.story import Lesson, Session, load_lessons, load_session
 from reasoningbank.operations import composed
 from reasoningbank.operations.json import Json, to_json
 from reasoningbank.operations.text import history_text
+
+FILE = "shop_graph.json"
+
+QUESTION = "Which frost lesson decides when the autumn fern sale may start?"
+"""The question that the graph answers with a path through two conversations of two parts of the shop."""
+TAGS: tuple[str, ...] = ("frost", "lesson", "fern", "sale")
+"""The words of the question that are tags of the graph."""
+SEEDS: Mapping[str, float] = MappingProxyType({"pk-104": 0.8})
+"""Where the answer begins: the cold snap of January."""
+STORY: tuple[str, ...] = ("pk-104", "pk-106", "pk-107", "st-303", "st-304")
+"""The answer: cold snap, comparison of parcels, rule for cold nights, scoring of start weeks, recommendation."""
+
+
+def shop_graph() -> str:
+    """Return the graph as JSON: ``nodes``, ``edges`` and ``lessons``."""
+    return files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+
+
+def copy_shop_graph(target: Path) -> None:
+    """Write the graph to a file, for a first ``rbank graph import``.
+
+    Raises:
+        OSError: When the file cannot be written.
+    """
+    with as_file(files(__package__).joinpath(FILE)) as source:
+        target.write_bytes(source.read_bytes())
+
+
+class RecordedStep(TypedDict):
+    """One command of the session, as it ran."""
+
+    step: int
+    thought: str
+    command: str
+    exit_code: int
+    output: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A recorded session.
+
+    Attributes:
+        task: What was to be done.
+        recorded: The day it was recorded.
+        steps: Every command with its exit status and output.
+    """
+
+    task: str
+    recorded: str
+    steps: tuple[RecordedStep, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """One lesson and the steps of the session that it comes from."""
+
+    steps: tuple[int, ...]
+    title: str
+    description: str
+    content: str
+    outcome: str
+    tags: tuple[str, ...]
+
+
+def load_session() -> Session:
+    """Return the session that the package ships; ``tools/record_session.py`` made it."""
+    lines = _data("session.jsonl").splitlines()
+    head = json.loads(lines[0])
+    return Session(
+        task=head["task"],
+        recorded=head["recorded"],
+        steps=tuple(cast(RecordedStep, json.loads(line)) for line in lines[1:]),
+    )
+
+
+def load_lessons() -> tuple[Lesson, ...]:
+    """Return the lessons that the package ships."""
+    return tuple(
+        Lesson(
+            steps=tuple(lesson["steps"]),
+            title=lesson["title"],
+            description=lesson["description"],
+            content=lesson["content"],
+            outcome=lesson["outcome"],
+            tags=tuple(lesson["tags"]),
+        )
+        for lesson in json.loads(_data("lessons.json"))["lessons"]
+    )
+
+
+def _data(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
 
 TASK = "Bookings made late in the evening appear on the wrong day; tests pass locally and fail on the build server"
 UNRELATED = "Choose a sofa for the waiting room"

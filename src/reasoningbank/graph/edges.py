@@ -6,17 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import (
-    InvalidEdge,
-)
+from reasoningbank.errors import InvalidEdge
 from reasoningbank.graph.graph import DEFAULT_SEEDS
-from reasoningbank.storage.store import GraphText
+from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.telemetry import observed
 from reasoningbank.types.graph import Edge, check_graph_id
-from reasoningbank.types.graph_search import (
-    EdgeHit,
-    GraphFilter,
-)
+from reasoningbank.types.graph_search import EdgeHit, GraphFilter
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context

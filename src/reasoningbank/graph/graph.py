@@ -9,15 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import checked_limit, checked_offset, usable_path
-from reasoningbank.errors import (
-    InvalidInput,
-    InvalidNode,
-    StoreUnavailable,
-)
-from reasoningbank.jobs.worker import Handler
-from reasoningbank.search.searches import MAX_SEARCH_LIMIT, usable_query
-from reasoningbank.storage.store import GraphText, Store, Transaction
+from reasoningbank.errors import InvalidInput, InvalidNode, StoreUnavailable
+from reasoningbank.jobs.jobs import Handler
+from reasoningbank.safety.arguments import checked_limit, checked_offset, usable_path
+from reasoningbank.search.search import MAX_SEARCH_LIMIT, usable_query
+from reasoningbank.storage.graph_tables import GraphText
+from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.graph import Edge, FieldValue, Node, check_graph_id
 from reasoningbank.types.graph_search import (
@@ -186,7 +183,7 @@ class Graph:
 
     def store(self) -> Store:
         """Return the store, when the embedder is the one that the bank was built with."""
-        from reasoningbank.memories.vectors import check_space
+        from reasoningbank.memories.admission import check_space
 
         store = self._context.store()
         check_space(store, self._context.embedder)
@@ -473,8 +470,8 @@ class Graph:
 
     def _lesson_memory(self, lesson: LessonDraft) -> Memory:
         """Return a lesson of a file as a memory."""
+        from reasoningbank.graph.search import title_of
         from reasoningbank.memories.admission import draft
-        from reasoningbank.search.lessons import title_of
 
         memory = draft(
             project=self._context.scope.project,

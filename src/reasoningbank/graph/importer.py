@@ -31,7 +31,8 @@ from reasoningbank.graph.records import Draft, Reader, Record
 from reasoningbank.memories.admission import Ready as ReadyMemory
 from reasoningbank.memories.admission import admit, admit_edges, admit_nodes, sift_items
 from reasoningbank.safety.graph_text import reveal
-from reasoningbank.storage.store import Pointer, Store, Transaction
+from reasoningbank.storage.graph_tables import Pointer
+from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.graph import MAX_GRAPH_ID, Edge, Node, WeightBand, weight_band
 from reasoningbank.types.graph_search import GRAPH_FORMATS, Dangling, Duplicate, GraphFilter, GraphFormat, GraphImport
 from reasoningbank.types.memory import LeftOut, Memory

@@ -6,20 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import checked_limit, clean_tags, session_name
 from reasoningbank.errors import InvalidInput, MemoryNotFound, NodeNotFound
-from reasoningbank.search.searches import MAX_SEARCH_LIMIT, usable_query
-from reasoningbank.storage.store import Pointer, Store, StoreReader, Transaction
+from reasoningbank.safety.arguments import checked_limit, clean_tags, session_name
+from reasoningbank.search.search import MAX_SEARCH_LIMIT, usable_query
+from reasoningbank.storage.graph_tables import Pointer
+from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE
 from reasoningbank.types.graph import MAX_POINTERS, check_graph_id
-from reasoningbank.types.lesson import BM25_LEG, CONTEXT_LEG, LESSON_LEG, Lesson, LessonAnswer, LessonHit
+from reasoningbank.types.graph_search import BM25_LEG, CONTEXT_LEG, LESSON_LEG, Lesson, LessonAnswer, LessonHit
 from reasoningbank.types.memory import EDITED, Cause, Memory, check_memory_id, check_outcome
 from reasoningbank.types.recall import Filter, Hit, Recall
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.search.searches import Search
+    from reasoningbank.search.search import Search
 
 DEFAULT_LESSON_LIMIT = 5
 """Most lessons of a search that names no limit (seed 003)."""
@@ -65,8 +66,8 @@ class Lessons:
             InvalidMemory, TextTooLong: When a rule of the memory is broken; nothing was stored.
             NodeNotFound: When a node does not exist; nothing was stored.
         """
+        from reasoningbank.graph.search import lessons_of, title_of
         from reasoningbank.memories.admission import admit, draft, prepare
-        from reasoningbank.search.lessons import lessons_of, title_of
 
         nodes = _checked_nodes(link_nodes)
         with observed("create_memory", store=self._context.place):
@@ -104,7 +105,7 @@ class Lessons:
         Raises:
             MemoryNotFound: When this project has no such memory.
         """
-        from reasoningbank.search.lessons import lessons_of
+        from reasoningbank.graph.search import lessons_of
 
         store = self._context.store()
         memory_id = _memory_id(store, lesson)
@@ -132,8 +133,8 @@ class Lessons:
             MemoryNotFound, NodeNotFound: When the lesson or a node does not exist; nothing was changed.
             InvalidMemory: When the changed memory breaks a rule; nothing was changed.
         """
+        from reasoningbank.graph.search import lessons_of
         from reasoningbank.memories.admission import clean
-        from reasoningbank.search.lessons import lessons_of
 
         nodes = None if link_nodes is None else _checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place):
@@ -159,7 +160,7 @@ class Lessons:
         Raises:
             MemoryNotFound, NodeNotFound: When the lesson or a node does not exist; nothing was changed.
         """
-        from reasoningbank.search.lessons import lessons_of
+        from reasoningbank.graph.search import lessons_of
 
         nodes = _checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place), self._context.store().transaction() as transaction:
@@ -192,7 +193,7 @@ class Lessons:
             limit: At most so many; 0 means all.
             offset: So many are passed over.
         """
-        from reasoningbank.search.lessons import lessons_of
+        from reasoningbank.graph.search import lessons_of
 
         store = self._context.store()
         condition = Filter(tags=clean_tags(tags))
@@ -242,9 +243,9 @@ class Lessons:
             EmptyQuery, NegativeLimit, InvalidInput: When an argument is not usable, or all weights are 0.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.memories.vectors import check_space
+        from reasoningbank.graph.search import LessonQuestion, find_lessons, lessons_of
+        from reasoningbank.memories.admission import check_space
         from reasoningbank.search.fusion import check_fusion, check_least, check_weights
-        from reasoningbank.search.lessons import LessonQuestion, find_lessons, lessons_of
 
         weights = {LESSON_LEG: lesson_weight, CONTEXT_LEG: context_weight, BM25_LEG: bm25_weight}
         question = LessonQuestion(
@@ -287,8 +288,8 @@ class Lessons:
 
     def _replaced(self, store: Store, old: Memory, new: Memory, nodes: Sequence[str] | None) -> bool:
         """Write the changed memory and its links; False when somebody else has changed it meanwhile."""
+        from reasoningbank.graph.search import relink
         from reasoningbank.memories.admission import edit, prepare_edit
-        from reasoningbank.search.lessons import relink
 
         at = self._context.clock.now()
         ready = prepare_edit(old, new, self._context.embedder, at=at) if new != old else None

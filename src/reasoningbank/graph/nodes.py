@@ -9,7 +9,8 @@ from typing import TypeVar
 from reasoningbank.errors import EdgeNotFound, InvalidEdge, InvalidNode, ModelMismatch, NodeNotFound
 from reasoningbank.memories.admission import admit_edges, admit_nodes, check_items
 from reasoningbank.memories.words import analyse
-from reasoningbank.storage.store import GraphText, Store, StoreReader, Transaction
+from reasoningbank.storage.graph_tables import GraphText
+from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.graph import Edge, Node, check_graph_id
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphAdded, GraphKind
 from reasoningbank.types.ports import Embedder, Vector

@@ -1,18 +1,188 @@
-"""Where a walk begins: nodes, or edges, by the meaning and the words of their text (seed 003's seed retrieval)."""
+"""Search in the contextual graph and among lessons: seeds of a walk, and scores of several legs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from reasoningbank.memories.words import STOP_WORDS, query_terms
 from reasoningbank.safety.graph_text import reveal
-from reasoningbank.search.fusion import CANDIDATES_PER_HIT, Blended, blend
-from reasoningbank.search.lessons import above, content_terms
-from reasoningbank.storage.store import Store
-from reasoningbank.types.graph_search import TEXT_LEG, EdgeHit, Fusion, GraphFilter, GraphKind, NodeHit
-from reasoningbank.types.ports import Embedder
-from reasoningbank.types.recall import LEXICAL_LEG
+from reasoningbank.search.fusion import CANDIDATES_PER_HIT, Blended, blend, calibration_of
+from reasoningbank.storage.graph_tables import Pointer
+from reasoningbank.storage.store import Store, StoreReader
+from reasoningbank.types.graph_search import (
+    BM25_LEG,
+    CONTEXT_LEG,
+    LESSON_LEG,
+    TEXT_LEG,
+    EdgeHit,
+    Fusion,
+    GraphFilter,
+    GraphKind,
+    Lesson,
+    NodeHit,
+)
+from reasoningbank.types.memory import MAX_TITLE
+from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Filter
 from reasoningbank.types.records import Scored
+
+_LEGS: Mapping[str, str] = {LESSON_LEG: CONTENT_LEG, CONTEXT_LEG: DESCRIPTION_LEG}
+"""The dense legs of a lesson and what they are called of a memory."""
+_ALL = 1_000_000
+_SHORT_TITLE = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonQuestion:
+    """What is looked for among the lessons.
+
+    Attributes:
+        text: The query, cleaned.
+        limit: Most lessons.
+        weights: Of the legs ``lesson``, ``context`` and ``bm25``; a leg of weight 0 is not searched.
+        condition: What a lesson must be.
+        linked_to: Only lessons linked with any of these nodes; None for all.
+        fusion: How the legs are put together.
+        min_score: At least this score; None leaves out only what no word and no cosine above the background speaks for.
+    """
+
+    text: str
+    limit: int
+    weights: Mapping[str, float]
+    condition: Filter
+    linked_to: tuple[str, ...] | None = None
+    fusion: Fusion = "weighted"
+    min_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLessons:
+    """What was found, best first, and one sentence about it."""
+
+    lessons: tuple[Blended, ...]
+    message: str
+
+
+def find_lessons(store: Store, embedder: Embedder, question: LessonQuestion) -> FoundLessons:
+    """Return the lessons for a question; none when nothing speaks for any.
+
+    Raises:
+        ModelMismatch: When the bank was built with another embedder.
+    """
+    terms = content_terms(question.text)
+    if not terms:
+        return FoundLessons(lessons=(), message="The query has only words that every text has; nothing was searched.")
+    if question.limit == 0:
+        return FoundLessons(lessons=(), message="No lesson was asked for.")
+    legs = _legs(store, embedder, question, terms)
+    found = blend(legs, question.weights, lexical=(BM25_LEG,), fusion=question.fusion)
+    kept, message = above(found, question.min_score, model_id=embedder.model_id, lexical=BM25_LEG, noun="lesson")
+    return FoundLessons(lessons=tuple(kept[: question.limit]), message=message)
+
+
+def above(
+    found: Sequence[Blended], least: float | None, *, model_id: str, lexical: str, noun: str
+) -> tuple[list[Blended], str]:
+    """Return what is relevant of what was found, and a sentence that says why nothing is when nothing is.
+
+    Args:
+        found: Best first.
+        least: The least score; None asks for a matching word, or a cosine above that of unrelated texts.
+        model_id: The vector space.
+        lexical: The leg of words.
+        noun: What it is.
+    """
+    if not found:
+        return [], f"Nothing relevant is known: no leg found any {noun}."
+    if least is not None:
+        kept = [each for each in found if each.score >= least]
+        best = found[0].score
+        return kept, "" if kept else f"Nothing is above the threshold {least:g}; the best {noun} scored {best:.3f}."
+    background = calibration_of(model_id).background
+    kept = [
+        each
+        for each in found
+        if lexical in each.legs or any(leg.score > background for name, leg in each.legs.items() if name != lexical)
+    ]
+    return kept, "" if kept else f"Nothing relevant is known: no {noun} is closer than unrelated texts are."
+
+
+def content_terms(text: str) -> str:
+    """Return the words of a query that say something; empty when it has none."""
+    return " ".join(term for term in query_terms(text) if term not in STOP_WORDS)
+
+
+def title_of(key_lesson: str) -> str:
+    """Return a title for a lesson that has none: its first sentence, or as much of it as fits into a line."""
+    line = " ".join(key_lesson.split())
+    sentence = next((line[: place + 1] for place, sign in enumerate(line) if sign in ".!?;" and place > 20), line)
+    if len(sentence) <= _SHORT_TITLE:
+        return sentence[:MAX_TITLE]
+    return sentence[:_SHORT_TITLE].rsplit(" ", 1)[0] + "…"
+
+
+def lessons_of(reader: StoreReader, memory_ids: Sequence[str]) -> dict[str, Lesson]:
+    """Return the lessons of those of these memories that exist, with their row ids and the nodes they link."""
+    from reasoningbank.safety.text import reveal
+
+    numbers = reader.graph.row_ids(memory_ids)
+    linked: dict[str, list[str]] = {}
+    for pointer in reader.graph.pointers(memory_ids=list(numbers)):
+        linked.setdefault(pointer.memory_id, []).append(pointer.node_id)
+    return {
+        name: Lesson(memory=reveal(reader.memories.get(name)), rb_id=number, link_nodes=tuple(linked.get(name, ())))
+        for name, number in numbers.items()
+    }
+
+
+def relink(writer: StoreReader, memory_id: str, node_ids: Collection[str]) -> tuple[list[Pointer], list[Pointer]]:
+    """Return the links that a lesson needs and those that it has too many, so that it links exactly these nodes."""
+    wanted = {Pointer(node_id=node_id, memory_id=memory_id) for node_id in node_ids}
+    present = set(writer.graph.pointers(memory_ids=[memory_id]))
+    return sorted(wanted - present, key=_node), sorted(present - wanted, key=_node)
+
+
+def _node(pointer: Pointer) -> str:
+    return pointer.node_id
+
+
+def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str) -> dict[str, Sequence[Scored]]:
+    """Return what each leg finds; legs without weight find nothing."""
+    most = question.limit * CANDIDATES_PER_HIT
+    allowed = _allowed(store, question)
+    legs: dict[str, Sequence[Scored]] = {}
+    dense = [name for name in _LEGS if question.weights[name] > 0.0]
+    if dense:
+        vector = embedder.embed_queries([question.text])[0]
+        for name in dense:
+            legs[name] = _nearest(store, _LEGS[name], vector, question, allowed, most)
+    if question.weights[BM25_LEG] > 0.0:
+        limit = most if allowed is None else _ALL
+        hits = store.search.matching_context(terms, question.condition, limit).hits
+        legs[BM25_LEG] = [hit for hit in hits if allowed is None or hit.id in allowed][:most]
+    return legs
+
+
+def _allowed(store: Store, question: LessonQuestion) -> set[str] | None:
+    """Return the memories that are linked with the nodes asked for and meet the condition.
+
+    None when no node was asked for.
+    """
+    if question.linked_to is None:
+        return None
+    linked = {pointer.memory_id for pointer in store.graph.pointers(node_ids=question.linked_to)}
+    return {name for name, memory in store.memories.many(sorted(linked)).items() if question.condition.accepts(memory)}
+
+
+def _nearest(
+    store: Store, leg: str, vector: Vector, question: LessonQuestion, allowed: set[str] | None, most: int
+) -> Sequence[Scored]:
+    if allowed is None:
+        return store.search.nearest(leg, vector, question.condition, most)
+    scores = store.search.similarities(leg, vector, sorted(allowed))
+    ranked = sorted(scores.items(), key=lambda each: (-each[1], each[0]))
+    return [Scored(id=name, score=score) for name, score in ranked[:most]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

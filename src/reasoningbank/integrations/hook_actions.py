@@ -126,7 +126,7 @@ def keep(event: Event, payload: Payload, place: Place) -> None:
     Raises:
         BankError: When the bank cannot be used or there is no such transcript.
     """
-    from reasoningbank.context import usable_path
+    from reasoningbank.safety.arguments import usable_path
 
     if event != "PostCompact" and not usable_path(payload.transcript).is_file():
         raise UnreadableTranscript("the transcript that the client named does not exist")

@@ -7,10 +7,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable
+from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, TrajectoryNotFound
+from reasoningbank.safety.secrets import redact
+from reasoningbank.safety.text import clean
 from reasoningbank.sessions.sessions import DISTILL, together
+from reasoningbank.storage.store import StoreReader
 from reasoningbank.types.matts import Mode, Rollout, Scaled, Selection, Task
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import Memory, fingerprint
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import MAX_CONTRAST_ITEMS, DistilReport, Judgement, Trajectory
@@ -18,9 +21,67 @@ from reasoningbank.types.session import MAX_CONTRAST_ITEMS, DistilReport, Judgem
 if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.matts.attempts import Agent, Parts
-    from reasoningbank.search.searches import Search
+    from reasoningbank.search.search import Search
     from reasoningbank.sessions.distillation import Distillation
     from reasoningbank.sessions.sessions import Sessions
+
+TASK_ID = "task_id"
+"""The key of a trajectory's metadata that holds its task's own id."""
+PROVENANCE_TASK = 2_000
+"""How many characters of its task a memory's provenance keeps."""
+
+
+def same_text(one: str, other: str) -> bool:
+    """Return whether two tasks read the same up to case, space, punctuation, redaction and cuts.
+
+    Two tasks that differ in nothing but signs count as the same: in doubt a memory is withheld.
+    """
+    return bool(_forms(one) & _forms(other))
+
+
+def learned_from(task: Task, store: StoreReader) -> Callable[[Memory], bool]:
+    """Tell of a memory whether it was learned from this task.
+
+    It was when the task in its provenance reads the same, or when a trajectory that it was distilled from has the
+    same task id or a task that reads the same. That the task corroborated a memory later does not count: its words
+    were there before.
+
+    Args:
+        task: The task that is about to be attempted; its ``goal`` and, when it has one, its ``id`` are compared.
+        store: Where the memories' origins are.
+    """
+    own = _forms(task.goal)
+
+    def leaks(memory: Memory) -> bool:
+        said = memory.provenance.get("task", "")
+        if said and own & _forms(said):
+            return True
+        sources = {memory.provenance.get("trajectory", "")} - {""}
+        sources.update(one.trajectory for one in store.sessions.origins(memory_id=memory.id) if one.kind == "distilled")
+        return any(_is_of(task, source, own, store) for source in sorted(sources))
+
+    return leaks
+
+
+def _is_of(task: Task, trajectory_id: str, own: frozenset[bytes], store: StoreReader) -> bool:
+    try:
+        trajectory = store.sessions.trajectory(trajectory_id)
+    except TrajectoryNotFound:
+        return False
+    if task.id and trajectory.metadata.get(TASK_ID, "") == task.id:
+        return True
+    return bool(own & _forms(trajectory.task))
+
+
+def _forms(text: str) -> frozenset[bytes]:
+    """Return what a task may look like after it was stored: cleaned, redacted, and cut."""
+    safe = redact(clean(text)).text
+    return frozenset(
+        fingerprint(form) if any(map(str.isalnum, form)) else form.strip().encode("utf-8", "surrogatepass")
+        for form in {text, safe, text[:PROVENANCE_TASK], safe[:PROVENANCE_TASK]}
+        if form.strip()
+    )
+
 
 DEFAULT_ROLLOUTS = 3
 _PATIENCE = timedelta(minutes=10)
@@ -137,8 +198,6 @@ class Matts:
         self, task: Task, limit: int, evaluating: bool, session: str | None, withheld: dict[str, None]
     ) -> Recall:
         """Return the memories for a task; when evaluating, without those that were learned from it."""
-        from reasoningbank.sessions.leakage import learned_from
-
         leaks: Callable[[Memory], bool] | None = None
         if evaluating:
             leaks = self._noting(learned_from(task, self._context.store()), withheld)

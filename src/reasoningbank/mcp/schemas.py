@@ -109,7 +109,7 @@ def written() -> str:
 
 
 def _spec(operation: Operation, tool: Tool) -> ToolSpec:
-    from reasoningbank.operations.binding import answer_schema, interface
+    from reasoningbank.operations.methods import answer_schema, interface
     from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
 
     signature = interface(operation)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.mcp.calls import Answer
 from reasoningbank.operations import text as people
-from reasoningbank.operations.binding import answer_json
 from reasoningbank.operations.json import Json, to_json
+from reasoningbank.operations.methods import answer_json
 from reasoningbank.safety.quotation import age
 from reasoningbank.types.experience import ExperienceAnswer, RelevantStrategy
 from reasoningbank.types.memory import Memory

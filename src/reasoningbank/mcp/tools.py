@@ -108,7 +108,7 @@ class Tools:
 def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> Answer:
     """Run an operation with the arguments of a call and return its answer."""
     from reasoningbank.mcp.text import answer_of
-    from reasoningbank.operations.binding import run
+    from reasoningbank.operations.methods import run
 
     values = values_of(operation, tool, caller, arguments)
     named = arguments.optional_text("project_id")
@@ -131,7 +131,7 @@ def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arg
 
 def values_of(operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> dict[str, Any]:
     """Return the arguments of a call by the names of the operation's parameters."""
-    from reasoningbank.operations.binding import interface
+    from reasoningbank.operations.methods import interface
     from reasoningbank.types.graph import LABEL_FIELDS
 
     signature = interface(operation)
@@ -171,7 +171,7 @@ def _check_project(bank: Bank, memory_id: str, wanted: str) -> None:
 
 
 def _no_recall(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.search.searches import checked_question
+    from reasoningbank.search.search import checked_question
     from reasoningbank.types.recall import Recall
 
     names = ("limit", "min_confidence", "outcome", "tags", "unproven")
@@ -180,7 +180,7 @@ def _no_recall(values: Mapping[str, Any], said: str) -> object:
 
 
 def _no_brief(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.search.searches import checked_question
+    from reasoningbank.search.search import checked_question
     from reasoningbank.types.recall import Brief
 
     if values.get("task") is not None:
@@ -191,7 +191,7 @@ def _no_brief(values: Mapping[str, Any], said: str) -> object:
 
 def _no_experience(values: Mapping[str, Any], said: str) -> object:
     from reasoningbank.search.experience import checked_mode
-    from reasoningbank.search.searches import checked_question
+    from reasoningbank.search.search import checked_question
     from reasoningbank.types.experience import ExperienceAnswer, Reasoning
 
     checked_mode(values.get("mode", "semantic"))
@@ -201,8 +201,8 @@ def _no_experience(values: Mapping[str, Any], said: str) -> object:
 
 
 def _no_answer(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.context import checked_limit
-    from reasoningbank.search.searches import usable_query
+    from reasoningbank.safety.arguments import checked_limit
+    from reasoningbank.search.search import usable_query
     from reasoningbank.types.conversation import QuestionAnswer, QuestionPlan
 
     checked_limit(values.get("nodes", 0))
@@ -220,10 +220,10 @@ def _no_paths(values: Mapping[str, Any], _: str) -> object:
 
 
 def _no_lessons(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.context import checked_limit, clean_tags
-    from reasoningbank.search.searches import usable_query
+    from reasoningbank.safety.arguments import checked_limit, clean_tags
+    from reasoningbank.search.search import usable_query
     from reasoningbank.types.graph import check_graph_id
-    from reasoningbank.types.lesson import LessonAnswer
+    from reasoningbank.types.graph_search import LessonAnswer
 
     checked_limit(values.get("limit", 0))
     clean_tags(values.get("tags", ()))

@@ -6,14 +6,31 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.types.experience import (
+    Trace,
+)
+from reasoningbank.types.records import Job
 from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import Exposure, How, Shown
 
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    pass
+
 _HASH_BYTES = 8
 _WHOLE = 1 << (8 * _HASH_BYTES)
+
+EXTRACT = "extract_strategy"
+"""The kind of job that extracts a strategy from the trace that is its key."""
+
+_LATEST = 20
 
 
 def draw(scope: Scope, session: str) -> float:
@@ -92,3 +109,33 @@ def note_memories(transaction: Transaction, session: str, ends: Mapping[str, boo
     shown = tuple(replace(one, succeeded=ends[one.memory_id]) if one.memory_id in ends else one for one in known.shown)
     if shown != known.shown:
         transaction.deliveries.expose(replace(known, shown=shown))
+
+
+def decide(transaction: Transaction, trace: Trace, outcome: Verdict, *, reason: str, at: datetime) -> Trace:
+    """Set a trace's outcome and has its strategy extracted, once for each outcome.
+
+    Another outcome takes back what the trace taught: it no longer counts for that strategy, and is extracted from
+    again. The memory itself stays, with the evidence it has.
+    """
+    decided = replace(trace, outcome=outcome, failure_reason="" if outcome == "success" else reason)
+    job = Job(kind=EXTRACT, key=trace.id, due=at)
+    if outcome != trace.outcome:
+        decided = replace(decided, state="waiting", strategies=())
+        transaction.jobs.finish(job)
+    transaction.sessions.update_trace(decided)
+    if decided.state == "waiting" and outcome != "unknown":
+        transaction.jobs.enqueue(job)
+    return decided
+
+
+def decide_served(transaction: Transaction, memory_id: str, *, session: str, succeeded: bool, at: datetime) -> int:
+    """Set the outcome of this session's searches that delivered the memory; return how many there were."""
+    if not session:
+        return 0
+    served = [
+        trace for trace in transaction.sessions.traces(session=session, limit=_LATEST) if memory_id in trace.results
+    ]
+    for trace in served:
+        reason = "" if succeeded else "The task that used what was found has failed."
+        decide(transaction, trace, "success" if succeeded else "failure", reason=reason, at=at)
+    return len(served)

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import checked_limit, checked_offset
-from reasoningbank.errors import (
-    InvalidInput,
-)
-from reasoningbank.search.searches import checked_filter
-from reasoningbank.storage.store import Store
+from reasoningbank.errors import InvalidInput
+from reasoningbank.safety.arguments import checked_filter, checked_limit, checked_offset
 from reasoningbank.telemetry import observed
-from reasoningbank.types.memory import (
-    EDITED,
-    STATES,
-    Cause,
-    Event,
-    Memory,
-    State,
-    check_memory_id,
-)
-from reasoningbank.types.quarantine import Isolated
-from reasoningbank.types.scope import Scope
+from reasoningbank.types.memory import EDITED, STATES, Cause, Event, Memory, State, check_memory_id
 from reasoningbank.types.session import Origin
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.curation.quarantine import Place
     from reasoningbank.types.ports import Vector
 
 _ATTEMPTS = 5
@@ -165,22 +150,6 @@ class Memories:
                 if restored is not None:
                     return restored
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
-
-    @staticmethod
-    def fresh(
-        stores: Mapping[Scope, Store], members: Mapping[Place, tuple[str, ...]], reference: str
-    ) -> tuple[Isolated, ...]:
-        """Return the members that the quarantine does not hold yet."""
-        from reasoningbank.curation.quarantine import isolated
-        from reasoningbank.memories.states import holding, without_quarantine
-
-        found = []
-        for place, because in members.items():
-            store = stores[place.scope]
-            memory, changes = store.memories.get(place.id), store.memories.changes(memory_id=place.id)
-            if reference not in holding(changes):
-                found.append(isolated(place, memory, without_quarantine(memory, changes).state, because))
-        return tuple(found)
 
     def origins(self, memory_id: str) -> tuple[Origin, ...]:
         """Return which sessions taught a memory, oldest first; raises MemoryNotFound.

@@ -13,14 +13,12 @@ trajectory was erased: so a session that taught a memory before the export does 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, TextIO, cast, get_args
 
-from reasoningbank.documents.documents import exported
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.graph.importer import exported_graph
 from reasoningbank.memories.admission import Ready, admit_all
 from reasoningbank.memories.states import Standing, existing, holding, sources_of, standing_of, without_quarantine
 from reasoningbank.safety.text import reveal
@@ -164,8 +162,14 @@ class Record:
     standing: tuple[StateChange, ...] = ()
 
 
-def write_export(store: Store, file: TextIO) -> int:
-    """Write the lines of an export; return how many memories they hold."""
+def write_export(store: Store, file: TextIO, others: Iterable[Mapping[str, Any]] = ()) -> int:
+    """Write the lines of an export; return how many memories they hold.
+
+    Args:
+        store: The bank.
+        file: Where the lines go.
+        others: Lines of other subjects: documents and the graph.
+    """
     file.write(_line({"format": FORMAT, "version": VERSION, "project": store.scope.project}))
     offset = 0
     while batch := store.memories.page(_EVERYTHING, limit=_BATCH, offset=offset):
@@ -184,9 +188,7 @@ def write_export(store: Store, file: TextIO) -> int:
                 )
             )
         offset += len(batch)
-    for document in exported(store):
-        file.write(_line({"document": document}))
-    for part in exported_graph(store):
+    for part in others:
         file.write(_line(part))
     for change in store.evidence.weight_history():
         file.write(

@@ -200,7 +200,7 @@ def export(bank: Bank, file: str) -> Exported:
         bank: The bank.
         file: The file, written anew.
     """
-    from reasoningbank.context import usable_path
+    from reasoningbank.safety.arguments import usable_path
 
     return Exported(memories=bank.admin.export(usable_path(file)), path=file)
 
@@ -220,7 +220,7 @@ def backup(bank: Bank, file: str | None = None) -> Copy:
         bank: The bank.
         file: The file; without it one below the data directory.
     """
-    from reasoningbank.context import usable_path
+    from reasoningbank.safety.arguments import usable_path
 
     path = bank.admin.backup(None if file is None else usable_path(file))
     return Copy(path=str(path), bytes=path.stat().st_size)
@@ -242,7 +242,7 @@ def restore(bank: Bank, file: str) -> Restored:
         bank: The bank.
         file: The backup.
     """
-    from reasoningbank.context import usable_path
+    from reasoningbank.safety.arguments import usable_path
 
     bank.admin.restore(usable_path(file))
     return Restored(path=file, memories=bank.memories.count())
@@ -374,7 +374,7 @@ def list_nodes(
         limit: Most nodes; 0 lists all.
         offset: How many to leave out first.
     """
-    from reasoningbank.context import checked_limit, checked_offset
+    from reasoningbank.safety.arguments import checked_limit, checked_offset
 
     condition = GraphFilter(labels=() if label is None else (label,), tags=unique(tags))
     if conversation is None:
@@ -464,8 +464,8 @@ def add_edge(
         id: Its id; by default made from its ends and its text.
         tags: A tag.
     """
+    from reasoningbank.conversations.conversations import why_bare
     from reasoningbank.conversations.format import derived_id
-    from reasoningbank.conversations.remember import why_bare
 
     if problem := why_bare(text, (source, target)):
         raise InvalidInput(f"text: {problem}", hint="Say in a whole sentence why and how they belong together.")

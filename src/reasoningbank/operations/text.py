@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from reasoningbank.jobs.worker import WorkReport
+    from reasoningbank.jobs.jobs import WorkReport
     from reasoningbank.operations import composed
     from reasoningbank.operations.table import Operation
     from reasoningbank.types.consolidation import ConsolidationResult, Contradiction, UndoReport
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
         EdgeHit,
         GraphAnswer,
         GraphImport,
+        Lesson,
+        LessonAnswer,
+        LessonHit,
         NodeView,
         Occurrence,
         Preference,
         Source,
     )
-    from reasoningbank.types.lesson import Lesson, LessonAnswer, LessonHit
     from reasoningbank.types.lifecycle import DecayReport, PruneReport, StabilityCheck
     from reasoningbank.types.matts import Scaled
     from reasoningbank.types.memory import ImportReport, Memory, OutcomeReport, Rating, Stats
     from reasoningbank.types.mention import SourceReport
+    from reasoningbank.types.promotion import Promotion, PromotionCandidate, ShareReport
     from reasoningbank.types.quarantine import Isolated, PastMemory, Quarantine, QuarantineReport, ReleaseReport
     from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionOutcome
     from reasoningbank.types.records import TrajectoryEntry, WeightChange
     from reasoningbank.types.session import CaptureReport, DistilReport, Judgement, Origin, Refusal
-    from reasoningbank.types.sharing import Promotion, PromotionCandidate, ShareReport
     from reasoningbank.types.uplift import Arm, UpliftReport
     from reasoningbank.types.walk import WalkPath, WalkResult
 

@@ -25,18 +25,18 @@ from datetime import datetime
 from typing import NamedTuple
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, StoreError
+from reasoningbank.memories.admission import check_space
 from reasoningbank.memories.evidence import count_delivery, report_outcome
 from reasoningbank.memories.similarity import least_cosine
-from reasoningbank.memories.vectors import check_space
+from reasoningbank.search.briefing import proven, standing
 from reasoningbank.search.recall import UNPROVEN_POOL, Question, draw, find, revealed, unlike
-from reasoningbank.search.selection import proven, standing
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State
 from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.promotion import CONFLICT_COSINE, PROMOTED_FROM, Reference
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS, SCOPE_WEIGHTS, Level, Scope, session_in
-from reasoningbank.types.sharing import CONFLICT_COSINE, PROMOTED_FROM, Reference
 from reasoningbank.types.signal import Rater
 
 SPARE = 5

@@ -1,5 +1,9 @@
 """Fusion of the legs of a search, and the relevance floor (DESIGN D13, docs/decisions/0004).
 
+Analysis gives an identifier's parts and then the whole (``engine/analysis.py``); the index stems both. A stem may end
+earlier in the whole than in the part (``header`` but ``mischead``), and a part that is a stop word is not among the
+terms (``with_traceback`` gives ``traceback withtraceback``). Both are allowed for.
+
 The seed's store brings a cosine ``s`` to ``(1 + s) / 2`` and a BM25 score ``x`` to ``(2 / pi) * arctan(x)``, multiplies
 each by its leg's weight and adds them up; a leg that did not find something gives it 0 (spec/memoria_haios, section 2).
 Here the sum is divided by the sum of the weights, so that a score lies in [0, 1] and a least score means the same
@@ -44,11 +48,52 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.search.identifiers import identifier_places
+from reasoningbank.memories.words import STOP_WORDS
 from reasoningbank.types.graph_search import FUSIONS, Fusion
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
 from reasoningbank.types.records import LexicalMatches, Scored
+
+_LEAST_PART = 3
+_LEAST_END = 2
+_STEMMED = 4
+"""The stem of a whole may lack so many letters of its last part."""
+_STOP_STEMS = frozenset(word[:length] for word in STOP_WORDS for length in range(max(2, len(word) - 2), len(word) + 1))
+
+
+def identifier_places(terms: Sequence[str]) -> set[int]:
+    """Return places of the terms that are a whole identifier, or the parts of it right before."""
+    places: set[int] = set()
+    for place, whole in enumerate(terms):
+        first = place
+        while first > 0 and _holds(whole, terms[first - 1]):
+            first -= 1
+        parts = terms[first:place]
+        several = len(parts) >= 2 and len(whole) >= len(parts[-1]) + len(parts[-2]) - _STEMMED
+        if several or (parts and _is_stop_word_and(parts[-1], whole)):
+            places.update(range(first, place + 1))
+    return places
+
+
+def _holds(whole: str, part: str) -> bool:
+    """Return whether the part stands in the whole, or the whole ends with the beginning of it."""
+    return part[: max(1, len(part) - 1)] in whole or _common_end(whole, part) >= _LEAST_END
+
+
+def _common_end(whole: str, part: str) -> int:
+    """Return the length of the longest beginning of the part that the whole ends with."""
+    return next((length for length in range(len(part), 0, -1) if whole.endswith(part[:length])), 0)
+
+
+def _is_stop_word_and(part: str, whole: str) -> bool:
+    """Return whether the whole is the part with a stop word before or after it."""
+    if len(part) < _LEAST_PART or len(whole) <= len(part):
+        return False
+    if whole.startswith(part):
+        return whole[len(part) :] in _STOP_STEMS
+    end = _common_end(whole, part)
+    return end >= _LEAST_END and whole[:-end] in _STOP_STEMS
+
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from reasoningbank.errors import ModelMismatch
-from reasoningbank.memories.vectors import check_space
+from reasoningbank.memories.admission import check_space
 from reasoningbank.memories.words import query_terms
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, Fused, fuse

@@ -26,8 +26,7 @@ from dataclasses import replace
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.memories.admission import fill
-from reasoningbank.memories.vectors import check_space, index, lexical_text
+from reasoningbank.memories.admission import check_space, fill, index, lexical_text
 from reasoningbank.memories.words import query_terms
 from reasoningbank.search.recall import Wanted, gather, rank
 from reasoningbank.storage.store import Store

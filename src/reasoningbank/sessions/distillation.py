@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import checked_limit, session_name
 from reasoningbank.errors import (
     BudgetExhausted,
     MalformedAnswer,
@@ -16,6 +15,7 @@ from reasoningbank.errors import (
     TrajectoryNotFound,
     Undecided,
 )
+from reasoningbank.safety.arguments import checked_limit, session_name
 from reasoningbank.sessions.sessions import AGENT, DISTILL, TEMPLATE, together
 from reasoningbank.types.memory import check_memory_id, check_outcome
 from reasoningbank.types.records import Job
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reasoningbank.context import Context
-    from reasoningbank.jobs.worker import Handler
+    from reasoningbank.jobs.jobs import Handler
     from reasoningbank.sessions.assignment import Assignment
     from reasoningbank.sessions.sessions import Sessions
 

@@ -1,23 +1,17 @@
-"""Capture sessions, judge how they ended, and credit what they were shown."""
+"""Capture sessions, judge how they ended, credit what they were shown; branches of a folded context."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import checked_limit, checked_offset, session_name, usable_path
-from reasoningbank.errors import (
-    InvalidInput,
-    MemoryNotFound,
-    Undecided,
-    UnreadableTranscript,
-)
+from reasoningbank.errors import InvalidInput, MemoryNotFound, Undecided, UnreadableTranscript
+from reasoningbank.safety.arguments import checked_limit, checked_offset, session_name, usable_path
 from reasoningbank.telemetry import observed
-from reasoningbank.types.memory import (
-    check_memory_id,
-)
-from reasoningbank.types.recall import SessionOutcome
+from reasoningbank.types.memory import check_memory_id, new_session
+from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
 from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import (
     Captured,
@@ -25,18 +19,20 @@ from reasoningbank.types.session import (
     DistilReport,
     Evidence,
     Judgement,
+    SessionSummary,
     Trajectory,
     Verdict,
 )
 from reasoningbank.types.signal import Rater
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from reasoningbank.context import Context
-    from reasoningbank.jobs.worker import Handler
-    from reasoningbank.search.briefings import Briefings
-    from reasoningbank.search.searches import Search
+    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.search.briefing import Briefings
+    from reasoningbank.search.search import Search
+    from reasoningbank.sessions.distillation import Distillation
 
 CAPTURE = "capture"
 """The kind of job that captures the file of its payload."""
@@ -261,8 +257,7 @@ class Sessions:
             InvalidInput: When no session is named.
         """
         from reasoningbank.memories.evidence import report_outcome
-        from reasoningbank.memories.exposure import note_session
-        from reasoningbank.search.experience import decide_served
+        from reasoningbank.memories.exposure import decide_served, note_session
 
         place = session_name(session)
         if not place:
@@ -351,3 +346,78 @@ def together(first: DistilReport, second: DistilReport) -> DistilReport:
         refused=(*first.refused, *second.refused),
         messages=(*first.messages, *second.messages),
     )
+
+
+class Branches:
+    """Brief and credit the branches of a folded context (seed 001)."""
+
+    def __init__(
+        self,
+        context: Context,
+        sessions: Sessions,
+        distillation: Distillation,
+        briefing: Callable[[str, int, str], Brief],
+    ) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._distillation = distillation
+        self._briefing = briefing
+
+    def briefing(
+        self, description: str, budget: int, *, share: float = BRANCH_SHARE, session: str | None = None
+    ) -> Brief:
+        """Return the memories for one branch of a folded context (seed 001, layer 1).
+
+        Args:
+            description: What the branch is to do.
+            budget: The tokens of the branch's whole context.
+            share: Which part of them memories may take, above 0 and at most 1.
+            session: The branch's name; None makes one, which is in the answer. ``branch_outcome`` wants it.
+
+        Raises:
+            InvalidInput: When the description is blank or a number is not usable.
+        """
+        if not 0.0 < share <= 1.0:
+            raise InvalidInput(f"a share is above 0 and at most 1, not {share}")
+        return self._briefing(description, int(budget * share), session_name(session) or new_session())
+
+    def outcome(
+        self,
+        session: str,
+        succeeded: bool,
+        *,
+        description: str = "",
+        approach: str = "",
+        result: str = "",
+        avoid: str = "",
+        rater: Rater = "agent",
+    ) -> SessionOutcome:
+        """Report how a branch ended: credits what it was shown, and learns from its account when it gives one.
+
+        Args:
+            session: The branch's name, from ``branch_briefing``.
+            succeeded: How it ended.
+            description: What it was to do; with ``approach`` it becomes a lesson, as in ``distill_session``.
+            approach: How it went about it.
+            result: What came of it.
+            avoid: Of a failed branch: what not to do again.
+            rater: Who says so.
+
+        Raises:
+            InvalidInput: When no session is named, or an account has only one of description and approach.
+        """
+        if bool(description.strip()) != bool(approach.strip()):
+            raise InvalidInput("an account of a branch needs its description and its approach", hint="Give both.")
+        report = self._sessions.outcome(session, succeeded, rater=rater)
+        if not description.strip():
+            return report
+        summary = SessionSummary(
+            session_id=report.session,
+            project_id=self._context.scope.project,
+            outcome="success" if succeeded else "failure",
+            task=description,
+            approach=approach,
+            result=result,
+            avoid=avoid,
+        )
+        return replace(report, learned=self._distillation.from_summary(summary))

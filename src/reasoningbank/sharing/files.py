@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from reasoningbank.errors import BankError, InvalidInput, InvalidMemory, ScopeViolation, StoreUnavailable
-from reasoningbank.memories.admission import Ready, admit, clean, prepare, supersede
+from reasoningbank.memories.admission import TASK, Ready, admit, check_space, clean, prepare, supersede
 from reasoningbank.memories.evidence import counts_once
 from reasoningbank.memories.transfer import note_import
-from reasoningbank.memories.vectors import TASK, check_space
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
 from reasoningbank.safety.text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
@@ -37,10 +36,10 @@ from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.consolidation import CONTRADICTS
 from reasoningbank.types.memory import EDITED, MAX_ID, Cause, Memory, check_memory_id
 from reasoningbank.types.ports import Embedder
+from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, SHARED, Moved, Reference, Refused, ShareReport
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Link
 from reasoningbank.types.scope import LEVELS, Level, Scope
-from reasoningbank.types.sharing import PROMOTED_FROM, PROMOTED_TO, SHARED, Moved, Reference, Refused, ShareReport
 from reasoningbank.types.signal import RECENT_DAYS, Rater, Signal, SignalAggregate
 
 FORMAT = "reasoningbank-share"

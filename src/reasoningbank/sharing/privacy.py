@@ -31,7 +31,7 @@ from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import reveal, safe_texts
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import LanguageModel
-from reasoningbank.types.sharing import GeneralText
+from reasoningbank.types.promotion import GeneralText
 
 Kind = Literal["project", "path", "host", "person", "secret"]
 _SHORTEST_NAME = 3

@@ -39,10 +39,7 @@ from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.consolidation import CONTRADICTS
 from reasoningbank.types.memory import STATES, Cause, Memory, Outcome
 from reasoningbank.types.ports import Embedder, Vector
-from reasoningbank.types.recall import CONTENT_LEG, Filter
-from reasoningbank.types.records import Link
-from reasoningbank.types.scope import Membership, Scope
-from reasoningbank.types.sharing import (
+from reasoningbank.types.promotion import (
     CONFLICT_COSINE,
     LEAST_SCOPES,
     PROMOTED,
@@ -56,7 +53,10 @@ from reasoningbank.types.sharing import (
     PromotionSource,
     Reference,
 )
-from reasoningbank.types.sharing import Reference as Named
+from reasoningbank.types.promotion import Reference as Named
+from reasoningbank.types.recall import CONTENT_LEG, Filter
+from reasoningbank.types.records import Link
+from reasoningbank.types.scope import Membership, Scope
 from reasoningbank.types.signal import COUNTERS, SIGNAL_TYPES, ProjectWeights, SignalAggregate, SignalType
 
 INDEPENDENT: tuple[SignalType, ...] = ("explicit", "outcome", "stability")

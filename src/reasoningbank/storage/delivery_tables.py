@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from reasoningbank.errors import (
-    InvalidInput,
-    StoreCorrupt,
-)
+from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     ALL_ROWS,

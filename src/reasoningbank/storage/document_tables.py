@@ -12,14 +12,7 @@ import numpy
 
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import (
-    Row,
-    Value,
-    checksum,
-    from_json,
-    proven,
-    to_json,
-)
+from reasoningbank.storage.rows import Row, Value, checksum, from_json, proven, to_json
 from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.document import Document

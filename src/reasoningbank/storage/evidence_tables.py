@@ -8,9 +8,7 @@ from dataclasses import astuple, replace
 from datetime import datetime, timedelta
 from typing import cast
 
-from reasoningbank.errors import (
-    InvalidInput,
-)
+from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     ALL_ROWS,
@@ -27,11 +25,7 @@ from reasoningbank.storage.rows import (
 from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import (
-    Idle,
-    Voices,
-    WeightChange,
-)
+from reasoningbank.types.records import Idle, Voices, WeightChange
 from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, ProjectWeights, Signal, SignalAggregate, SignalType
 

@@ -9,12 +9,7 @@ from typing import cast
 
 import numpy
 
-from reasoningbank.errors import (
-    InvalidInput,
-    MemoryNotFound,
-    ModelMismatch,
-    ScopeViolation,
-)
+from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     ALL_ROWS,
@@ -39,10 +34,7 @@ from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
-from reasoningbank.types.records import (
-    Indexed,
-    Link,
-)
+from reasoningbank.types.records import Indexed, Link
 
 _WRITTEN = f"{MEMORY_COLUMNS}, confidence, fingerprint, checksum, change"
 

@@ -9,8 +9,7 @@ from typing import Literal, get_args
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.graph import Edge, Node, check_graph_id
-from reasoningbank.types.graph_search import GraphAnswer, Preference
-from reasoningbank.types.lesson import Lesson, LessonHit
+from reasoningbank.types.graph_search import GraphAnswer, Lesson, LessonHit, Preference
 
 Speaker = Literal["user", "assistant", "system", "tool"]
 SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)

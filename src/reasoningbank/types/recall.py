@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State, new_id
 from reasoningbank.types.scope import Level
 from reasoningbank.types.session import DistilReport
+
+if TYPE_CHECKING:
+    pass
 
 CONTENT_LEG = "content"
 """The dense leg over title and content."""
@@ -258,3 +262,7 @@ class SessionOutcome:
     credited: tuple[OutcomeReport, ...] = ()
     unchanged: tuple[str, ...] = ()
     learned: DistilReport | None = None
+
+
+BRANCH_SHARE = 0.2
+"""Which part of a context's budget a branch of it may spend on memories."""

@@ -11,9 +11,9 @@ from starlette.routing import Route as Endpoint
 
 import reasoningbank
 from reasoningbank.operations.arguments import Arguments
-from reasoningbank.operations.binding import answer_json, answer_schema, interface, run
 from reasoningbank.operations.composed import lesson_named, unique
 from reasoningbank.operations.json import Json, schema_of
+from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
 from reasoningbank.operations.signature import Parameter
 from reasoningbank.operations.table import OPERATIONS, Operation, Route, inputs_of
 from reasoningbank.types.conversation import Workflow

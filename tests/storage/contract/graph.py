@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from reasoningbank.errors import EdgeNotFound, MemoryNotFound, ModelMismatch, NodeNotFound
-from reasoningbank.storage.store import Pointer, Store
+from reasoningbank.storage.graph_tables import Pointer
+from reasoningbank.storage.store import Store
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.recall import Filter

@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import usable_path
 from reasoningbank.errors import InvalidInput, MemoryNotFound
+from reasoningbank.safety.arguments import usable_path
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import STATES, check_memory_id
-from reasoningbank.types.recall import Filter
-from reasoningbank.types.scope import Level, Membership, Scope
-from reasoningbank.types.sharing import (
+from reasoningbank.types.promotion import (
     NARROWER,
     GeneralText,
     Promotion,
@@ -23,11 +21,14 @@ from reasoningbank.types.sharing import (
     Reference,
     ShareReport,
 )
+from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import Level, Membership, Scope
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.search.searches import Search
+    from reasoningbank.search.search import Search
     from reasoningbank.sharing.privacy import Private
+
 
 _NO_REVIEWER = "Say who approves it: reviewer=..., or --reviewer."
 _WIDER: tuple[Level, ...] = ("team", "org")

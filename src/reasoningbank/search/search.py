@@ -7,10 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from reasoningbank.context import checked_limit, clean_tags, session_name
 from reasoningbank.errors import (
     EmptyQuery,
-    InvalidMemory,
     MemoryNotFound,
     StoreBusy,
     StoreError,
@@ -18,11 +16,12 @@ from reasoningbank.errors import (
     StoreUnavailable,
     TextTooLong,
 )
+from reasoningbank.safety.arguments import checked_limit, clean_tags, session_name
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.experience import Trace
-from reasoningbank.types.memory import STATES, Memory, OutcomeReport, State, check_outcome
+from reasoningbank.types.memory import Memory, OutcomeReport, check_outcome
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS
@@ -79,8 +78,8 @@ class Search:
 
     def best_known(self, store: Store, condition: Filter, limit: int) -> Found:
         """Return the best proven memories of this bank and of its team's and org's, when no task is known."""
+        from reasoningbank.search.briefing import proven
         from reasoningbank.search.cascade import Found, best_known
-        from reasoningbank.search.selection import proven
 
         wider, warnings = self.wider_stores()
         if not wider:
@@ -151,7 +150,7 @@ class Search:
 
     def by_task(self, store: Store, question: Question, count: int, vector: Vector | None = None) -> Found:
         """Return whole experiences of this project whose tasks are like the query, the unproven items apart."""
-        from reasoningbank.memories.vectors import check_space
+        from reasoningbank.memories.admission import check_space
         from reasoningbank.search.cascade import Found
         from reasoningbank.search.experience import experiences, unproven_apart
 
@@ -239,30 +238,6 @@ class Search:
         stores, _ = self.wider_stores()
         warnings = log_wider(stores, answer, self._context.scope, usage=usage)
         return replace(answer, warnings=(*answer.warnings, *warnings))
-
-
-def checked_filter(
-    outcome: str | None,
-    tags: Iterable[str],
-    category: str | None,
-    states: Sequence[State],
-    min_confidence: float | None,
-) -> Filter:
-    """Return what a list or a count with these arguments looks at.
-
-    Raises:
-        InvalidMemory, InvalidOutcome, InvalidConfidence: When an argument is not usable.
-    """
-    unknown = [state for state in states if state not in STATES]
-    if unknown:
-        raise InvalidMemory(f"state must be one of {', '.join(STATES)}, not {unknown[0]!r}")
-    return Filter(
-        outcome=None if outcome is None else check_outcome(outcome),
-        tags=clean_tags(tags),
-        category=category,
-        states=tuple(states),
-        min_confidence=None if min_confidence is None else check_confidence(min_confidence),
-    )
 
 
 def checked_question(

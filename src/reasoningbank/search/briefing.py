@@ -1,0 +1,202 @@
+"""Briefings: which memories an agent is shown within a token budget, and the log of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.memories.similarity import cosine_similarity, is_near
+from reasoningbank.safety.quotation import fitting
+from reasoningbank.safety.text import reveal
+from reasoningbank.search.search import checked_question
+from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.types.belief import MIN_CONFIDENCE
+from reasoningbank.types.memory import Memory, check_outcome
+from reasoningbank.types.ports import Vector
+from reasoningbank.types.recall import HELD_OUT, Brief, BriefItem, Filter, Hit, LeftOut, Recall
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.search.cascade import Found
+    from reasoningbank.search.search import Search
+
+POOL = 30
+"""How many memories are considered at most."""
+CONSIDERED = 2_000
+"""Without a task the newest so many proven memories compete; a bank of more than that is better asked with a task."""
+_STEP = 0.05
+
+
+def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
+    """Return the best proven memories when no task is known, best first.
+
+    Best is the highest lower end of the 90 % interval, compared in steps of 0.05; within a step what was used or
+    changed last comes first.
+    """
+    count = store.memories.count(condition)
+    memories = store.memories.page(condition, limit=CONSIDERED, offset=max(0, count - CONSIDERED)) if count else ()
+    ordered = sorted(memories, key=standing)
+    level = store.scope.level
+    return tuple(Hit(memory=reveal(memory), relevance=0.0, legs={}, scope=level) for memory in ordered[:POOL])
+
+
+def standing(memory: Memory, weight: float = 1.0) -> tuple[int, float, str]:
+    """Return what proven memories are ordered by when no task is known; the weight is that of the memory's scope."""
+    return (
+        -round(weight * memory.belief.lower_bound / _STEP),
+        -max(memory.updated_at, memory.last_used or memory.updated_at).timestamp(),
+        memory.id,
+    )
+
+
+def choose(
+    vector_of: Callable[[Hit], Vector | None],
+    items: Sequence[BriefItem],
+    *,
+    model_id: str,
+    budget: int,
+    limit: int,
+    moment: datetime,
+    shown_before: Collection[str] = (),
+) -> Brief:
+    """Take from the items, best first, what is new, different from what was taken, and fits.
+
+    Args:
+        vector_of: The vector of an item's title and content.
+        items: What may be shown, best first.
+        model_id: The vector space of the near-duplicates' thresholds.
+        budget: Most tokens of the text.
+        limit: Most items.
+        moment: When it is read.
+        shown_before: Ids that are not shown again.
+    """
+    left_out: list[LeftOut] = []
+    taken: list[BriefItem] = []
+    vectors: dict[str, Vector | None] = {}
+    for item in items:
+        hit = item.hit
+        left_out += [LeftOut(id=twin, reason=f"same text as {hit.id}") for twin in hit.duplicates]
+        if hit.id in shown_before:
+            left_out.append(LeftOut(id=hit.id, reason="shown before in this session"))
+            continue
+        vectors[hit.id] = vector_of(hit)
+        known = next((one.hit.id for one in taken if _alike(hit, one.hit, vectors, model_id)), None)
+        if known is None:
+            taken.append(item)
+        else:
+            left_out.append(LeftOut(id=hit.id, reason=f"near-duplicate of {known}"))
+    left_out += [LeftOut(id=item.hit.id, reason="limit") for item in taken[limit:]]
+    shown, passed, text = fitting(taken[:limit], moment, budget)
+    left_out += [LeftOut(id=item.hit.id, reason="budget") for item in passed]
+    return Brief(
+        text=text,
+        tokens=count_tokens(text),
+        items=tuple(shown),
+        left_out=tuple(left_out),
+        message=_said(len(shown), len(left_out)),
+    )
+
+
+def _alike(new: Hit, known: Hit, vectors: dict[str, Vector | None], model_id: str) -> bool:
+    """Return whether either of the two says what the other says."""
+    one, other = vectors[new.id], vectors[known.id]
+    cosine = 0.0 if one is None or other is None else cosine_similarity(one, other)
+    return is_near(new.memory, known.memory, cosine, model_id) or is_near(known.memory, new.memory, cosine, model_id)
+
+
+def _said(shown: int, left_out: int) -> str:
+    if not shown and not left_out:
+        return "Nothing known is worth showing here."
+    more = f"; {left_out} left out" if left_out else ""
+    return f"{shown} {'memory' if shown == 1 else 'memories'} shown{more}."
+
+
+DEFAULT_BUDGET = 500
+"""Tokens of a briefing that names no budget."""
+DEFAULT_ITEMS = 10
+"""Most memories of a briefing."""
+_NOTHING_HERE = "Nothing is shown in this session."
+
+
+class Briefings:
+    """Choose and log what a briefing shows."""
+
+    def __init__(self, context: Context, search: Search) -> None:
+        self._context = context
+        self._search = search
+
+    def considered(self, store: Store, task: str | None, outcome: str | None) -> tuple[str, Found]:
+        """Return the query as it is logged, and what may be shown, best first."""
+        if task is None:
+            kind = None if outcome is None else check_outcome(outcome)
+            return "", self._search.best_known(store, Filter(outcome=kind, min_confidence=MIN_CONFIDENCE), POOL)
+        question = checked_question(task, limit=POOL, outcome=outcome, unproven=1)
+        return question.text, self._search.near(store, question)
+
+    @staticmethod
+    def shown(store: Store, session: str) -> list[str]:
+        """Return ids of what this session was shown, in that order."""
+        logged = [
+            entry.memory_id
+            for log in reversed(store.deliveries.recalls(limit=0, session=session))
+            for entry in log.entries
+        ]
+        strategies = [memory_id for trace in store.sessions.traces(session=session) for memory_id in trace.results]
+        return [*dict.fromkeys([*logged, *strategies])]
+
+    def kept(self, store: Store, brief: Brief, query: str) -> Brief:
+        """Return the brief, logged as a delivery when it shows anything; empty when the session is held out."""
+        from reasoningbank.memories.exposure import drawn
+
+        if not brief.items:
+            return brief
+        at = self._context.clock.now()
+        if drawn(store, self._context.scope, brief.session, share=self._context.settings.holdout, at=at).held_out:
+            return self._withheld(store, brief, at)
+        hits = [item.hit for item in brief.items]
+        logged = self._search.logged(
+            store,
+            Recall(
+                memories=tuple(hit for hit in hits if not hit.unproven),
+                unproven=tuple(hit for hit in hits if hit.unproven),
+                query=query,
+                session=brief.session,
+                embedder=self._context.embedder.name,
+                tokens=brief.tokens,
+                message=brief.message,
+                warnings=brief.warnings,
+                at=at,
+            ),
+            usage=bool(query),
+            note=partial(self._note_injection, brief=brief, at=at),
+        )
+        return replace(brief, warnings=logged.warnings)
+
+    def _withheld(self, store: Store, brief: Brief, at: datetime) -> Brief:
+        """Return nothing, with what would have been shown as left out; a full disk does not make it something."""
+        left_out = [LeftOut(id=item.hit.id, reason=HELD_OUT) for item in brief.items]
+        empty = Brief(session=brief.session, left_out=(*left_out, *brief.left_out), message=_NOTHING_HERE)
+        try:
+            with store.transaction() as transaction:
+                self._note_injection(transaction, brief=brief, at=at)
+        except (StoreFull, StoreUnavailable, StoreBusy) as error:
+            return replace(empty, warnings=(f"What was withheld was not noted: {error}. {error.hint}",))
+        return empty
+
+    def _note_injection(self, transaction: Transaction, *, brief: Brief, at: datetime) -> None:
+        from reasoningbank.memories.exposure import note_injection
+
+        note_injection(
+            transaction,
+            self._context.scope,
+            brief.session,
+            [item.hit.id for item in brief.items],
+            share=self._context.settings.holdout,
+            tokens=brief.tokens,
+            at=at,
+        )
