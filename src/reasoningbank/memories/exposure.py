@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.experience import (
@@ -17,12 +16,6 @@ from reasoningbank.types.scope import Scope
 from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import Exposure, How, Shown
-
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    pass
 
 _HASH_BYTES = 8
 _WHOLE = 1 << (8 * _HASH_BYTES)
