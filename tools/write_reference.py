@@ -105,12 +105,12 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _fields(schema: Mapping[str, Any], depth: int = 2) -> str:
+def _fields(schema: Mapping[str, Any], depth: int = 4) -> str:
     """Return the names of an object's fields, those of inner objects in brackets."""
     words = []
     for name, inner in schema.get("properties", {}).items():
-        while "items" in inner:
-            inner = inner["items"]
+        while "items" in inner or inner.get("additionalProperties"):
+            inner = inner.get("items") or inner["additionalProperties"]
         inside = _fields(inner, depth - 1) if depth and inner.get("properties") else ""
         words.append(f"`{name}` ({inside})" if inside else f"`{name}`")
     return ", ".join(words) or "an object that depends on the arguments"
@@ -159,8 +159,7 @@ def rest_page() -> str:
         "# REST endpoints\n\n"
         + _MADE
         + "`rbank serve --web` answers these beside `/mcp`; `GET /openapi.json` describes them as OpenAPI 3.1. "
-        "[REST and WebSocket](web.md) says how requests are authorised, what the statuses mean, and how a workflow "
-        "goes.\n"
+        "[REST and WebSocket](web.md) says how requests are authorised, what statuses mean, and how a workflow goes.\n"
     ]
     for path, methods in openapi()["paths"].items():
         for method, each in methods.items():

@@ -269,6 +269,12 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "revert": ("i", "--version", "1"),
         "quarantine": ("--memory", "i", "--reason", "r"),
         "release": ("i",),
+        "origins": ("i",),
+        "trace-outcome": ("i", "success"),
+        "branch-briefing": ("d",),
+        "branch-outcome": ("s", "failed"),
+        "forget": ("i",),
+        "promote": ("i",),
     }.get(name, ())
     failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
     failed(CliRunner().invoke(rbank, [name, *needed, "--tenant", tenant, "--json"]), 4, "missing_tenant")
@@ -393,36 +399,18 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     assert search is not None
     defaults = {parameter.name: parameter.default for parameter in search.params}
     assert (defaults["limit"], defaults["min_confidence"], defaults["unproven"]) == (5, 0.7, 1)
-    life = ["record", "search", "feedback", "outcome", "get", "list", "update", "delete", "history"]
-    life += ["versions", "revert", "quarantine", "release", "stats"]
-    sessions = ["capture", "trajectories", "trajectory", "verdict", "judge", "distill", "distill-session", "refusals"]
-    learning = [
-        *sessions,
-        "experience",
-        "scale",
-        "worker",
-        "jobs",
-        "consolidate",
-        "undo",
-        "decay",
-        "prune",
-        "stability",
-    ]
-    showing = [
-        "source",
-        "graph",
-        "lesson",
-        "briefing",
-        "session-outcome",
-        "report",
-        "hook",
-        "install",
-        "uninstall",
-        "agents-md",
-    ]
-    wider = ["promote", "demote", "share"]
-    files = ["export", "import", "backup", "restore"]
-    assert list(COMMANDS) == [*life, *learning, *showing, *wider, *files, "doctor", "serve", "demo"]
+    daily = ["record", "search", "briefing", "feedback", "outcome", "get", "list"]
+    memories = ["update", "delete", "history", "versions", "revert", "origins", "experience", "traces", "trace-outcome"]
+    memories += ["branch-briefing", "branch-outcome", "session-outcome"]
+    sessions = ["capture", "trajectories", "trajectory", "forget", "verdict", "judge", "distill", "distill-session"]
+    sessions += ["refusals", "scale"]
+    curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
+    curation += ["quarantine", "quarantines", "release"]
+    wider = ["candidates", "promotions", "demote", "share", "promote"]
+    agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker"]
+    whole = ["stats", "weights", "report", "export", "import", "backup", "restore", "jobs", "doctor", "demo"]
+    graph = ["graph", "source", "lesson"]
+    assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]
 
 
 @pytest.mark.promise("cli:search-filters")

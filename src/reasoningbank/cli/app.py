@@ -87,7 +87,8 @@ def command_of(name: str) -> click.Command | None:
         command: click.Command = getattr(importlib.import_module(f"reasoningbank.cli.{module}"), attribute)
         return command
     if name in GROUPS:
-        return SubGroup(name, help=GROUPS[name], short_help=GROUPS[name])
+        said = GROUPS[name]
+        return SubGroup(name, help=said, short_help=said, params=shared_options(), callback=_begin_group)
     return None
 
 
@@ -167,6 +168,11 @@ class Group(click.Group):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_PIPE_CLOSED)
+
+
+def _begin_group(**options: Any) -> None:
+    context = click.get_current_context()
+    context.obj = Call.of(context, options)
 
 
 def _begin(**options: Any) -> None:

@@ -135,18 +135,20 @@ def _argument(parameter: Parameter, operation: Operation, command: Command) -> c
 
 def _options(parameter: Parameter, operation: Operation, command: Command) -> list[click.Option]:
     flag, default = option_of(parameter, command), operation.defaults.get(parameter.name, parameter.default)
+    required = parameter.required and parameter.name not in operation.defaults
     said = plain(parameter.help)
     if parameter.kind == "flag":
         return [click.Option([flag, parameter.name], is_flag=True, default=None, help=said)]
     many = parameter.many or parameter.kind in {"scores", "object"}
-    shown = None if default is None or default == "" or many or parameter.required else _shown(default)
+    shown = None if default is None or default == "" or many or required else _shown(default)
     made = [
         click.Option(
             [flag, parameter.name],
             type=_kind(parameter, operation),
             multiple=many,
-            required=parameter.required,
+            required=required,
             metavar=_metavar(parameter, operation),
+            **({} if many or required else {"default": default}),
             help=f"{said}  [default: {shown}]".strip() if shown else said,
         )
     ]
@@ -181,7 +183,10 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
     def callback(**options: Any) -> None:
         call = Call.of(click.get_current_context(), options)
         as_of, yes = options.pop("as_of", None), options.pop("yes", False)
-        values = _values(command, offered, options)
+        context = click.get_current_context()
+        typed = click.core.ParameterSource.COMMANDLINE
+        given = {name: each for name, each in options.items() if context.get_parameter_source(name) is typed}
+        values = _values(command, offered, given)
         if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
         with call.open_bank() as bank:
@@ -268,7 +273,7 @@ def _answer(call: Call, operation: Operation, result: object, values: Mapping[st
         print_json(answer_json(operation, result, values))
     elif result is None:
         print_text(f"Deleted {values[operation.echo[0]]}.")
-    elif text := text_of(operation, result):
+    elif (text := text_of(operation, result)) or type(result).__name__ != "Brief":
         print_text(text)
 
 

@@ -134,8 +134,11 @@ def scale(
 
 @command("example", "Write the shipped graph and say what to ask it.", click.Argument(["file"], required=False))
 def example(call: Call, *, file: str | None) -> None:
-    """Write the shipped graph to a file, and say which question it answers and how to ask it."""
-    from reasoningbank.demo.run import QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
+    """Write the shipped graph to a file, and say which question it answers and how to ask it.
+
+    The JSON has `path`, `question`, `commands` and `story`.
+    """
+        from reasoningbank.demo.run import QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
     from reasoningbank.safety.arguments import usable_path
 
     name = file or DEFAULT_EXAMPLE

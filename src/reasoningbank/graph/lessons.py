@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, NodeNotFound
-from reasoningbank.safety.arguments import checked_limit, clean_tags, session_name
+from reasoningbank.safety.arguments import checked_limit, checked_offset, clean_tags, session_name
 from reasoningbank.search.search import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -198,13 +198,16 @@ class Lessons:
         store = self._context.store()
         condition = Filter(tags=clean_tags(tags))
         if linked_to is None:
-            ids = [memory.id for memory in store.memories.page(condition, limit=checked_limit(limit), offset=offset)]
+            ids = [
+                memory.id for memory in store.memories.page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
+            ]
         else:
             pointers = store.graph.pointers(node_ids=_checked_nodes(linked_to))
             numbers = store.graph.row_ids({pointer.memory_id for pointer in pointers})
             memories = store.memories.many(list(numbers))
             met = sorted((name for name in memories if condition.accepts(memories[name])), key=numbers.__getitem__)
-            ids = met[offset : offset + limit] if checked_limit(limit) else met[offset:]
+            begin = checked_offset(offset)
+            ids = met[begin : begin + limit] if checked_limit(limit) else met[begin:]
         found = lessons_of(store, ids)
         return tuple(found[name] for name in ids if name in found)
 

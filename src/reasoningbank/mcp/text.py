@@ -240,6 +240,9 @@ def answer_of(operation: Operation, tool: Tool, result: Any, values: Mapping[str
     said = _said(kind, result)
     quoting = kind in _QUOTED
 
+    if kind in _BUDGETED:
+        return Answer(fields=fields, text=said)
+
     def build(length: int | None) -> Answer:
         shortened = cast("Json", _shortened(fields, length))
         if not quoting:
@@ -250,6 +253,8 @@ def answer_of(operation: Operation, tool: Tool, result: Any, values: Mapping[str
     return fitted(build)
 
 
+_BUDGETED = frozenset({"Assigned", "Brief"})
+"""Results that keep to a budget of their own."""
 _QUOTED = frozenset({"NodeView", "ConversationNodes", "LessonAnswer"})
 """Results whose fields are their text, quoted as data."""
 
@@ -281,14 +286,10 @@ def _shortened(value: object, length: int | None) -> object:
     if isinstance(value, str):
         return cut(value, length)
     if isinstance(value, Mapping):
-        return {name: each if name in _UNCUT else _shortened(each, length) for name, each in value.items()}
+        return {name: each if name == "context" else _shortened(each, length) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_shortened(each, length) for each in value[: max(10, length)]]
     return value
-
-
-_UNCUT = frozenset({"context", "schema", "instructions", "digest", "text"})
-"""Texts that have a budget of their own."""
 
 
 def _head(answer: ExperienceAnswer) -> str:

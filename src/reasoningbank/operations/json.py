@@ -26,7 +26,8 @@ SHAPES: Mapping[str, str] = {
     "Action": "id=node.id text=node.text status outcome parameters tags=node.tags conv_id=node.conv_id "
     "ingestion_time=node.ingestion_time",
     "Arm": "sessions succeeded failed unknown rate",
-    "BriefItem": "id=hit.id title=hit.title confidence=hit.confidence scope outcome=hit.outcome",
+    "Brief": "text tokens items left_out session",
+    "BriefItem": "id=hit.id confidence=hit.confidence scope outcome=hit.outcome",
     "CapturedSession": "*trajectory judgements",
     "ConsolidationResult": "created_memories archived_memories skipped_count total_processed "
     "duration_seconds=duration contradictions messages",
@@ -74,6 +75,7 @@ SHAPES: Mapping[str, str] = {
     "Rollout": 'verdict=judgement.verdict|"unknown" probability=judgement.probability|0.5 steps=#trajectory.steps '
     'answer=trajectory.final_answer|"" error',
     "Scaled": "best reason ground mode stopped answer memories=recall.delivered[].id withheld rollouts learned=report",
+    "SessionOutcome": "credited=credits",
     "ShareReport": "files memories added updated unchanged=#unchanged conflicts signals moved refused messages",
     "SimilarityCluster": "ids outcome average_similarity min_similarity",
     "Source": 'id=node.id text=node.text source_type=node.fields.source_type|"" doc_pointer relevant_parts path',

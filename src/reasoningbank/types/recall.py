@@ -263,6 +263,11 @@ class SessionOutcome:
     unchanged: tuple[str, ...] = ()
     learned: DistilReport | None = None
 
+    @property
+    def credits(self) -> tuple[Mapping[str, str | float], ...]:
+        """The memories whose confidence has moved, and how high it is now."""
+        return tuple({"memory_id": one.memory_id, "new_confidence": one.new_confidence} for one in self.credited)
+
 
 BRANCH_SHARE = 0.2
 """Which part of a context's budget a branch of it may spend on memories."""

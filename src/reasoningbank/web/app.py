@@ -40,7 +40,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     """Return what has no endpoint, as JSON."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     said = {404: "there is no such endpoint", 405: "the endpoint does not have this method"}.get(status, "refused")
-    hint = "See docs/reference/web.md."
+    hint = "See docs/reference/rest.md."
     return JSONResponse(
         {"error": "no_endpoint", "message": f"{said}: {request.method} {request.url.path[:200]}", "hint": hint}, status
     )
