@@ -141,6 +141,7 @@ def _options(parameter: Parameter, operation: Operation, command: Command) -> li
         return [click.Option([flag, parameter.name], is_flag=True, default=None, help=said)]
     many = parameter.many or parameter.kind in {"scores", "object"}
     shown = None if default is None or default == "" or many or required else _shown(default)
+    given: dict[str, Any] = {} if many or required else {"default": default}
     made = [
         click.Option(
             [flag, parameter.name],
@@ -148,7 +149,7 @@ def _options(parameter: Parameter, operation: Operation, command: Command) -> li
             multiple=many,
             required=required,
             metavar=_metavar(parameter, operation),
-            **({} if many or required else {"default": default}),
+            **given,
             help=f"{said}  [default: {shown}]".strip() if shown else said,
         )
     ]

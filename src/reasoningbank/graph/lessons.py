@@ -199,7 +199,8 @@ class Lessons:
         condition = Filter(tags=clean_tags(tags))
         if linked_to is None:
             ids = [
-                memory.id for memory in store.memories.page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
+                memory.id
+                for memory in store.memories.page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
             ]
         else:
             pointers = store.graph.pointers(node_ids=_checked_nodes(linked_to))
