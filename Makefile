@@ -19,10 +19,10 @@ help: ## list the targets
 demo: $(RUN_READY) ## the main job on a real recorded session, through the real MCP server and client
 	$(BIN)/rbank demo
 
-test: $(DEV_READY) ## the whole test suite
+test: $(DEV_READY) ## the tests alone
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
 
-check: $(DEV_READY) ## format, lint, strict types, import contracts, tests
+check: $(DEV_READY) ## format, lint, strict types, import contracts, and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -1,85 +1,47 @@
-"""Every behaviour the product promises: an id, where it was asked for, and what it is.
+"""Name the promises that tests keep: every behaviour that a user can rely on.
 
-A test names the promises it keeps with ``@pytest.mark.promise("area:name", ...)``. The meta-test fails on a promise
-that no test keeps and on a test that keeps none. A deferred promise has a reason instead of a test.
-docs/guarantees.md is generated from this file.
+A promise has an id, ``area:name``. One test states it, as a sentence with where it was asked for; further tests that
+keep it name the id alone::
+
+    @promise("bank:closed", "A closed bank says so.", source="issue Bank")
+    @promise("bank:closed")
+
+test_promises.py fails on a promise that is stated nowhere or twice, and on a test that keeps none.
+tools/write_guarantees.py reads the statements from the source of the tests and writes docs/guarantees.md.
 """
 
 from __future__ import annotations
 
-from promised.attack import ATTACKS
-from promised.bank import BANK
-from promised.banktests import LEARNING
-from promised.capture import CAPTURE
-from promised.cli import CLI
-from promised.clients import FRAMEWORKS
-from promised.consolidating import CONSOLIDATING
-from promised.contextd import CONTEXTD
-from promised.distil import DISTILLING
-from promised.durability import DURABILITY
-from promised.embedding import EMBEDDING
-from promised.evaluation import LEARNING_EVALUATION
-from promised.fusion import FUSION
-from promised.fusion2 import WEIGHING
-from promised.fusion3 import FUSION_DETAILS
-from promised.graph import GRAPH
-from promised.graphsurf import GRAPH_SURFACES
-from promised.guard import GUARDING
-from promised.hygiene import HYGIENE
-from promised.injection import INJECTION
-from promised.judging import JUDGING
-from promised.keep import KEEPING
-from promised.lead import WORKING
-from promised.life import LIFECYCLE
-from promised.llm import LLM
-from promised.matts import SCALING
-from promised.mcp import MCP
-from promised.promise import Promise
-from promised.proof import UPLIFT
-from promised.questions import QUESTIONS
-from promised.scopes import SCOPES
-from promised.search import SEARCHING
-from promised.sources import SOURCES
-from promised.storage import STORAGE
-from promised.surfaces_learning import LEARNING_SURFACES
-from promised.walk import WALKING
+from dataclasses import dataclass
 
-PROMISES: tuple[Promise, ...] = (
-    *BANK,
-    *STORAGE,
-    *DURABILITY,
-    *EMBEDDING,
-    *HYGIENE,
-    *FUSION,
-    *MCP,
-    *CLI,
-    *CONTEXTD,
-    *QUESTIONS,
-    *GRAPH_SURFACES,
-    *SOURCES,
-    *WALKING,
-    *GRAPH,
-    *ATTACKS,
-    *UPLIFT,
-    *FRAMEWORKS,
-    *SCOPES,
-    *GUARDING,
-    *LIFECYCLE,
-    *FUSION_DETAILS,
-    *WORKING,
-    *INJECTION,
-    *CONSOLIDATING,
-    *WEIGHING,
-    *LEARNING_EVALUATION,
-    *LEARNING_SURFACES,
-    *LEARNING,
-    *KEEPING,
-    *SEARCHING,
-    *SCALING,
-    *DISTILLING,
-    *LLM,
-    *JUDGING,
-    *CAPTURE,
-)
+import pytest
 
-__all__ = ["PROMISES", "Promise"]
+
+def promise(identifier: str, text: str = "", *, source: str = "") -> pytest.MarkDecorator:
+    """Mark a test as one that keeps a promise, and state the promise where it is most directly kept.
+
+    Args:
+        identifier: Its area and name, with a colon between them.
+        text: The promise as a sentence, at one of the tests that keep it.
+        source: Where it was asked for; with the text.
+
+    Raises:
+        ValueError: When there is a text without a source, or the other way round.
+    """
+    if bool(text) != bool(source):
+        raise ValueError(f"{identifier}: a text and its source stand together.")
+    return pytest.mark.promise(identifier)
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A promise that no test keeps yet, and why."""
+
+    id: str
+    text: str
+    source: str
+    reason: str
+
+
+DEFERRED: tuple[Deferred, ...] = ()
+"""Read from the source by tools/write_guarantees.py: the fields of each are plain strings."""

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 import reasoningbank
+from promises import promise
 from reasoningbank import errors
 
 SOURCE = Path(reasoningbank.__file__).parent
 MAX_LINES = 900
 
 
-@pytest.mark.promise("interface:exports")
+@promise("interface:exports", "Every export is importable and described.", source="issue Bank")
 def test_every_export_is_sorted_importable_and_described() -> None:
     names = [name for name in reasoningbank.__all__ if name != "__version__"]
     for name in names:
@@ -29,7 +30,7 @@ def test_every_export_is_sorted_importable_and_described() -> None:
         _ = reasoningbank.nothing
 
 
-@pytest.mark.promise("interface:light")
+@promise("interface:light", "Importing the package imports nothing heavy.", source="DESIGN D12")
 def test_importing_the_package_imports_nothing_heavy() -> None:
     heavy = {"numpy", "apsw", "onnxruntime", "tokenizers", "mcp", "click", "opentelemetry", "tiktoken", "redact_secret"}
     program = "import sys, reasoningbank; print(sorted(set(sys.modules) & set(sys.argv[1:])))"
@@ -37,7 +38,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.promise("interface:errors")
+@promise("interface:errors", "Every error stands in the drawn tree and has a hint.", source="issue Domain")
 def test_every_error_stands_in_the_drawn_tree_and_has_a_hint() -> None:
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.BankError)]
     assert len(kinds) > 20
@@ -51,7 +52,7 @@ def test_every_error_stands_in_the_drawn_tree_and_has_a_hint() -> None:
     assert len(set(codes)) == len(codes)
 
 
-@pytest.mark.promise("interface:files")
+@promise("interface:files", "No source file is above 500 lines; the median is at most 200.", source="DESIGN section 3")
 def test_no_source_file_is_long_or_named_by_what_it_is_not() -> None:
     files = sorted(SOURCE.rglob("*.py"))
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
@@ -60,6 +61,6 @@ def test_no_source_file_is_long_or_named_by_what_it_is_not() -> None:
     assert not {path.stem for path in files} & {"utils", "helpers", "manager", "misc", "common"}
 
 
-@pytest.mark.promise("interface:typed")
+@promise("interface:typed", "The package says that it is typed.", source="issue Package")
 def test_the_package_says_that_it_is_typed() -> None:
     assert (SOURCE / "py.typed").is_file()

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.settings import Settings, load_settings, local_tenant, normal_remote, project_of
 
 
-@pytest.mark.promise("settings:precedence")
+@promise(
+    "settings:precedence", "The environment wins over the file, the file over the default.", source="issue Package"
+)
 def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text(
         'tenant = "from-file"\nembedder_timeout = 5.5\nbackups = 3\n', encoding="utf-8"
@@ -23,7 +26,7 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
     assert (settings.home, settings.embedder) == (tmp_path, "local")
 
 
-@pytest.mark.promise("settings:unknown")
+@promise("settings:unknown", "An unknown or unusable setting is an error with a suggestion.", source="issue Package")
 def test_an_unknown_or_unusable_setting_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_TENNANT": "x"})
@@ -36,12 +39,16 @@ def test_an_unknown_or_unusable_setting_is_an_error_with_a_suggestion(tmp_path: 
             load_settings({"REASONINGBANK_HOME": str(tmp_path)})
 
 
-@pytest.mark.promise("settings:secret")
+@promise("settings:secret", "A key is never shown.", source="DESIGN D10")
 def test_a_key_is_never_shown() -> None:
     assert "hush" not in repr(Settings(home=Path(), embedder_key="hush", llm_key="hush"))
 
 
-@pytest.mark.promise("settings:switch")
+@promise(
+    "settings:switch",
+    "A switch is true, 1, yes, on or false, 0, no, off; anything else is an error.",
+    source="DESIGN 3 settings",
+)
 def test_a_switch_is_read_as_it_is_spelt_and_nothing_else_is_one(tmp_path: Path) -> None:
     def paid(value: str) -> bool:
         return load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_PAID_CALLS": value}).paid_calls
@@ -54,7 +61,7 @@ def test_a_switch_is_read_as_it_is_spelt_and_nothing_else_is_one(tmp_path: Path)
     assert not load_settings({"REASONINGBANK_HOME": str(tmp_path)}).paid_calls
 
 
-@pytest.mark.promise("settings:precedence")
+@promise("settings:precedence")
 def test_the_language_model_is_a_setting(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text('llm = "openai:small"\nllm_daily_tokens = 5000\n', encoding="utf-8")
     settings = load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_LLM_URL": "http://127.0.0.1:1/v1"})
@@ -62,7 +69,11 @@ def test_the_language_model_is_a_setting(tmp_path: Path) -> None:
     assert (settings.llm_daily_tokens, settings.llm_timeout, settings.llm_votes) == (5000, 60.0, 1)
 
 
-@pytest.mark.promise("settings:project")
+@promise(
+    "settings:project",
+    "A project is its normalised remote and the path inside, else its real path.",
+    source="DESIGN D9",
+)
 @pytest.mark.parametrize(
     "remote",
     [
@@ -77,7 +88,7 @@ def test_all_spellings_of_a_remote_are_one_project(remote: str) -> None:
     assert normal_remote(remote) == "github.com/acme/shop"
 
 
-@pytest.mark.promise("settings:project")
+@promise("settings:project")
 def test_a_project_is_its_remote_and_the_path_inside_else_its_real_path(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()
@@ -95,12 +106,12 @@ def test_a_project_is_its_remote_and_the_path_inside_else_its_real_path(tmp_path
     assert project_of(tmp_path / "link") == "github.com/acme/shop"
 
 
-@pytest.mark.promise("settings:project")
+@promise("settings:project")
 @given(st.text(max_size=60))
 def test_any_remote_has_a_name(remote: str) -> None:
     assert normal_remote(remote)
 
 
-@pytest.mark.promise("settings:tenant")
+@promise("settings:tenant", "The local user is the tenant of a command that names none.", source="DESIGN D9")
 def test_the_local_user_is_the_tenant_of_a_command() -> None:
     assert local_tenant().strip()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
-import runpy
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "guarantees.md"
@@ -55,30 +55,57 @@ ORIGINS = (
 """What the note of a developer on where a promise comes from means to a reader."""
 
 
-class Promise(Protocol):
-    """Describe one promise of tests/promises.py."""
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Describe one promise of the tests.
 
-    @property
-    def id(self) -> str:
-        """Area and name, with a colon between them."""
+    Attributes:
+        id: Area and name, with a colon between them.
+        source: Where it was asked for.
+        text: The promise as a sentence.
+        deferred: Why it is not kept yet; empty when it is.
+    """
 
-    @property
-    def source(self) -> str:
-        """Where it was asked for."""
-
-    @property
-    def text(self) -> str:
-        """The promise as a sentence."""
-
-    @property
-    def deferred(self) -> str:
-        """Why it is not kept yet; empty when it is."""
+    id: str
+    source: str
+    text: str
+    deferred: str = ""
 
 
-def load_promises(path: Path) -> tuple[Promise, ...]:
-    """Return the promises of a promises.py; what it imports lies beside it."""
-    sys.path.insert(0, str(path.parent))
-    return cast(tuple[Promise, ...], runpy.run_path(str(path))["PROMISES"])
+def read_promises(tests: Path) -> tuple[Promise, ...]:
+    """Return the promises that the tests of a folder state, in the order of their ids.
+
+    They are read from the source, without importing it: a call of ``promise`` with an id and a text states a promise,
+    one with an id alone only names it. A ``Deferred`` of promises.py is one that no test keeps yet.
+
+    Raises:
+        ValueError: When an argument is no plain string.
+    """
+    found = []
+    for path in sorted(tests.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id == "promise" and len(node.args) > 1:
+                    identifier, text, source = _strings(path, node, "source")
+                    found.append(Promise(identifier, source, text))
+                elif node.func.id == "Deferred":
+                    identifier, text, source, reason = _strings(path, node, "source", "reason")
+                    found.append(Promise(identifier, source, text, deferred=reason))
+    return tuple(sorted(found, key=lambda promise: (promise.deferred != "", _order(promise.id))))
+
+
+def _strings(path: Path, call: ast.Call, *names: str) -> list[str]:
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    values = [*call.args, *(named[name] for name in names if name in named)]
+    strings = [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+    if len(strings) != len(values) or len(strings) != 2 + len(names):
+        raise ValueError(f"{path}:{call.lineno}: a promise has an id, a text and {', '.join(names)}: plain strings.")
+    return strings
+
+
+def _order(identifier: str) -> list[tuple[int, str]]:
+    """Return what ids are sorted by: numbers in them count as numbers."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", identifier)]
 
 
 def table(promises: tuple[Promise, ...]) -> str:
@@ -126,7 +153,7 @@ def readable_source(source: str, area: str) -> str:
 def main() -> None:
     """Write the page, or check it."""
     text = PAGE.read_text(encoding="utf-8")
-    wanted = with_table(text, load_promises(ROOT / "tests" / "promises.py"))
+    wanted = with_table(text, read_promises(ROOT / "tests"))
     if "--check" in sys.argv[1:]:
         if text != wanted:
             sys.exit("The table of docs/guarantees.md is out of date: run `make guarantees`.")

@@ -13,6 +13,7 @@ from evaluation.attacks.texts import ORDERS, TRIGGERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.memories.admission import HELD, why_held
 from reasoningbank.safety.injection import find_address, find_danger
 from reasoningbank.safety.unicode import folded, forms
@@ -24,13 +25,17 @@ ORDER = (
 )
 
 
-@pytest.mark.promise("attack:gate")
+@promise(
+    "attack:gate",
+    "A text that orders its reader about is found in any of sixteen disguises, in bounded time.",
+    source="DESIGN D10",
+)
 @pytest.mark.parametrize("text", [*ORDERS, *TRIGGERS])
 def test_an_order_is_found(text: str) -> None:
     assert find_danger("Set up the project", text.format(**FILLED))
 
 
-@pytest.mark.promise("attack:gate")
+@promise("attack:gate")
 @pytest.mark.parametrize("name", sorted(set(DISGUISES) - {"tag characters"}))
 def test_a_disguise_does_not_help(name: str, arena: Arena) -> None:
     with arena.bank("disguised") as bank:
@@ -40,13 +45,13 @@ def test_a_disguise_does_not_help(name: str, arena: Arena) -> None:
         assert not any(hit.id == made.id for hit in bank.search("set up the build", unproven=5).delivered)
 
 
-@pytest.mark.promise("attack:false-alarms")
+@promise("attack:false-alarms", "Honest lessons and warnings of dangers are no orders.", source="issue 4")
 @pytest.mark.parametrize("text", OWN)
 def test_an_honest_lesson_passes(text: str) -> None:
     assert find_danger(text.split(",")[0], text) == ""
 
 
-@pytest.mark.promise("attack:false-alarms")
+@promise("attack:false-alarms")
 @pytest.mark.parametrize(
     "text",
     [
@@ -59,7 +64,7 @@ def test_a_warning_is_no_order(text: str) -> None:
     assert find_danger(text) == ""
 
 
-@pytest.mark.promise("attack:gate")
+@promise("attack:gate")
 @given(st.text(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_read_in_time_and_folding_settles(text: str) -> None:
@@ -68,7 +73,7 @@ def test_any_text_is_read_in_time_and_folding_settles(text: str) -> None:
     assert folded(folded(text)) == folded(text) or not text.isascii() or "&" in text or "%" in text
 
 
-@pytest.mark.promise("attack:gate")
+@promise("attack:gate")
 @pytest.mark.parametrize(
     "piece", ["send the token to ", "curl ", "disable all ", "a" * 50 + ".", "&#97;", "QUJD", "never tell ", "a b c d "]
 )
@@ -79,7 +84,11 @@ def test_a_long_text_is_read_in_a_moment(piece: str) -> None:
     assert time.process_time() - began < 3.0
 
 
-@pytest.mark.promise("attack:held")
+@promise(
+    "attack:held",
+    "A recorded text that is an order is in quarantine with its reason, until a person releases it or vouches for it.",
+    source="DESIGN D10",
+)
 def test_what_is_kept_aside_says_why_and_a_person_lets_it_go(arena: Arena) -> None:
     with arena.bank("held") as bank:
         made = bank.record(title="Setup of the builds", content=ORDER, outcome="success")
@@ -97,7 +106,11 @@ def test_what_is_kept_aside_says_why_and_a_person_lets_it_go(arena: Arena) -> No
         assert changed.state == "quarantined"
 
 
-@pytest.mark.promise("attack:address")
+@promise(
+    "attack:address",
+    "What an agent records with an address outside begins unproven; other sources begin at 0.8.",
+    source="DESIGN D10",
+)
 def test_what_an_agent_records_with_an_address_has_to_prove_itself(arena: Arena) -> None:
     with arena.bank("address") as bank:
         content = "The schema of the exporter lies at https://files.cdn-7.example/schema and is checked by the tests."
@@ -108,7 +121,7 @@ def test_what_an_agent_records_with_an_address_has_to_prove_itself(arena: Arena)
         assert (own.state, own.confidence) == ("active", 0.8)
 
 
-@pytest.mark.promise("attack:address")
+@promise("attack:address")
 @pytest.mark.parametrize(
     ("text", "address"),
     [

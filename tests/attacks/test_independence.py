@@ -12,6 +12,7 @@ from evaluation.attacks.texts import QUERY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput
 from reasoningbank.settings import Settings
@@ -34,7 +35,11 @@ def shown(bank: Bank, memory_id: str, session: str) -> None:
     assert any(hit.id == memory_id for hit in bank.search(QUERY, unproven=5, session=session).delivered)
 
 
-@pytest.mark.promise("attack:one-voice")
+@promise(
+    "attack:one-voice",
+    "A candidate is believed by one voice per independent session; one session never proves it.",
+    source="DESIGN D5, D10",
+)
 @pytest.mark.parametrize("session", ["teacher", "one", ""])
 def test_one_session_never_proves_a_candidate(arena: Arena, session: str) -> None:
     memory_id = learned(arena)
@@ -46,7 +51,7 @@ def test_one_session_never_proves_a_candidate(arena: Arena, session: str) -> Non
         assert bank.get(memory_id).confidence < MIN_CONFIDENCE
 
 
-@pytest.mark.promise("attack:one-voice")
+@promise("attack:one-voice")
 def test_names_that_never_saw_a_candidate_are_one_voice(arena: Arena) -> None:
     memory_id = learned(arena)
     with arena.bank("p") as bank:
@@ -57,7 +62,11 @@ def test_names_that_never_saw_a_candidate_are_one_voice(arena: Arena) -> None:
         assert bank.get(memory_id).confidence == first.new_confidence < MIN_CONFIDENCE
 
 
-@pytest.mark.promise("attack:honest-promotion")
+@promise(
+    "attack:honest-promotion",
+    "Two sessions that were shown a lesson prove it with their ratings, and a person does alone.",
+    source="DESIGN D6",
+)
 def test_two_sessions_that_were_shown_a_lesson_prove_it_and_a_person_does_alone(arena: Arena) -> None:
     memory_id = learned(arena)
     with arena.bank("p") as bank:
@@ -72,7 +81,7 @@ def test_two_sessions_that_were_shown_a_lesson_prove_it_and_a_person_does_alone(
         assert bank.get(other).confidence >= MIN_CONFIDENCE
 
 
-@pytest.mark.promise("attack:one-voice")
+@promise("attack:one-voice")
 @settings(max_examples=8, deadline=None)
 @given(votes=st.lists(st.tuples(st.sampled_from("ab"), st.booleans(), st.booleans()), max_size=12))
 def test_the_stored_confidence_follows_from_the_log_and_no_vote_for_it_lowers_it(
@@ -92,7 +101,11 @@ def test_the_stored_confidence_follows_from_the_log_and_no_vote_for_it_lowers_it
         assert bank.memories.history(memory_id)[-1].confidence == pytest.approx(bank.get(memory_id).confidence)
 
 
-@pytest.mark.promise("attack:hearsay")
+@promise(
+    "attack:hearsay",
+    "Sessions that only read a lesson's words in a tool's answer do not corroborate it.",
+    source="DESIGN D10",
+)
 def test_sessions_that_only_read_a_lesson_do_not_corroborate_it(arena: Arena) -> None:
     memory_id = learned(arena)
     model = gullible(LIE.mark, LIE.content, title=LIE.title, description=LIE.description)
@@ -108,7 +121,7 @@ def test_sessions_that_only_read_a_lesson_do_not_corroborate_it(arena: Arena) ->
         assert bank.get(memory_id).confidence >= MIN_CONFIDENCE
 
 
-@pytest.mark.promise("attack:imports")
+@promise("attack:imports", "An import cannot claim more evidence than signals can weigh.", source="DESIGN D10")
 def test_an_import_cannot_claim_more_than_evidence_weighs(tmp_path: Path) -> None:
     with Bank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=Settings(home=tmp_path)) as bank:
         memory = bank.record(title="Rows", content="Count the rows of one page first.", outcome="success")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.aio import AsyncBank
 from reasoningbank.bank import Bank
 from reasoningbank.errors import MissingTenantError
@@ -27,7 +28,7 @@ def public(kind: object) -> dict[str, object]:
     return {name: getattr(type(kind), name) for name in names if name not in INTERNAL}
 
 
-@pytest.mark.promise("async:parity")
+@promise("async:parity", "AsyncBank and Bank have the same methods and signatures.", source="issue Bank")
 def test_the_two_banks_have_the_same_methods_and_signatures() -> None:
     with Bank.open("memory://", tenant="t", project="p", embedder=HashingEmbedder()) as bank:
         twin = AsyncBank(bank)
@@ -51,7 +52,7 @@ def _check_same(synchronous: dict[str, object], asynchronous: dict[str, object])
         assert inspect.iscoroutinefunction(twin), name
 
 
-@pytest.mark.promise("async:works")
+@promise("async:works", "AsyncBank does what Bank does, many calls at once.", source="issue Bank")
 def test_the_asynchronous_bank_does_what_the_other_does(tmp_path: Path) -> None:
     async def live() -> None:
         settings = Settings(home=tmp_path)

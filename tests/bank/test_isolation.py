@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.context import Context
 from reasoningbank.errors import (
@@ -63,7 +64,12 @@ def shown(answer: object) -> str:
     return repr(asdict(answer) if is_dataclass(answer) and not isinstance(answer, type) else answer)
 
 
-@pytest.mark.promise("isolation:tenant", "contextd:66")
+@promise(
+    "isolation:tenant",
+    "No public method shows anything of another tenant, whatever the names.",
+    source="seed 000 FR-010",
+)
+@promise("contextd:66", "Without a tenant nothing runs; scope names cannot be injected.", source="spec/contextd row 66")
 @run_settings(max_examples=40)
 @given(first=NAMES, second=NAMES, project=NAMES)
 @example(first="acme", second="acm", project="e")
@@ -202,7 +208,7 @@ def everything(bank: Bank, foreign_id: str, folder: Path) -> str:
     return "\n".join(answers)
 
 
-@pytest.mark.promise("isolation:project")
+@promise("isolation:project", "Projects of one tenant do not mix.", source="seed 000 FR-004")
 @run_settings(max_examples=25)
 @given(first=NAMES, second=NAMES)
 def test_projects_of_one_tenant_do_not_mix(first: str, second: str) -> None:
@@ -217,7 +223,7 @@ def test_projects_of_one_tenant_do_not_mix(first: str, second: str) -> None:
             assert two.get(kept.id).project == first
 
 
-@pytest.mark.promise("isolation:names")
+@promise("isolation:names", "Different names never share a file.", source="DESIGN D9")
 @run_settings(max_examples=300)
 @given(first=NAMES, second=NAMES)
 def test_different_names_never_share_a_file(first: str, second: str) -> None:
@@ -226,7 +232,11 @@ def test_different_names_never_share_a_file(first: str, second: str) -> None:
     assert len(directory_name(first)) <= 57
 
 
-@pytest.mark.promise("isolation:levels")
+@promise(
+    "isolation:levels",
+    "No project name reaches a team's or org's bank, and no tenant promotes, demotes or shares into another.",
+    source="DESIGN D9",
+)
 @run_settings(max_examples=8)
 @given(team=NAMES, project=NAMES)
 @example(team="core", project="core")
@@ -262,7 +272,7 @@ def test_no_name_of_a_project_reaches_the_bank_of_a_team_or_an_org(team: str, pr
                     foreign.sharing.demote(memory_id)
 
 
-@pytest.mark.promise("isolation:levels")
+@promise("isolation:levels")
 def test_no_tenant_promotes_demotes_or_shares_into_another(tmp_path: Path) -> None:
     home = tmp_path / "home"
     settings = Settings(home=home)
@@ -291,7 +301,13 @@ def test_no_tenant_promotes_demotes_or_shares_into_another(tmp_path: Path) -> No
         assert stranger.search(CANARY, min_confidence=0.0).delivered == ()
 
 
-@pytest.mark.promise("isolation:fail-closed", "contextd:1", "contextd:66")
+@promise(
+    "isolation:fail-closed",
+    "Without a tenant or a project nothing opens and nothing is made.",
+    source="seed 000 FR-010",
+)
+@promise("contextd:1", "A bank needs a tenant and a project; it opens with nothing less.", source="spec/contextd row 1")
+@promise("contextd:66")
 @pytest.mark.parametrize("tenant", [None, "", "  ", "\n"])
 def test_without_a_tenant_nothing_opens(tmp_path: Path, tenant: str | None) -> None:
     with pytest.raises(MissingTenantError) as caught:
@@ -300,7 +316,8 @@ def test_without_a_tenant_nothing_opens(tmp_path: Path, tenant: str | None) -> N
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.promise("isolation:fail-closed", "contextd:1")
+@promise("isolation:fail-closed")
+@promise("contextd:1")
 def test_without_a_usable_project_nothing_opens(tmp_path: Path) -> None:
     for project, error in (
         ("", EmptyProjectId),
@@ -314,7 +331,11 @@ def test_without_a_usable_project_nothing_opens(tmp_path: Path) -> None:
             )
 
 
-@pytest.mark.promise("isolation:single-file")
+@promise(
+    "isolation:single-file",
+    "A single file belongs to its first scope; others get files beside it.",
+    source="issue Store",
+)
 def test_a_single_file_belongs_to_its_first_scope_and_others_stand_beside_it(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'notes.db'}"
     settings = Settings(home=tmp_path / "home")
@@ -334,7 +355,7 @@ def test_a_single_file_belongs_to_its_first_scope_and_others_stand_beside_it(tmp
         assert again.memories.count() == 1
 
 
-@pytest.mark.promise("isolation:errors")
+@promise("isolation:errors", "An error names no other scope.", source="issue Bank")
 def test_an_error_names_no_other_scope(tmp_path: Path) -> None:
     with open_bank(tmp_path, "hidden-tenant", "hidden-project") as bank:
         copy = bank.admin.backup(tmp_path / "copy.db")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import ModelMismatch
 from reasoningbank.settings import Settings
@@ -13,9 +14,13 @@ from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.experience import Trace
 
 
-@pytest.mark.promise("transfer:reembed")
-def test_a_bank_moves_to_another_embedder_with_all_its_evidence(open_bank: Callable[..., Bank]) -> None:
-    bank = open_bank()
+@promise(
+    "transfer:reembed",
+    "A bank can be moved to another embedder in one step; nothing is mixed and no evidence lost.",
+    source="DESIGN D11",
+)
+def test_a_bank_moves_to_another_embedder_with_all_its_evidence(open_local_bank: Callable[..., Bank]) -> None:
+    bank = open_local_bank()
     ids = [
         bank.record(
             title=f"Lesson {number}", content=f"Retry {number} times.", description="On a timeout", outcome="success"
@@ -40,9 +45,18 @@ def test_a_bank_moves_to_another_embedder_with_all_its_evidence(open_bank: Calla
     assert bank.search("how often to retry on a timeout").memories
 
 
-@pytest.mark.promise("learning:reembed", "memoria:H18")
-def test_traces_move_with_the_bank_and_every_one_is_found_again(open_bank: Callable[..., Bank]) -> None:
-    bank = open_bank()
+@promise(
+    "learning:reembed",
+    "Re-embedding gives traces new vectors too, and every query finds its trace again.",
+    source="memoria H18",
+)
+@promise(
+    "memoria:H18",
+    "Another model fails loudly; re-embedding restores every known-item probe.",
+    source="spec/memoria_haios H18",
+)
+def test_traces_move_with_the_bank_and_every_one_is_found_again(open_local_bank: Callable[..., Bank]) -> None:
+    bank = open_local_bank()
     bank.record(title="Lesson", content="Retry.", outcome="success")
     queries = [f"how often to retry the step {number} of the deployment" for number in range(70)]
     store = bank._context.store()

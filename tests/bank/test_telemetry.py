@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from promises import promise
 
 PROGRAM = """
 import json, sys
@@ -60,7 +60,12 @@ def run(program: str, home: Path) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.promise("telemetry:spans", "contextd:64")
+@promise(
+    "telemetry:spans",
+    "Every operation is a span with a duration and a count, and none holds content or names.",
+    source="issue Telemetry",
+)
+@promise("contextd:64", "Counters and durations are exported with attributes.", source="spec/contextd row 64")
 def test_every_operation_is_a_span_and_counted_without_content(tmp_path: Path) -> None:
     told = run(PROGRAM, tmp_path)
     for name in ("create_memory_store", "create_memory", "search_memory", "update_memory", "delete_memory"):
@@ -71,7 +76,7 @@ def test_every_operation_is_a_span_and_counted_without_content(tmp_path: Path) -
     assert "canary" not in told
 
 
-@pytest.mark.promise("telemetry:silent")
+@promise("telemetry:silent", "Without an SDK nothing is said and none is loaded.", source="issue Telemetry")
 def test_without_an_sdk_nothing_is_said(tmp_path: Path) -> None:
     program = """
 import sys

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from curation.curated_banks import FORCED, PROJECTS, TEAM, TEXTS, broken, evidence, exports, opened, stores_of
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreBusy
 from reasoningbank.memories.states import set_aside
@@ -326,7 +327,27 @@ class Curation(RuleBasedStateMachine):
                 assert seen(past)[: len(row) if known else -1] == row[: len(row) if known else -1]
 
 
-@pytest.mark.promise("curation:evidence", "curation:states", "curation:exact", "curation:scope", "curation:replay")
+@promise("curation:evidence", "Random curation neither makes nor loses evidence.", source="issue 4")
+@promise(
+    "curation:states",
+    "After any curation no id is in two states or banks, and every state follows from the log.",
+    source="issue 4",
+)
+@promise(
+    "curation:exact",
+    "In any state of a bank a merge and its undo, and a quarantine and its release, change nothing.",
+    source="issue 4",
+)
+@promise(
+    "curation:scope",
+    "Whatever was curated, a search delivers only what its scopes hold and may be recalled.",
+    source="issue 4",
+)
+@promise(
+    "curation:replay",
+    "After every step each belief follows from its evidence, and a killed process leaves a sound bank.",
+    source="issue 4",
+)
 @pytest.mark.timeout(7_200)
 def test_random_curation_keeps_every_promise(torture: bool) -> None:
     chosen = settings(max_examples=400 if torture else 20, stateful_step_count=50 if torture else 25)

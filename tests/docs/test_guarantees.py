@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "guarantees.md"
 TOOL = ROOT / "tools" / "write_guarantees.py"
@@ -18,7 +20,7 @@ TOOL = ROOT / "tools" / "write_guarantees.py"
 
 @dataclass(frozen=True)
 class Example:
-    """A promise as tests/promises.py has them."""
+    """A promise as the tests state them."""
 
     id: str
     source: str
@@ -26,13 +28,18 @@ class Example:
     deferred: str = ""
 
 
-@pytest.mark.promise("docs:guarantees")
+@promise(
+    "docs:guarantees",
+    "The table of guarantees is generated from the promises and up to date, and its sources are words that a user "
+    "knows.",
+    source="issue, README; DESIGN section 5",
+)
 def test_the_page_has_the_table_of_today() -> None:
     done = subprocess.run([sys.executable, str(TOOL), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.promise("docs:guarantees")
+@promise("docs:guarantees")
 def test_the_table_groups_by_area_and_names_what_is_deferred() -> None:
     with_table = runpy.run_path(str(TOOL))["with_table"]
     promises = (
@@ -52,7 +59,7 @@ def test_the_table_groups_by_area_and_names_what_is_deferred() -> None:
     assert with_table(written, promises) == written
 
 
-@pytest.mark.promise("docs:guarantees")
+@promise("docs:guarantees")
 @pytest.mark.parametrize(
     ("source", "area", "expected"),
     [
@@ -74,7 +81,7 @@ def test_a_source_is_named_in_words_of_a_reader(source: str, area: str, expected
     assert runpy.run_path(str(TOOL))["readable_source"](source, area) == expected
 
 
-@pytest.mark.promise("docs:guarantees")
+@promise("docs:guarantees")
 def test_no_source_on_the_page_is_a_note_among_developers() -> None:
     rows = [line.split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     sources = {row[-2] for row in rows if len(row) >= 3}

@@ -11,12 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
+
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ("lock.txt", "dev.txt")
 APACHE_2 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
 
 
-@pytest.mark.promise("package:licence")
+@promise(
+    "package:licence",
+    "LICENSE is Apache-2.0 word for word; NOTICE names the origin of bundled data.",
+    source="issue, Package",
+)
 def test_the_licence_is_apache_2_word_for_word_and_the_notice_names_the_origin() -> None:
     assert hashlib.sha256((ROOT / "LICENSE").read_bytes()).hexdigest() == APACHE_2
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
@@ -24,7 +30,11 @@ def test_the_licence_is_apache_2_word_for_word_and_the_notice_names_the_origin()
     assert (ROOT / origin).is_file()
 
 
-@pytest.mark.promise("package:lock")
+@promise(
+    "package:lock",
+    "The lock files pin every dependency by hash and name no index address or path.",
+    source="issue, Package",
+)
 @pytest.mark.parametrize("name", LOCKS)
 def test_locks_pin_every_file_by_hash_and_name_no_place(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
@@ -34,7 +44,7 @@ def test_locks_pin_every_file_by_hash_and_name_no_place(name: str) -> None:
         assert "--hash=sha256:" in requirement, requirement[:80]
 
 
-@pytest.mark.promise("package:lock")
+@promise("package:lock")
 def test_the_locks_hold_every_declared_dependency_at_the_same_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pins = {name: _pins(ROOT / "requirements" / name) for name in LOCKS}
@@ -45,14 +55,14 @@ def test_the_locks_hold_every_declared_dependency_at_the_same_version() -> None:
     assert pins["lock.txt"].items() <= pins["dev.txt"].items()
 
 
-@pytest.mark.promise("package:typed")
+@promise("package:typed", "The package is typed and ships the demo's data.", source="issue, Package")
 def test_the_package_is_typed_and_ships_its_data() -> None:
     package = files("reasoningbank")
     for name in ("py.typed", "demo/session.jsonl", "demo/lessons.json"):
         assert package.joinpath(name).is_file()
 
 
-@pytest.mark.promise("package:make")
+@promise("package:make", "make lists every target with its help.", source="issue, Package")
 def test_make_lists_every_target_with_its_help() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, flags=re.MULTILINE)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs.pages import DOCS, ROOT, all_pages
+from promises import promise
 
 GENERATED = {"cli.md", "web.md", "seed-api.md", "guarantees.md"}
 """Pages whose words come from elsewhere."""
@@ -36,7 +37,11 @@ def anchors(page: Path) -> set[str]:
     return slugs | set(re.findall(r'<a id="([^"]+)">', text))
 
 
-@pytest.mark.promise("docs:pages")
+@promise(
+    "docs:pages",
+    "Every page is listed in the index, every link leads to what exists, and one thing has one name.",
+    source="issue, README",
+)
 @pytest.mark.parametrize("page", all_pages(), ids=name)
 def test_every_link_leads_to_a_page_and_a_heading(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^)\s:]*)\)", page.read_text(encoding="utf-8")):
@@ -45,7 +50,7 @@ def test_every_link_leads_to_a_page_and_a_heading(page: Path) -> None:
         assert not anchor or anchor in anchors(linked), f"{target}#{anchor}"
 
 
-@pytest.mark.promise("docs:pages")
+@promise("docs:pages")
 def test_the_index_lists_every_page() -> None:
     listed = set()
     for index in (DOCS / "index.md", DOCS / "decisions" / "index.md"):
@@ -54,7 +59,7 @@ def test_the_index_lists_every_page() -> None:
     assert {page.resolve() for page in all_pages()} <= listed
 
 
-@pytest.mark.promise("docs:pages")
+@promise("docs:pages")
 @pytest.mark.parametrize("page", [page for page in all_pages() if page.name not in GENERATED], ids=name)
 def test_one_thing_has_one_name_and_nothing_refuted_is_claimed(page: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
@@ -62,7 +67,7 @@ def test_one_thing_has_one_name_and_nothing_refuted_is_claimed(page: Path) -> No
         assert not re.search(words, re.sub(r"\s+", " ", prose), flags=re.IGNORECASE), words
 
 
-@pytest.mark.promise("docs:pages")
+@promise("docs:pages")
 def test_the_glossary_is_in_order_and_names_no_word_twice() -> None:
     rows = re.findall(r"^\| ([^|]+) \| ", (DOCS / "glossary.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     words = rows[1:]

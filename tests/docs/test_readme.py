@@ -7,24 +7,32 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from docs.pages import DOCS, ROOT
 from docs.transcripts import Run, blocks
-from learned_sessions import model
-from replay_server import ReplayServer
+from llm.replay_server import ReplayServer
+from promises import promise
+from sessions.learned_sessions import model
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVE = {"command": "rbank", "args": ["serve"]}
 
 
-@pytest.mark.promise("docs:readme-python")
+@promise(
+    "docs:readme-python",
+    "The Python quick start of the README has at most 20 lines and runs.",
+    source="issue, README",
+)
 def test_the_python_quick_start_is_short() -> None:
     (example,) = [block.text for block in blocks(README) if block.language == "python"]
     assert len(example.splitlines()) <= 20
 
 
-@pytest.mark.promise("docs:readme-shell")
+@promise(
+    "docs:readme-shell",
+    "The README has at most 250 lines; its transcript of an agent that does better the second time is run and "
+    "compared.",
+    source="issue, README",
+)
 def test_the_readme_is_short_and_its_agent_does_better_the_second_time() -> None:
     assert len(README.splitlines()) <= 250
     first, second = README.split("**Session 2.**")
@@ -33,7 +41,7 @@ def test_the_readme_is_short_and_its_agent_does_better_the_second_time() -> None
     assert re.findall(attempts, second, flags=re.MULTILINE) == ["OK"]
 
 
-@pytest.mark.promise("docs:readme-shell")
+@promise("docs:readme-shell")
 def test_the_readme_has_five_measured_facts_with_links() -> None:
     facts = README.partition("## Five measured facts")[2].partition("\n## ")[0]
     numbered = re.split(r"^\d\. ", facts, flags=re.MULTILINE)[1:]
@@ -42,7 +50,11 @@ def test_the_readme_has_five_measured_facts_with_links() -> None:
         assert re.search(r"\d.*\]\(docs/", fact, flags=re.DOTALL), fact
 
 
-@pytest.mark.promise("docs:readme-learning")
+@promise(
+    "docs:readme-learning",
+    "The page on learning from sessions runs without a model and with one.",
+    source="issue Interface",
+)
 def test_the_sessions_page_runs_with_a_model(tmp_path: Path) -> None:
     """Without a model the page runs as every page does; here its model is one that gives recorded answers."""
     page = (DOCS / "how-to" / "learn-from-sessions.md").read_text(encoding="utf-8")
@@ -60,7 +72,11 @@ def test_the_sessions_page_runs_with_a_model(tmp_path: Path) -> None:
     assert "\n1 done, 0 postponed, 0 given up\n" in said
 
 
-@pytest.mark.promise("docs:readme-clients")
+@promise(
+    "docs:readme-clients",
+    "The page on installing has the configurations of five MCP clients in their exact formats.",
+    source="issue, README; spec/clients 4a",
+)
 def test_the_configurations_of_five_clients_are_in_their_formats() -> None:
     page = (DOCS / "how-to" / "install-into-a-client.md").read_text(encoding="utf-8")
     documents = [json.loads(block.text) for block in blocks(page) if block.language == "json"]
@@ -77,7 +93,11 @@ def test_the_configurations_of_five_clients_are_in_their_formats() -> None:
         assert client in page
 
 
-@pytest.mark.promise("docs:readme-commands")
+@promise(
+    "docs:readme-commands",
+    "The README names the two commands and links only files that exist.",
+    source="issue, README",
+)
 def test_the_readme_names_the_two_commands_and_links_files_that_exist() -> None:
     assert "make demo" in README
     assert "make test" in README

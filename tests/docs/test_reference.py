@@ -15,6 +15,7 @@ import click
 import pytest
 
 import reasoningbank.types
+from promises import promise
 from reasoningbank.cli.app import COMMANDS, GROUPS, SubGroup, command_of
 from reasoningbank.operations.json import SHAPES, schema_of
 from reasoningbank.operations.methods import answer_schema, interface
@@ -51,14 +52,14 @@ def section(name: str, page: str = CLI) -> str:
     return match.group(1)
 
 
-@pytest.mark.promise("docs:cli-complete")
+@promise("docs:cli-complete")
 def test_the_generated_files_are_those_of_today() -> None:
     tool = ROOT / "tools" / "write_reference.py"
     done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.promise("docs:cli-complete")
+@promise("docs:cli-complete")
 @pytest.mark.parametrize("name", all_commands())
 def test_every_command_option_and_field_is_documented(name: str) -> None:
     command = command_of(name)
@@ -74,7 +75,7 @@ def test_every_command_option_and_field_is_documented(name: str) -> None:
             assert f"`{field}`" in text, field
 
 
-@pytest.mark.promise("docs:cli-complete")
+@promise("docs:cli-complete")
 def test_the_page_documents_no_command_or_option_that_is_not_there() -> None:
     assert re.findall(r"^## rbank (.+)$", CLI, flags=re.MULTILINE) == all_commands()
     for name in all_commands():
@@ -128,7 +129,7 @@ def test_the_openapi_description_names_every_route_and_only_what_it_defines() ->
     assert routed < set(described["paths"])
 
 
-@pytest.mark.promise("docs:settings-complete")
+@promise("docs:settings-complete", "Every setting is documented with its variable.", source="spec/clients 4e")
 def test_every_setting_is_documented() -> None:
     documented = set(re.findall(rf"^\| `({PREFIX}[A-Z_]+)`", SETTINGS, flags=re.MULTILINE))
     assert documented == {f"{PREFIX}{field.name.upper()}" for field in fields(Settings)}
@@ -139,7 +140,11 @@ def seed_rows() -> list[tuple[str, str]]:
     return re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", SEED, flags=re.MULTILINE)
 
 
-@pytest.mark.promise("docs:seed-api")
+@promise(
+    "docs:seed-api",
+    "Every public name of seed 004 has a counterpart that exists or an issue that will bring it.",
+    source="issue, Domain; seed 004",
+)
 def test_every_counterpart_named_as_present_exists() -> None:
     present = [name for _, cell in seed_rows() for name in re.findall(r"`([^`]+)`", cell)]
     assert len(present) > 100
@@ -147,7 +152,7 @@ def test_every_counterpart_named_as_present_exists() -> None:
         assert resolved(name) is not None, name
 
 
-@pytest.mark.promise("docs:seed-api")
+@promise("docs:seed-api")
 def test_every_row_has_a_counterpart_or_a_planned_issue() -> None:
     rows = seed_rows()
     assert len(rows) == len({name for name, _ in rows}) >= 189

@@ -11,6 +11,7 @@ import pytest
 
 from docs.pages import ROOT, run_pages
 from docs.transcripts import Run, blocks, commands
+from promises import promise
 
 
 def name(page: Path) -> str:
@@ -26,14 +27,18 @@ def run(tmp_path: Path) -> Iterator[Run]:
     started.close()
 
 
-@pytest.mark.promise("docs:transcripts")
+@promise(
+    "docs:transcripts",
+    "Every command and program of the README, the tutorial and the how-to pages runs and prints what the page shows.",
+    source="issue, README",
+)
 @pytest.mark.parametrize("page", run_pages(), ids=name)
 def test_a_page_prints_what_it_shows(page: Path, run: Run) -> None:
     differences = run.page(page.read_text(encoding="utf-8")).differences
     assert not differences, "\n\n".join(map(str, differences)) + "\n\nIf this is wanted: make transcripts"
 
 
-@pytest.mark.promise("docs:transcripts")
+@promise("docs:transcripts")
 @pytest.mark.parametrize("page", run_pages(), ids=name)
 def test_a_page_has_only_blocks_that_are_checked(page: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8")):
@@ -47,14 +52,14 @@ def test_a_page_has_only_blocks_that_are_checked(page: Path) -> None:
         assert not block.skipped or len(block.skipped) > 10
 
 
-@pytest.mark.promise("docs:transcripts")
+@promise("docs:transcripts")
 def test_few_blocks_are_passed_over() -> None:
     found = [block for page in run_pages() for block in blocks(page.read_text(encoding="utf-8"))]
     runnable = [block for block in found if block.language in ("console", "python")]
     assert sum(bool(block.skipped) for block in runnable) * 4 <= len(runnable)
 
 
-@pytest.mark.promise("docs:transcripts")
+@promise("docs:transcripts")
 def test_a_transcript_that_lies_is_found(run: Run) -> None:
     page = (
         "```console\n$ echo 01a2033e-676e-7fe0-825d-90641a92fe6e > kept\n$ cat kept\n"
@@ -74,7 +79,7 @@ def test_a_transcript_that_lies_is_found(run: Run) -> None:
     assert run.page(ran.text).differences == []
 
 
-@pytest.mark.promise("docs:transcripts")
+@promise("docs:transcripts")
 def test_an_id_of_the_page_stands_for_the_id_of_the_run(run: Run) -> None:
     page = (
         "```console\n$ python -c 'import uuid; print(uuid.uuid4())' | tee kept\n"
@@ -86,7 +91,7 @@ def test_an_id_of_the_page_stands_for_the_id_of_the_run(run: Run) -> None:
     assert "01a2033e-0000" not in run.page(page).text
 
 
-@pytest.mark.promise("docs:transcripts")
+@promise("docs:transcripts")
 def test_commands_may_have_several_lines() -> None:
     first, second = commands("$ cat <<'END'\n> one\n> END\none\n$ true\n")
     assert (first.text, first.output, second.text) == ("cat <<'END'\none\nEND", ["one"], "true")

@@ -15,6 +15,7 @@ import numpy
 import pytest
 
 from durability.workload import EVERYTHING, SCOPE, derived, lesson, vector
+from promises import promise
 from reasoningbank.errors import StoreBusy, StoreClosed, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
 from reasoningbank.storage import check as upkeep
 from reasoningbank.storage import vector_index as dense
@@ -42,7 +43,11 @@ def _bytes(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.promise("durability:log-bounded")
+@promise(
+    "durability:log-bounded",
+    "The write-ahead log stays bounded while readers never stop.",
+    source="spec/engineering B.2",
+)
 def test_the_log_stays_bounded_while_readers_never_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers hold no long transaction, so the write-ahead log starts over again and again."""
     monkeypatch.setattr(upkeep, "LOG_LIMIT", 400_000)
@@ -80,7 +85,11 @@ def test_the_log_stays_bounded_while_readers_never_stop(tmp_path: Path, monkeypa
 
 
 @POSIX
-@pytest.mark.promise("durability:private-files")
+@promise(
+    "durability:private-files",
+    "Every file of a bank is 0600 and every directory 0700, whatever the umask.",
+    source="issue 2",
+)
 @pytest.mark.parametrize("mask", [0o000, 0o022])
 @pytest.mark.parametrize("place", ["home/banks", "home/bank.db"])
 def test_only_the_owner_can_read_a_bank(mask: int, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +116,11 @@ def test_only_the_owner_can_read_a_bank(mask: int, place: str, tmp_path: Path, m
 
 
 @POSIX
-@pytest.mark.promise("durability:no-links")
+@promise(
+    "durability:no-links",
+    "A bank is never opened through a symbolic link; what the link points to is not touched.",
+    source="spec/engineering B.3 (21)",
+)
 @pytest.mark.parametrize("suffix", ["", ".lock"])
 def test_a_bank_is_never_opened_through_a_symbolic_link(suffix: str, tmp_path: Path) -> None:
     """A link in the bank's place is refused, and what it points to is not touched."""
@@ -120,7 +133,11 @@ def test_a_bank_is_never_opened_through_a_symbolic_link(suffix: str, tmp_path: P
     assert victim.read_bytes() == b"precious"
 
 
-@pytest.mark.promise("durability:foreign-file")
+@promise(
+    "durability:foreign-file",
+    "A database of another program or a file that is no database is refused and left as it is.",
+    source="spec/engineering B.2",
+)
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
     """Another program's database, a text and a directory are refused; none of them is changed."""
     with_tables = tmp_path / "app.db"
@@ -136,7 +153,11 @@ def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
     assert {name: after[name] for name in before} == before
 
 
-@pytest.mark.promise("durability:too-new")
+@promise(
+    "durability:too-new",
+    "A bank of a newer version is StoreTooNew and its bytes are not touched, also when it was upgraded while open.",
+    source="issue 2",
+)
 def test_a_bank_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) -> None:
     """StoreTooNew, when opening and when another process has upgraded the bank meanwhile; the bytes stay the same."""
     bank = tmp_path / "bank.db"
@@ -156,7 +177,12 @@ def test_a_bank_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) ->
     assert bank.read_bytes() == before
 
 
-@pytest.mark.promise("durability:emptied")
+@promise(
+    "durability:emptied",
+    "An emptied file, a lost log or an old copy in the bank's place is StoreCorrupt with the number of lost changes, "
+    "never answered from as if whole.",
+    source="spec/engineering B.2",
+)
 def test_a_bank_that_was_emptied_or_replaced_by_an_old_copy_is_not_taken_for_the_bank(tmp_path: Path) -> None:
     """An empty file, a missing log and an old copy raise StoreCorrupt; they are never answered from as if whole."""
     bank = tmp_path / "bank.db"
@@ -183,7 +209,12 @@ def test_a_bank_that_was_emptied_or_replaced_by_an_old_copy_is_not_taken_for_the
         assert whole.memories.count(EVERYTHING) == 6
 
 
-@pytest.mark.promise("durability:erased")
+@promise(
+    "durability:erased",
+    "After a deletion neither words nor vector bytes are in any of the bank's files; a bank above 16 MiB is rewritten "
+    "when it is closed or checked.",
+    source="DESIGN D2 (secure_delete); spec/engineering B.2",
+)
 def test_nothing_of_a_deleted_memory_is_left_in_the_banks_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,7 +267,7 @@ def test_nothing_of_a_deleted_memory_is_left_in_the_banks_files(
         reader.close()
 
 
-@pytest.mark.promise("durability:erased")
+@promise("durability:erased")
 def test_a_deletion_that_a_reader_delays_is_finished_later(tmp_path: Path) -> None:
     """A reader that stays in the way does not make the deletion fail; closing the bank erases the rest."""
     bank = tmp_path / "bank.db"
@@ -254,7 +285,7 @@ def test_a_deletion_that_a_reader_delays_is_finished_later(tmp_path: Path) -> No
     assert not any(b"Lesson m3" in content for content in _bytes(tmp_path).values())
 
 
-@pytest.mark.promise("durability:erased")
+@promise("durability:erased")
 @pytest.mark.parametrize("finish", ["close", "check"])
 def test_a_large_bank_is_rewritten_once_after_many_deletions(
     finish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -278,7 +309,11 @@ def test_a_large_bank_is_rewritten_once_after_many_deletions(
     store.close()
 
 
-@pytest.mark.promise("durability:own-transaction")
+@promise(
+    "durability:own-transaction",
+    "A nested transaction, one that has ended and one of a closed bank are refused at once.",
+    source="issue 2",
+)
 def test_a_second_transaction_of_one_thread_and_a_closed_bank_fail_at_once(tmp_path: Path) -> None:
     """A nested transaction, one that has ended and one of a closed bank are refused without waiting."""
     store = SqliteStorage(tmp_path / "bank.db").open(SCOPE)
@@ -297,7 +332,11 @@ def test_a_second_transaction_of_one_thread_and_a_closed_bank_fail_at_once(tmp_p
     assert time.monotonic() - begun < 5
 
 
-@pytest.mark.promise("durability:sidecar-derived")
+@promise(
+    "durability:sidecar-derived",
+    "A sidecar that is missing, emptied, swapped or of another time changes no answer.",
+    source="DESIGN D1, D3",
+)
 def test_a_sidecar_that_is_missing_or_of_another_time_changes_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 from durability.workload import EVERYTHING, SCOPE, Model, check_gone, check_whole, operations, read_back, vector, word
+from promises import promise
 from reasoningbank.errors import StoreCorrupt, StoreError
 from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.location import SqliteStorage
@@ -133,7 +134,13 @@ def specimens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Specimen
     return found
 
 
-@pytest.mark.promise("durability:corruption")
+@promise(
+    "durability:corruption",
+    "Random damage to the main file, the log, the shared memory or the sidecars (foreign ones included) gives the "
+    "right answer or a StoreError that names it: never a traceback, never a wrong answer, never silently a shorter "
+    "history.",
+    source="issue 2; spec/engineering B.2",
+)
 @pytest.mark.timeout(3_600)
 def test_a_damaged_bank_never_gives_a_wrong_answer(
     specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool
@@ -159,7 +166,11 @@ def test_a_damaged_bank_never_gives_a_wrong_answer(
     assert counts["named"] > 50
 
 
-@pytest.mark.promise("durability:misdirected")
+@promise(
+    "durability:misdirected",
+    "A page written to a wrong place, which no page checksum can see, is named by the check.",
+    source="spec/engineering B.2",
+)
 @pytest.mark.timeout(3_600)
 def test_a_page_that_was_written_to_a_wrong_place_is_named_by_the_check(
     specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool

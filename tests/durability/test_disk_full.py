@@ -17,6 +17,7 @@ import pytest
 from durability.failing import NAME, Disk, FailingSystem
 from durability.nursery import Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, Model, derived, lesson, read_back, vector
+from promises import promise
 from reasoningbank.errors import StoreFull
 from reasoningbank.storage import vector_search as scan
 from reasoningbank.storage.location import SqliteStorage
@@ -36,7 +37,12 @@ def disk() -> Iterator[Disk]:
     system.unregister()
 
 
-@pytest.mark.promise("durability:disk-full")
+@promise(
+    "durability:disk-full",
+    "A full disk is StoreFull with a hint, wherever it strikes: nothing of that write is stored, reads go on, every "
+    "acknowledged memory is there, and writing resumes with the space.",
+    source="issue 2; spec/engineering B.2",
+)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_writes_that_fail_at_random_places_leave_no_trace(disk: Disk, tmp_path: Path) -> None:
     """Each operation either succeeds or raises StoreFull and changes nothing, wherever the disk was full."""
@@ -83,7 +89,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-@pytest.mark.promise("durability:disk-full")
+@promise("durability:disk-full")
 def test_a_disk_that_fills_up_loses_nothing(small_disk: Path, tmp_path: Path) -> None:
     """On a real full disk: StoreFull, every acknowledged memory readable, and writes go on once there is space."""
     ballast = small_disk / "ballast"
@@ -112,7 +118,11 @@ def test_a_disk_that_fills_up_loses_nothing(small_disk: Path, tmp_path: Path) ->
     print(f"{len(acknowledged)} acknowledged memories on 2 MiB, all there")
 
 
-@pytest.mark.promise("durability:sidecar-full")
+@promise(
+    "durability:sidecar-full",
+    "A search answers the same when its sidecar file cannot be written.",
+    source="DESIGN D3",
+)
 def test_a_search_answers_when_its_sidecar_cannot_be_written(tmp_path: Path) -> None:
     """The sidecar is derived: where it cannot be written, the search answers from memory."""
     bank = tmp_path / "bank.db"

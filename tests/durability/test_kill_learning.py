@@ -13,6 +13,7 @@ import pytest
 from durability.learning_workload import LEASE, check_sessions, claim, distil
 from durability.nursery import Task, events, kill, nursery
 from durability.workload import SCOPE
+from promises import promise
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.store import Store
 
@@ -22,7 +23,11 @@ ROUNDS_PER_BANK = 6
 AT_ONCE = 3
 
 
-@pytest.mark.promise("durability:kill-jobs")
+@promise(
+    "durability:kill-jobs",
+    "Workers killed at any moment lose no session and no job, and no job is done twice.",
+    source="issue 3 Jobs",
+)
 @pytest.mark.timeout(3_600)
 def test_no_job_is_lost_or_done_twice_when_its_workers_are_killed(tmp_path: Path, torture: bool) -> None:
     """Three workers share each bank and are killed again and again; in the end every captured session is learned."""

@@ -9,6 +9,7 @@ import pytest
 
 from durability.nursery import Nursery, Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, read_back
+from promises import promise
 from reasoningbank.storage.location import SqliteStorage
 
 WRITERS = 16
@@ -22,7 +23,11 @@ PAUSE = 0.03
 """Seconds until all processes of a round begin at once."""
 
 
-@pytest.mark.promise("durability:many-writers")
+@promise(
+    "durability:many-writers",
+    "16 processes that write at once beside 4 readers lose nothing, never see 'locked', and wait their fair turn.",
+    source="issue 2; DESIGN D2",
+)
 def test_sixteen_writers_and_four_readers_lose_nothing_and_are_never_turned_away(tmp_path: Path) -> None:
     """Every write succeeds, is there afterwards, and waits its fair turn; every reader always gets right answers."""
     bank = tmp_path / "bank"
@@ -50,7 +55,11 @@ def test_sixteen_writers_and_four_readers_lose_nothing_and_are_never_turned_away
     assert writes[len(writes) * 99 // 100] < LONGEST_P99
 
 
-@pytest.mark.promise("durability:first-open")
+@promise(
+    "durability:first-open",
+    "8 processes that create one bank at once all succeed, in the directory layout and in a named file.",
+    source="issue 2; DESIGN D2",
+)
 @pytest.mark.parametrize("place", ["bank", "bank.db"])
 def test_eight_processes_that_create_one_bank_at_once_all_succeed(place: str, tmp_path: Path) -> None:
     """Nobody meets a half-made bank, in the directory layout and in a file that the user named."""

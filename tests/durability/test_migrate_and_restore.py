@@ -10,6 +10,7 @@ import pytest
 
 from durability.nursery import Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, derived, lesson, vector
+from promises import promise
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
 from reasoningbank.storage.connection import open_connection
 from reasoningbank.storage.location import SqliteStorage
@@ -43,7 +44,11 @@ def newer_schema(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return ran
 
 
-@pytest.mark.promise("durability:migration")
+@promise(
+    "durability:migration",
+    "Before each migration a whole backup is kept; a migration happens whole or not at all.",
+    source="issue 2; spec/engineering B.2",
+)
 def test_a_migration_keeps_a_backup_of_the_bank_as_it_was(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The bank is migrated once, with everything in it; beside it lies a whole bank of the old schema."""
     bank = tmp_path / "bank.db"
@@ -68,7 +73,7 @@ def test_a_migration_keeps_a_backup_of_the_bank_as_it_was(tmp_path: Path, reques
     store.close()
 
 
-@pytest.mark.promise("durability:migration")
+@promise("durability:migration")
 def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A migration happens whole or not at all."""
     bank = tmp_path / "bank.db"
@@ -91,7 +96,11 @@ def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path: Path, monkey
     store.close()
 
 
-@pytest.mark.promise("durability:restore-live")
+@promise(
+    "durability:restore-live",
+    "A process that has the bank open goes on in the restored bank: what it writes after the restore is there.",
+    source="issue 2",
+)
 def test_a_process_that_has_the_bank_open_goes_on_in_the_restored_one(tmp_path: Path) -> None:
     """What another process writes after the restore is in the restored bank; what it wrote before is in the old one."""
     bank = tmp_path / "bank.db"
@@ -133,7 +142,11 @@ def _wait_for_events(report: Path, count: int) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.promise("durability:restore-damaged")
+@promise(
+    "durability:restore-damaged",
+    "A bank too damaged to be opened is restored all the same, and the damaged files are kept.",
+    source="issue 2",
+)
 def test_a_damaged_bank_is_replaced_and_kept(tmp_path: Path) -> None:
     """A bank that cannot be opened any more is restored all the same, and an open store follows."""
     bank = tmp_path / "bank.db"
@@ -159,7 +172,11 @@ def test_a_damaged_bank_is_replaced_and_kept(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in tmp_path.glob("bank.db.before-restore-*") if path.suffix != ".db-wal"]
 
 
-@pytest.mark.promise("durability:restore-refused")
+@promise(
+    "durability:restore-refused",
+    "A missing, damaged, foreign or newer backup is refused and changes nothing; a backup never overwrites the bank.",
+    source="issue 2",
+)
 def test_a_backup_that_must_not_be_restored_changes_nothing(tmp_path: Path) -> None:
     """A missing, damaged, foreign or newer backup is refused; a backup never overwrites the bank itself."""
     bank = tmp_path / "bank.db"

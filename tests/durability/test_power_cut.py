@@ -14,6 +14,7 @@ import pytest
 
 from durability.recording import Image, Recording, images
 from durability.workload import SCOPE, read_back
+from promises import promise
 from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.locks import BankLock
 
@@ -22,7 +23,12 @@ TORTURE_CUTS = 5_000
 OPERATIONS = 40
 
 
-@pytest.mark.promise("durability:power-cut")
+@promise(
+    "durability:power-cut",
+    "After a simulated power cut at any moment the bank opens, is whole, and holds every acknowledged write and at "
+    "most the one under way.",
+    source="issue 2; DESIGN D2; spec/engineering B.2",
+)
 @pytest.mark.parametrize("layers", ["stacked", "plain"])
 @pytest.mark.timeout(7_200)
 def test_no_acknowledged_write_is_lost_in_a_power_cut(layers: str, tmp_path: Path, torture: bool) -> None:

@@ -9,12 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.errors import InvalidInput
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.ports import Clock, Embedder
 
 
-@pytest.mark.promise("testing:hashing-embedder")
+@promise(
+    "testing:hashing-embedder",
+    "HashingEmbedder is a deterministic stand-in for tests that no name reaches.",
+    source="issue (Embedding)",
+)
 @given(texts=st.lists(st.text(), max_size=4), dimension=st.integers(1, 64))
 def test_hashing_gives_unit_rows_that_depend_on_the_words_only(texts: list[str], dimension: int) -> None:
     embedder: Embedder = HashingEmbedder(dimension)
@@ -25,7 +30,7 @@ def test_hashing_gives_unit_rows_that_depend_on_the_words_only(texts: list[str],
     assert embedder.model_id == f"hashing/{dimension}"
 
 
-@pytest.mark.promise("testing:hashing-embedder")
+@promise("testing:hashing-embedder")
 def test_hashing_finds_shared_words() -> None:
     query, near, far = HashingEmbedder(256).embed_queries(["retry the call", "Retry, the CALL!", "bake bread slowly"])
     assert query @ near == pytest.approx(1)
@@ -34,7 +39,7 @@ def test_hashing_finds_shared_words() -> None:
         HashingEmbedder(0)
 
 
-@pytest.mark.promise("testing:frozen-clock")
+@promise("testing:frozen-clock", "FrozenClock moves only when told to.", source="DESIGN section 3")
 def test_a_frozen_clock_moves_only_when_told() -> None:
     stopped = FrozenClock(datetime(2026, 5, 1, 14, tzinfo=timezone(timedelta(hours=2))))
     clock: Clock = stopped

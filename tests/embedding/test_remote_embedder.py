@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy
 import pytest
 
+from promises import promise
 from reasoningbank.embedding.remote import RemoteEmbedder
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch
 
@@ -94,7 +95,12 @@ def embedder(endpoint: Endpoint, waits: list[float]) -> Iterator[RemoteEmbedder]
     made.close()
 
 
-@pytest.mark.promise("embedding:remote")
+@promise(
+    "embedding:remote",
+    "An OpenAI-compatible endpoint is asked in batches; vectors come back in the order of the texts, of unit length; "
+    "no proxy stands before one on this machine.",
+    source="DESIGN D11",
+)
 def test_vectors_come_back_in_order_and_of_unit_length(endpoint: Endpoint, embedder: RemoteEmbedder) -> None:
     endpoint.shuffle = True
     texts = [f"text {number}" for number in range(150)]
@@ -112,7 +118,7 @@ def test_vectors_come_back_in_order_and_of_unit_length(endpoint: Endpoint, embed
     assert set(endpoint.keys) == {f"Bearer {_KEY}"}
 
 
-@pytest.mark.promise("embedding:remote")
+@promise("embedding:remote")
 def test_no_proxy_stands_before_an_endpoint_on_this_machine(
     endpoint: Endpoint, embedder: RemoteEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +130,7 @@ def test_no_proxy_stands_before_an_endpoint_on_this_machine(
     assert len(endpoint.requests) == 1
 
 
-@pytest.mark.promise("embedding:remote")
+@promise("embedding:remote")
 def test_no_text_means_no_request_and_an_empty_text_is_sent(endpoint: Endpoint, embedder: RemoteEmbedder) -> None:
     assert embedder.embed_queries([]).shape == (0, 16)
     assert endpoint.requests == []
@@ -132,7 +138,11 @@ def test_no_text_means_no_request_and_an_empty_text_is_sent(endpoint: Endpoint, 
     assert endpoint.requests[0]["input"] == [" ", "?"]
 
 
-@pytest.mark.promise("embedding:remote-dimension")
+@promise(
+    "embedding:remote-dimension",
+    "Remote vectors of up to 3072 dimensions are accepted; any other than the one set is refused.",
+    source="DESIGN D11",
+)
 def test_3072_dimensions_are_accepted(endpoint: Endpoint) -> None:
     endpoint.dimension = 3072
     large = RemoteEmbedder(model="text-embedding-3-large", url=endpoint.url, dimension=3072)
@@ -143,14 +153,18 @@ def test_3072_dimensions_are_accepted(endpoint: Endpoint) -> None:
     assert endpoint.keys == [None]
 
 
-@pytest.mark.promise("embedding:remote-dimension")
+@promise("embedding:remote-dimension")
 def test_another_dimension_is_refused(endpoint: Endpoint, embedder: RemoteEmbedder) -> None:
     endpoint.dimension = 17
     with pytest.raises(ModelMismatch, match="17 dimensions, 16 were expected"):
         embedder.embed_documents(["text"])
 
 
-@pytest.mark.promise("embedding:remote-retry")
+@promise(
+    "embedding:remote-retry",
+    "429, 5xx and broken connections are tried three times in all with growing waits; a refusal is not repeated.",
+    source="issue (Embedding)",
+)
 def test_limits_and_server_errors_are_tried_three_times(
     endpoint: Endpoint, embedder: RemoteEmbedder, waits: list[float]
 ) -> None:
@@ -163,7 +177,7 @@ def test_limits_and_server_errors_are_tried_three_times(
     assert waits == [7.0, 1.0, 0.5, 20.0]
 
 
-@pytest.mark.promise("embedding:remote-retry")
+@promise("embedding:remote-retry")
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 302])
 def test_a_refusal_is_not_repeated(
     endpoint: Endpoint, embedder: RemoteEmbedder, waits: list[float], status: int
@@ -177,7 +191,7 @@ def test_a_refusal_is_not_repeated(
     assert _KEY not in f"{caught.value!r} {caught.value.hint}"
 
 
-@pytest.mark.promise("embedding:remote-retry")
+@promise("embedding:remote-retry")
 def test_an_endpoint_that_is_not_there_is_a_clear_error(waits: list[float]) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         port = server.server_address[1]
@@ -191,7 +205,11 @@ def test_an_endpoint_that_is_not_there_is_a_clear_error(waits: list[float]) -> N
     assert _KEY not in str(caught.value)
 
 
-@pytest.mark.promise("embedding:remote-answer")
+@promise(
+    "embedding:remote-answer",
+    "A malformed answer of an endpoint is an error with a hint.",
+    source="errors.ModelError",
+)
 @pytest.mark.parametrize(
     "answer",
     [
@@ -221,12 +239,16 @@ def test_a_bad_answer_is_an_error_with_a_hint(endpoint: Endpoint, embedder: Remo
     assert embedder.embed_documents(["one", "two"]).shape == (2, 16)
 
 
-@pytest.mark.promise("embedding:remote-key")
+@promise("embedding:remote-key", "The endpoint's key is in no name, representation or error.", source="issue (Hygiene)")
 def test_the_key_is_nowhere_to_be_seen(embedder: RemoteEmbedder) -> None:
     assert _KEY not in f"{embedder!r} {embedder} {embedder.name} {embedder.model_id}"
 
 
-@pytest.mark.promise("embedding:remote-arguments")
+@promise(
+    "embedding:remote-arguments",
+    "Unusable URLs, dimensions, keys and timeouts are refused at once, without showing secrets.",
+    source="errors.ConfigurationError",
+)
 @pytest.mark.parametrize(
     ("url", "dimension", "key", "timeout"),
     [
@@ -257,7 +279,7 @@ def test_unusable_arguments_are_refused_without_showing_secrets(
     assert key is None or key not in shown
 
 
-@pytest.mark.promise("embedding:remote-arguments")
+@promise("embedding:remote-arguments")
 @pytest.mark.parametrize("host", ["a" * 300, "\u200b", ".."])
 def test_a_host_that_cannot_exist_is_a_configuration_error(host: str) -> None:
     embedder = RemoteEmbedder(model="m", url=f"http://{host}/v1", dimension=4)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import reasoningbank
+from promises import promise
 
 LIBRARY = """
 import os
@@ -19,7 +20,7 @@ class TextEmbedding:
 """
 
 
-@pytest.mark.promise("telemetry:runtime")
+@promise("telemetry:runtime")
 @pytest.mark.parametrize("before", ["", "0", "1"])
 @pytest.mark.parametrize(
     ("library", "told"),

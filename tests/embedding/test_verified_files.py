@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.embedding.models import granite, minilm, verify_file
 from reasoningbank.embedding.session import OnnxEmbedder
 from reasoningbank.errors import ModelMissing
@@ -18,7 +19,12 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-@pytest.mark.promise("embedding:hash")
+@promise(
+    "embedding:hash",
+    "Weights run only when their sha256 is the published one; the check is made once per file and repeated when it "
+    "changed.",
+    source="issue (Choice of models)",
+)
 @pytest.mark.parametrize("model", [granite, minilm])
 def test_weights_with_a_wrong_hash_do_not_run(model: Callable[..., OnnxEmbedder], tmp_path: Path) -> None:
     forged = tmp_path / "model.onnx"
@@ -30,7 +36,7 @@ def test_weights_with_a_wrong_hash_do_not_run(model: Callable[..., OnnxEmbedder]
         model(cache=tmp_path / "cache", path=tmp_path / "absent").embed_queries(["text"])
 
 
-@pytest.mark.promise("embedding:hash")
+@promise("embedding:hash")
 def test_a_file_that_changed_after_its_check_is_checked_again(tmp_path: Path) -> None:
     file, cache = tmp_path / "weights", tmp_path / "cache"
     file.write_bytes(b"good")
@@ -42,7 +48,7 @@ def test_a_file_that_changed_after_its_check_is_checked_again(tmp_path: Path) ->
         verify_file(file, _hash(b"good"), cache=cache)
 
 
-@pytest.mark.promise("embedding:hash")
+@promise("embedding:hash")
 def test_a_checked_file_is_not_hashed_again(tmp_path: Path) -> None:
     file, cache = tmp_path / "weights", tmp_path / "cache"
     file.write_bytes(b"good")
@@ -54,7 +60,7 @@ def test_a_checked_file_is_not_hashed_again(tmp_path: Path) -> None:
     assert cache.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.promise("embedding:hash")
+@promise("embedding:hash")
 @pytest.mark.parametrize("stamp", [b"", b"[]", b"{", b"\xff\xfe"])
 def test_a_damaged_stamp_or_an_unwritable_cache_only_costs_time(tmp_path: Path, stamp: bytes) -> None:
     file, cache = tmp_path / "weights", tmp_path / "cache"

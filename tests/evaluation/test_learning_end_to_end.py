@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 from typing import cast
 
-import pytest
-
-from recorded_learning import LESSON, NEVER, OPINION, trials, write
-from replay_server import ReplayServer
+from llm.replay_server import ReplayServer
+from promises import promise
+from sessions.recorded_learning import LESSON, NEVER, OPINION, trials, write
 
 RBANK = Path(sys.executable).parent / "rbank"
 
@@ -40,7 +39,11 @@ def rbank(home: Path, url: str, *arguments: str) -> dict[str, object]:
     return cast(dict[str, object], json.loads(done.stdout))
 
 
-@pytest.mark.promise("learning-evaluation:end-to-end")
+@promise(
+    "learning-evaluation:end-to-end",
+    "With a local OpenAI-compatible server a transcript goes in, lessons come out and a new process finds them.",
+    source="issue 3 It must show",
+)
 def test_a_transcript_becomes_lessons_that_a_new_process_finds(tmp_path: Path) -> None:
     transcript = tmp_path / "session.json"
     write(transcript, [{"traj": trials()[2]["traj"]}, {"traj": trials()[3]["traj"]}])

@@ -22,13 +22,14 @@ from evaluation.learning_sources import Setup, airline, blamed, chosen, diagnosi
 from evaluation.learning_tables import Cell, Table, fields_of, text_of
 from evaluation.measures import ndcg, recall
 
+from llm.replay_server import ReplayServer
+from promises import promise
 from reasoningbank.errors import ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.ports import LanguageModel, Prompt
 from reasoningbank.types.session import Item, Step, Trajectory
-from recorded_learning import LESSON, NEVER, OPINION, STRATEGY, logs, trials, write
-from replay_server import ReplayServer
+from sessions.recorded_learning import LESSON, NEVER, OPINION, STRATEGY, logs, trials, write
 
 
 @pytest.fixture
@@ -68,7 +69,12 @@ def number(cell: Cell) -> float:
     return cell.value
 
 
-@pytest.mark.promise("learning-evaluation:numbers")
+@promise(
+    "learning-evaluation:numbers",
+    "Shares have Wilson intervals, means, AUROC and Brier bootstrap intervals over whole groups, with their known "
+    "values.",
+    source="issue 3 It must show",
+)
 def test_the_estimates_have_their_known_values() -> None:
     two_of_three = share(2, 3)
     assert two_of_three.value == pytest.approx(2 / 3)
@@ -92,7 +98,12 @@ def test_the_estimates_have_their_known_values() -> None:
     assert recall(["a", "x"], {"a", "b", "c"}, 2) == 0.5
 
 
-@pytest.mark.promise("learning-evaluation:tables")
+@promise(
+    "learning-evaluation:tables",
+    "Every result is a plain-text table and the same numbers as JSON; what was measured on nothing is null, never a "
+    "number.",
+    source="issue 3 It must show",
+)
 def test_a_table_is_text_and_json() -> None:
     rows: tuple[dict[str, Cell], ...] = (
         {"judge": "evidence", "right": share(1, 2), "wrong": share(0, 0), "gap": math.nan},
@@ -110,7 +121,12 @@ def test_a_table_is_text_and_json() -> None:
     assert " of 2" not in text_of(Table(name="n", title="t", rows=rows, counted=False))
 
 
-@pytest.mark.promise("learning-evaluation:labels-stripped")
+@promise(
+    "learning-evaluation:labels-stripped",
+    "No label reaches what is measured: sessions are captured from copies that hold only their messages, marks are "
+    "matched to captured steps.",
+    source="issue 3 It must show",
+)
 def test_no_label_reaches_what_is_measured(data: Path, tmp_path: Path) -> None:
     found = setup(data, tmp_path)
     chats, failed = airline(found), blamed(found)
@@ -125,7 +141,7 @@ def test_no_label_reaches_what_is_measured(data: Path, tmp_path: Path) -> None:
     assert [session.mark.agent if session.mark else "" for session in failed] == ["Planner", "Map_Expert", "Checker"]
 
 
-@pytest.mark.promise("learning-evaluation:labels-stripped")
+@promise("learning-evaluation:labels-stripped")
 def test_a_mark_that_cannot_be_matched_is_no_step() -> None:
     trajectory = Trajectory(task="t", steps=(Step(thought="one thing"), Step(thought="another thing")))
     history = [{"content": "one thing"}, {"content": "terminal"}, {"content": "another thing"}]
@@ -133,7 +149,12 @@ def test_a_mark_that_cannot_be_matched_is_no_step() -> None:
     assert step_of(history[:2], 0, trajectory) is None
 
 
-@pytest.mark.promise("learning-evaluation:judging")
+@promise(
+    "learning-evaluation:judging",
+    "The evidence-only judge, and a configured model's, are measured against the majority class: decided, abstention, "
+    "overall, AUROC, Brier.",
+    source="issue 3 It must show",
+)
 def test_the_judge_by_evidence_is_measured_against_the_majority(data: Path, tmp_path: Path) -> None:
     (table,) = judging(setup(data, tmp_path))
     row = by(table, judge="evidence only")
@@ -150,7 +171,7 @@ def test_the_judge_by_evidence_is_measured_against_the_majority(data: Path, tmp_
     assert "No language model is configured" in table.notes[-1]
 
 
-@pytest.mark.promise("learning-evaluation:judging")
+@promise("learning-evaluation:judging")
 def test_the_judge_of_the_model_is_asked_only_where_evidence_does_not_decide(data: Path, tmp_path: Path) -> None:
     model = ScriptedModel({"judge": json.dumps(OPINION)}, name="recorded")
     (table,) = judging(setup(data, tmp_path, model))
@@ -162,7 +183,12 @@ def test_the_judge_of_the_model_is_asked_only_where_evidence_does_not_decide(dat
     assert by(next(iter(judging(setup(data, tmp_path, outage)))), judge="outage")["abstains"] == share(1, 4)
 
 
-@pytest.mark.promise("learning-evaluation:distilling")
+@promise(
+    "learning-evaluation:distilling",
+    "Yield and refusal reasons are counted through a real bank; without a model sessions wait and only summaries "
+    "become lessons.",
+    source="issue 3 It must show",
+)
 def test_without_a_model_everything_waits_and_summaries_become_lessons(data: Path, tmp_path: Path) -> None:
     yields, refusals = distilling(setup(data, tmp_path))
     waiting = by(yields, set="tau_bench_airline", way="no model")
@@ -174,7 +200,7 @@ def test_without_a_model_everything_waits_and_summaries_become_lessons(data: Pat
     assert any("swe_agent is not in the data folder" in note for note in yields.notes)
 
 
-@pytest.mark.promise("learning-evaluation:distilling")
+@promise("learning-evaluation:distilling")
 def test_yield_and_refusals_are_counted(data: Path, tmp_path: Path) -> None:
     answers = {
         "judge": json.dumps(OPINION),
@@ -197,7 +223,12 @@ def test_yield_and_refusals_are_counted(data: Path, tmp_path: Path) -> None:
     assert by(open_ones, set="who_and_when", way="unsure")["waiting"] == "3 undecided"
 
 
-@pytest.mark.promise("learning-evaluation:naming")
+@promise(
+    "learning-evaluation:naming",
+    "Whether a failure lesson names the marked mistake is decided mechanically, beside how often that happens by "
+    "chance, with and without a model.",
+    source="issue 3 It must show",
+)
 def test_facts_point_at_a_step_without_a_model(data: Path, tmp_path: Path) -> None:
     assert [pointed(session.trajectory) for session in blamed(setup(data, tmp_path))] == [0, 0, None]
     table, _ = naming(setup(data, tmp_path))
@@ -209,7 +240,7 @@ def test_facts_point_at_a_step_without_a_model(data: Path, tmp_path: Path) -> No
     assert "the reason" not in row
 
 
-@pytest.mark.promise("learning-evaluation:naming")
+@promise("learning-evaluation:naming")
 def test_a_lesson_names_the_mistake_by_its_step_or_by_its_words(data: Path, tmp_path: Path) -> None:
     def answer(prompt: Prompt) -> str:
         lesson = dict(LESSON)
@@ -233,7 +264,7 @@ def test_a_lesson_names_the_mistake_by_its_step_or_by_its_words(data: Path, tmp_
     assert by(spoilt, way="spoilt")["no answer"] == 3
 
 
-@pytest.mark.promise("learning-evaluation:naming")
+@promise("learning-evaluation:naming")
 def test_only_the_reasons_own_words_count(data: Path, tmp_path: Path) -> None:
     _, second, _ = blamed(setup(data, tmp_path))
     words = own_words(second)
@@ -245,7 +276,7 @@ def test_only_the_reasons_own_words_count(data: Path, tmp_path: Path) -> None:
     assert not says(frozenset({"a"}), reason)
 
 
-@pytest.mark.promise("learning-evaluation:naming")
+@promise("learning-evaluation:naming")
 def test_reflections_are_said_to_measure_only_what_is_kept(data: Path, tmp_path: Path) -> None:
     _, table = naming(setup(data, tmp_path))
     row = by(table, way="no model: template lesson")
@@ -257,7 +288,11 @@ def test_reflections_are_said_to_measure_only_what_is_kept(data: Path, tmp_path:
     assert mark.reason == "However, I was stuck in a loop."
 
 
-@pytest.mark.promise("learning-evaluation:recall")
+@promise(
+    "learning-evaluation:recall",
+    "Recall by task, by memory and by words is compared on the same experiences, through the code of the search.",
+    source="issue 3 Recall by task",
+)
 def test_recall_by_task_is_measured_apart_from_recall_by_memory(tmp_path: Path) -> None:
     def item(text: str) -> Item:
         return Item(title=text, description="", content=text, outcome="success")
@@ -283,7 +318,7 @@ def test_recall_by_task_is_measured_apart_from_recall_by_memory(tmp_path: Path) 
     assert number(rows["by task - by memory"]["recall@1"]) == number(rows["by task"]["recall@1"])
 
 
-@pytest.mark.promise("learning-evaluation:recall")
+@promise("learning-evaluation:recall")
 def test_the_sets_say_what_is_relevant(data: Path, tmp_path: Path) -> None:
     intents = [
         {"task_id": 1, "intent": "List the cheapest umbrella", "intent_template_id": 7},
@@ -312,7 +347,11 @@ def test_the_sets_say_what_is_relevant(data: Path, tmp_path: Path) -> None:
     assert number(by(table, set="airline", mode="by task, no floor")["recall@1"]) == 1.0
 
 
-@pytest.mark.promise("learning-evaluation:parsing")
+@promise(
+    "learning-evaluation:parsing",
+    "Every file is counted with its trajectories, steps and skipped entries; one that gives nothing is named.",
+    source="issue 3 It must show",
+)
 def test_every_file_is_counted_and_one_that_gives_nothing_is_named(data: Path, tmp_path: Path) -> None:
     (table,) = parsing(setup(data, tmp_path))
     chats, failed, code = (by(table, files=name) for name in ("tau_bench_airline", "who_and_when", "claude_code"))
@@ -323,7 +362,11 @@ def test_every_file_is_counted_and_one_that_gives_nothing_is_named(data: Path, t
     assert "swe_agent is not in the data folder" in table.notes
 
 
-@pytest.mark.promise("learning-evaluation:absent-data")
+@promise(
+    "learning-evaluation:absent-data",
+    "Every part says that its data is absent and is skipped.",
+    source="issue 3 It must show",
+)
 def test_every_part_says_that_its_data_is_absent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = list(tables(setup(tmp_path / "absent", tmp_path)))
     assert {table.name for table in found} == {
@@ -341,7 +384,12 @@ def test_every_part_says_that_its_data_is_absent(tmp_path: Path, capsys: pytest.
     assert text.count("skipped: ") == 6
 
 
-@pytest.mark.promise("learning-evaluation:command")
+@promise(
+    "learning-evaluation:command",
+    "The command takes the configured model, asks a question at temperature 0 once, samples the same sessions every "
+    "time and writes only to a temporary folder.",
+    source="issue 3 It must show",
+)
 def test_the_command_prints_json(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,7 +408,7 @@ def test_the_command_prints_json(
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.promise("learning-evaluation:command")
+@promise("learning-evaluation:command")
 def test_the_same_question_is_asked_once_and_samples_are_fixed(data: Path, tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: "yes", name="recorded")
     remembering = Remembering(model)

@@ -16,6 +16,7 @@ from evaluation.loop_curve import Life, Window, reached, recovery, windows
 from evaluation.loop_picture import picture
 from evaluation.loop_world import STRATEGIES, Task, banking, planned
 
+from promises import promise
 from reasoningbank.errors import InvalidInput
 
 _ORDERS = ("parcel", "order", "package", "delivery", "shipment")
@@ -70,7 +71,12 @@ def worked(tools: Told | None, works: str, seed: int = 1) -> tuple[bool, list[st
     return asyncio.run(agent.work("a task", "s", attempt)), tried
 
 
-@pytest.mark.promise("loop:plan")
+@promise(
+    "loop:plan",
+    "The tasks of the closed loop are drawn by a seed, no sentence comes twice, the working strategy is nowhere in "
+    "the text, and every family's strategy changes.",
+    source="issue 4 (closed loop)",
+)
 def test_a_plan_hides_what_works_and_changes_it() -> None:
     tasks = plan()
     assert tasks == plan()
@@ -87,14 +93,19 @@ def test_a_plan_hides_what_works_and_changes_it() -> None:
     assert sorted(task.place for task in tasks if task.changed and task.family == "kitchen") == [0, 1, 2, 3]
 
 
-@pytest.mark.promise("loop:plan")
+@promise("loop:plan")
 @pytest.mark.parametrize(("families", "tasks", "strategies"), [(4, 8, 5), (3, 63, 5), (3, 9, 1), (3, 9, 9)])
 def test_a_plan_that_cannot_be_is_refused(families: int, tasks: int, strategies: int) -> None:
     with pytest.raises(InvalidInput):
         planned(SENTENCES, families=families, tasks=tasks, after=0, strategies=strategies, seed=1)
 
 
-@pytest.mark.promise("loop:agent")
+@promise(
+    "loop:agent",
+    "The agent of the closed loop follows what memory says worked, avoids what it says failed, else guesses, and "
+    "reports and records through the real tools.",
+    source="issue 4 (closed loop)",
+)
 def test_the_agent_follows_what_worked_and_reports_it() -> None:
     tools = Told(hit("m1", STRATEGIES[1]), hit("m2", STRATEGIES[1]), hit("m3", STRATEGIES[2], confidence=0.9))
     assert worked(tools, STRATEGIES[1]) == (True, [STRATEGIES[1]])
@@ -107,7 +118,7 @@ def test_the_agent_follows_what_worked_and_reports_it() -> None:
     assert all(said.get("succeeded", said.get("helpful")) is True for _, said in tools.called)
 
 
-@pytest.mark.promise("loop:agent")
+@promise("loop:agent")
 def test_the_agent_avoids_what_failed_and_records_a_lesson() -> None:
     tools = Told(hit("m1", STRATEGIES[0], "failure"), hit("m2", STRATEGIES[2], "failure"))
     for seed in range(5):
@@ -120,7 +131,7 @@ def test_the_agent_avoids_what_failed_and_records_a_lesson() -> None:
     )
 
 
-@pytest.mark.promise("loop:agent")
+@promise("loop:agent")
 def test_a_memory_that_misled_is_said_to_have_misled() -> None:
     tools = Told(hit("m1", STRATEGIES[0]))
     assert worked(tools, STRATEGIES[1]) == (False, [STRATEGIES[0]])
@@ -136,14 +147,19 @@ def test_a_memory_that_misled_is_said_to_have_misled() -> None:
     assert len(tried) == 1
 
 
-@pytest.mark.promise("loop:agent")
+@promise("loop:agent")
 def test_without_memory_the_agent_guesses() -> None:
     tried = Counter(worked(None, STRATEGIES[0], seed)[1][0] for seed in range(300))
     assert set(tried) == set(STRATEGIES[:3])
     assert min(tried.values()) > 60
 
 
-@pytest.mark.promise("loop:curve")
+@promise(
+    "loop:curve",
+    "The curve averages over lives with an interval, and the target counts as reached only when the rest of the curve "
+    "keeps it.",
+    source="issue 4 (closed loop)",
+)
 def test_windows_average_over_lives() -> None:
     tasks = plan()
     lives = [
@@ -159,7 +175,7 @@ def test_windows_average_over_lives() -> None:
     assert recovery([Life(seed=1, tasks=tasks[:30], succeeded=(True,) * 30)], 10) == ()
 
 
-@pytest.mark.promise("loop:curve")
+@promise("loop:curve")
 def test_a_target_is_reached_when_it_is_kept() -> None:
     def curve(*rates: float) -> list[Window]:
         return [Window(first=place, last=place, rate=rate, low=0, high=1) for place, rate in enumerate(rates)]
@@ -169,7 +185,11 @@ def test_a_target_is_reached_when_it_is_kept() -> None:
     assert reached([]) is None
 
 
-@pytest.mark.promise("loop:picture")
+@promise(
+    "loop:picture",
+    "The picture is an SVG image that shows both curves, their intervals and the change.",
+    source="issue 4 (closed loop)",
+)
 def test_the_picture_is_an_image_that_shows_both_curves() -> None:
     found = [
         Window(first=1, last=20, rate=0.2, low=0.1, high=0.4),
@@ -183,13 +203,18 @@ def test_the_picture_is_an_image_that_shows_both_curves() -> None:
     assert {"a < b & c", "with", "without", "every strategy changes"} <= set(texts)
 
 
-@pytest.mark.promise("loop:data")
+@promise(
+    "loop:data",
+    "Without the data the evaluation says that it is skipped; what was used for building and what is reported share "
+    "no intent.",
+    source="issue 4 (closed loop), shared/data/README",
+)
 def test_without_the_data_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--data", str(tmp_path)]) == 0
     assert capsys.readouterr().out.startswith("skipped: banking77 is not in")
 
 
-@pytest.mark.promise("loop:data")
+@promise("loop:data")
 def test_the_halves_of_the_data_are_apart(tmp_path: Path) -> None:
     for name, rows in (("train.csv", "text,category\none,a\ntwo,b\none,a\n"), ("test.csv", "text,category\nthree,a\n")):
         (tmp_path / name).write_text(rows, encoding="utf-8")
@@ -199,7 +224,11 @@ def test_the_halves_of_the_data_are_apart(tmp_path: Path) -> None:
     assert {**halves[0], **halves[1]} == banking(tmp_path)
 
 
-@pytest.mark.promise("loop:learns")
+@promise(
+    "loop:learns",
+    "Over a real server process an agent comes from guessing to mostly right on a small task set.",
+    source="issue 4 (closed loop)",
+)
 def test_an_agent_over_the_real_server_learns_what_works(tmp_path: Path) -> None:
     tasks = plan(tasks=45, after=0)
     life = asyncio.run(lived(tasks, seed=1, strategies=5, home=tmp_path))

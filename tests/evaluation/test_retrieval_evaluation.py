@@ -15,6 +15,7 @@ from evaluation.rankings import LEGS, LIMIT, fusions, ours, reciprocal_rank, sea
 from evaluation.retrieval import better_leg, judge, main, report, report_floor
 from evaluation.sets import Document, LabelledSet, Query, half, labelled_sets, sample
 
+from promises import promise
 from reasoningbank.search.fusion import FLOOR
 from reasoningbank.search.recall import Question
 from reasoningbank.search.recall import recall as answer
@@ -50,7 +51,7 @@ def other() -> LabelledSet:
     return LabelledSet(name="other", domain="everyday", documents=documents, queries=queries)
 
 
-@pytest.mark.promise("evaluation:measures")
+@promise("evaluation:measures", "nDCG, recall and the bootstrap interval have their known values.", source="DESIGN D13")
 def test_the_measures_have_their_known_values() -> None:
     relevant = frozenset({"a", "b"})
     assert ndcg(["a", "b", "c"], relevant) == 1.0
@@ -64,7 +65,7 @@ def test_the_measures_have_their_known_values() -> None:
     assert interval([0.5] * 50) == (0.5, 0.5)
 
 
-@pytest.mark.promise("evaluation:real-store")
+@promise("evaluation:real-store", "The evaluation asks the three legs of a real store.", source="DESIGN D13")
 def test_a_search_asks_the_three_legs_of_a_real_store(tmp_path: Path) -> None:
     labelled, vectors = made(), Vectors(HashingEmbedder(dimension=64))
     with Banks(tmp_path, vectors).holding(labelled.documents) as store:
@@ -80,7 +81,11 @@ def test_a_search_asks_the_three_legs_of_a_real_store(tmp_path: Path) -> None:
     assert {CONTENT_LEG, DESCRIPTION_LEG} == {"content", "description"}
 
 
-@pytest.mark.promise("evaluation:shipped")
+@promise(
+    "evaluation:shipped",
+    "The evaluation ranks with the code of the search: what is measured is what is answered.",
+    source="DESIGN D13",
+)
 def test_what_is_measured_is_what_a_search_answers(tmp_path: Path) -> None:
     labelled, embedder = made(), HashingEmbedder(dimension=64)
     vectors = Vectors(embedder)
@@ -97,7 +102,7 @@ def test_what_is_measured_is_what_a_search_answers(tmp_path: Path) -> None:
     assert answered
 
 
-@pytest.mark.promise("evaluation:tables")
+@promise("evaluation:tables", "The evaluation names every leg, fusion and floor.", source="issue")
 def test_the_tables_name_every_leg_fusion_and_floor(tmp_path: Path) -> None:
     sets, vectors = [made(), other()], Vectors(HashingEmbedder(dimension=64))
     holder = Banks(tmp_path, vectors)
@@ -116,14 +121,18 @@ def test_the_tables_name_every_leg_fusion_and_floor(tmp_path: Path) -> None:
         assert name in text
 
 
-@pytest.mark.promise("evaluation:halves")
+@promise(
+    "evaluation:halves",
+    "Halves and samples of a set are fixed by hash, unrelated queries come from other domains.",
+    source="issue",
+)
 def test_halves_and_samples_are_fixed_and_even() -> None:
     queries = [Query(text=f"query {number}", relevant=frozenset({"a"})) for number in range(2_000)]
     assert sample(queries, 100) == sample(list(reversed(queries)), 100)
     assert 0.45 < sum(half(query.text) for query in queries) / len(queries) < 0.55
 
 
-@pytest.mark.promise("evaluation:halves")
+@promise("evaluation:halves")
 def test_unrelated_queries_come_from_other_domains_only() -> None:
     texts = strange(made(), [made(), other()], 30, random.Random(1))
     own = {query.text for query in made().queries}
@@ -131,14 +140,18 @@ def test_unrelated_queries_come_from_other_domains_only() -> None:
     assert not own & set(texts)
 
 
-@pytest.mark.promise("evaluation:absent-data")
+@promise(
+    "evaluation:absent-data",
+    "Without the data folder the evaluation says so and measures the standard library.",
+    source="shared data",
+)
 def test_without_the_data_the_standard_library_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.sets.CODE_MODULES", ("argparse", "shlex", "no_such_module"))
     names = [labelled.name for labelled in labelled_sets(tmp_path / "absent")]
     assert names == ["code docstrings", "code errors", "code identifiers"]
 
 
-@pytest.mark.promise("evaluation:absent-data")
+@promise("evaluation:absent-data")
 def test_the_command_says_that_the_data_is_absent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

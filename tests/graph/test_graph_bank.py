@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import EdgeNotFound, EmptyQuery, InvalidEdge, InvalidInput, InvalidNode, NodeNotFound
 from reasoningbank.testing import FrozenClock, HashingEmbedder
@@ -35,7 +36,12 @@ def chain(bank: Bank) -> Bank:
     return bank
 
 
-@pytest.mark.promise("memoria:P9", "graph:times")
+@promise(
+    "memoria:P9",
+    "Ids are unique, times are the bank's, editing moves the update time alone, a conversation is seen in order.",
+    source="spec/memoria_haios row P9",
+)
+@promise("graph:times", "Imports keep the times of a file; everything else gets the bank's.", source="issue 5")
 def test_times_are_the_banks_and_only_the_update_moves(bank: Bank, clock: FrozenClock) -> None:
     added = bank.graph.add([request("a")])
     (node,) = added.nodes
@@ -51,7 +57,12 @@ def test_times_are_the_banks_and_only_the_update_moves(bank: Bank, clock: Frozen
     assert bank.graph.get("a").node == changed
 
 
-@pytest.mark.promise("memoria:P9", "graph:conflicts")
+@promise("memoria:P9")
+@promise(
+    "graph:conflicts",
+    "What the bank holds under an id with other contents is kept, unless the import's node is newer.",
+    source="decision 15",
+)
 def test_one_id_stands_for_one_thing(chain: Bank) -> None:
     again = chain.graph.add([request("a")], [edge("a", "b")])
     assert again.new == ()
@@ -66,7 +77,7 @@ def test_one_id_stands_for_one_thing(chain: Bank) -> None:
     assert [node.id for node in chain.graph.list()] == ["a", "b", "c"]
 
 
-@pytest.mark.promise("memoria:P9")
+@promise("memoria:P9")
 def test_a_conversation_is_seen_in_order(bank: Bank, clock: FrozenClock) -> None:
     for name in ("third", "first", "second"):
         bank.graph.add([request(name)])
@@ -76,7 +87,11 @@ def test_a_conversation_is_seen_in_order(bank: Bank, clock: FrozenClock) -> None
     assert bank.graph.conversation("nothing") == ()
 
 
-@pytest.mark.promise("memoria:P10")
+@promise(
+    "memoria:P10",
+    "An edge is a sentence whose direction stays, whichever way it is walked.",
+    source="spec/memoria_haios row P10",
+)
 def test_an_edge_is_a_sentence_whose_direction_stays(chain: Bank) -> None:
     made = chain.edges.add("c", "a", "Explains why the first one was asked.", weight=0.8, tags=["cause", "cause"])
     assert (made.source, made.target, made.tags, made.band) == ("c", "a", ("cause",), "strong-to-direct")
@@ -91,7 +106,12 @@ def test_an_edge_is_a_sentence_whose_direction_stays(chain: Bank) -> None:
         chain.edges.add("a", "nobody", "x", weight=0.5)
 
 
-@pytest.mark.promise("memoria:P26")
+@promise(
+    "memoria:P26",
+    "An edited text is found and the old one is not; a deletion takes edges, words, vectors and links, and leaves no "
+    "byte.",
+    source="spec/memoria_haios row P26",
+)
 def test_an_edited_text_is_found_and_the_old_one_is_not(chain: Bank) -> None:
     chain.graph.update("a", text="quince jam recipe")
     chain.edges.update("bc", text="Because quinces ripen late.", weight=0.4, tags=["season"])
@@ -107,7 +127,12 @@ def test_an_edited_text_is_found_and_the_old_one_is_not(chain: Bank) -> None:
     assert chain.admin.check().problems == ()
 
 
-@pytest.mark.promise("memoria:P26", "graph:integrity")
+@promise("memoria:P26")
+@promise(
+    "graph:integrity",
+    "Edges and links to what does not exist are refused; a check finds what dangles.",
+    source="issue 5",
+)
 def test_a_deleted_node_takes_edges_words_vectors_and_pointers(chain: Bank) -> None:
     lesson = chain.lessons.add("Ask before you order.", link_nodes=["b"])
     assert chain.graph.get("b").lessons == {lesson.rb_id: lesson.id}
@@ -128,7 +153,7 @@ def test_a_deleted_node_takes_edges_words_vectors_and_pointers(chain: Bank) -> N
     assert chain.graph.get("a").edges == ()
 
 
-@pytest.mark.promise("memoria:P26")
+@promise("memoria:P26")
 def test_no_byte_of_a_deleted_node_stays(bank: Bank, tmp_path: Path) -> None:
     bank.graph.add([request("a"), request("b", "xylophone quartz")], [edge("a", "b", "zephyr lightning")])
     bank.graph.delete("b")
@@ -138,7 +163,11 @@ def test_no_byte_of_a_deleted_node_stays(bank: Bank, tmp_path: Path) -> None:
     assert b"zephyr" not in held
 
 
-@pytest.mark.promise("graph:hygiene")
+@promise(
+    "graph:hygiene",
+    "No secret or invisible character is stored in the graph or leaves it; ids that hold one are refused.",
+    source="DESIGN D10",
+)
 def test_secrets_and_invisible_characters_are_not_stored(bank: Bank, tmp_path: Path) -> None:
     action = Node(
         id="n",
@@ -161,7 +190,7 @@ def test_secrets_and_invisible_characters_are_not_stored(bank: Bank, tmp_path: P
     assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-@pytest.mark.promise("graph:hygiene")
+@promise("graph:hygiene")
 def test_what_somebody_else_wrote_is_redacted_when_it_leaves(chain: Bank) -> None:
     with chain._context.store().transaction() as transaction:
         transaction.graph.put_nodes([(request("a", f"key {KEY}"), "key")])
@@ -180,7 +209,12 @@ def test_what_somebody_else_wrote_is_redacted_when_it_leaves(chain: Bank) -> Non
         assert "REDACTED" in str(answer)
 
 
-@pytest.mark.promise("graph:search")
+@promise(
+    "graph:search",
+    "Nodes and edges are found by words and vectors, filtered inside each leg by label, tag, conversation and time of "
+    "events.",
+    source="issue 5",
+)
 def test_a_search_tells_where_each_node_stood_and_begins_a_walk(chain: Bank) -> None:
     answer = chain.graph.search("worda", limit=1)
     (hit,) = answer.seeds
@@ -197,7 +231,7 @@ def test_a_search_tells_where_each_node_stood_and_begins_a_walk(chain: Bank) -> 
     assert chain.graph.search("worda", limit=0).seeds == ()
 
 
-@pytest.mark.promise("graph:search")
+@promise("graph:search")
 def test_arguments_of_a_search_are_checked(chain: Bank) -> None:
     with pytest.raises(InvalidInput, match="all weights are 0"):
         chain.graph.search("x", bm25_weight=0.0, dense_weight=0.0)
@@ -211,7 +245,8 @@ def test_arguments_of_a_search_are_checked(chain: Bank) -> None:
         chain.graph.search(" ")
 
 
-@pytest.mark.promise("graph:transfer", "transfer:identity")
+@promise("graph:transfer", "Exports and backups carry nodes, edges and links.", source="issue 5")
+@promise("transfer:identity")
 def test_an_export_carries_the_graph(open_bank: Callable[..., Bank], chain: Bank, tmp_path: Path) -> None:
     lesson = chain.lessons.add("Ask before you order.", "orders", link_nodes=["b"])
     assert chain.admin.export(tmp_path / "bank.jsonl") == 1
@@ -231,7 +266,7 @@ def test_an_export_carries_the_graph(open_bank: Callable[..., Bank], chain: Bank
         open_bank("third").admin.import_(tmp_path / "bad.jsonl")
 
 
-@pytest.mark.promise("graph:transfer")
+@promise("graph:transfer")
 def test_a_backup_carries_the_graph(chain: Bank, tmp_path: Path) -> None:
     chain.admin.backup(tmp_path / "copy.db")
     chain.graph.delete("a")
@@ -240,7 +275,7 @@ def test_a_backup_carries_the_graph(chain: Bank, tmp_path: Path) -> None:
     assert chain.graph.search("worda", limit=1).seeds[0].node.id == "a"
 
 
-@pytest.mark.promise("graph:processes")
+@promise("graph:processes", "Another handle sees every change of the graph, in searches and walks.", source="DESIGN D1")
 def test_another_handle_sees_every_change(open_bank: Callable[..., Bank], chain: Bank) -> None:
     other = open_bank()
     assert other.graph.search("worda", limit=1).seeds[0].node.id == "a"
@@ -252,7 +287,11 @@ def test_another_handle_sees_every_change(open_bank: Callable[..., Bank], chain:
     assert [path.nodes for path in other.graph.walk({"a": 1.0}).paths] == [("a", "b")]
 
 
-@pytest.mark.promise("graph:space")
+@promise(
+    "graph:space",
+    "The graph's vectors are of the bank's model and dimension, up to 3,072; a re-embedding includes them.",
+    source="DESIGN D11",
+)
 def test_a_model_of_another_dimension_is_refused(open_bank: Callable[..., Bank], chain: Bank) -> None:
     assert chain.graph.size().pending == 0
     other = open_bank(embedder=HashingEmbedder(8))

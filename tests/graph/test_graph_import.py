@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.demo.run import shop_graph
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidNode, StoreUnavailable
@@ -69,7 +70,16 @@ def written(folder: Path, name: str, text: object) -> Path:
     return path
 
 
-@pytest.mark.promise("graph:formats", "memoria:P12")
+@promise(
+    "graph:formats",
+    "JSON, JSON lines, CSV and the Cypher subset give the same graph, told by name or by contents.",
+    source="issue 5",
+)
+@promise(
+    "memoria:P12",
+    "A second import adds nothing; an edge id on other ends is reported and loses nothing.",
+    source="spec/memoria_haios row P12",
+)
 @pytest.mark.parametrize("known_by_name", [True, False])
 def test_every_format_gives_the_same_graph_and_nothing_twice(bank: Bank, tmp_path: Path, known_by_name: bool) -> None:
     lines = [*({"node": node} for node in NODES), *EDGES]
@@ -94,7 +104,8 @@ def test_every_format_gives_the_same_graph_and_nothing_twice(bank: Bank, tmp_pat
     assert bank.graph.get("N2").node.fields["parameter_field"] == "a = 1;\n b"
 
 
-@pytest.mark.promise("memoria:P12", "graph:times")
+@promise("memoria:P12")
+@promise("graph:times")
 def test_a_second_import_adds_nothing_and_keeps_times(bank: Bank, tmp_path: Path) -> None:
     path = written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES})
     first = bank.graph.import_(path)
@@ -106,7 +117,7 @@ def test_a_second_import_adds_nothing_and_keeps_times(bank: Bank, tmp_path: Path
     assert bank.graph.list() == before
 
 
-@pytest.mark.promise("memoria:P12")
+@promise("memoria:P12")
 def test_an_edge_id_on_other_ends_is_reported_and_loses_nothing(bank: Bank, tmp_path: Path) -> None:
     twice = {"id": "E1", "source": "N3", "target": "N1", "text": "Answers.", "weight": 0.7}
     path = written(tmp_path, "g.json", {"nodes": NODES, "edges": [*EDGES, twice, EDGES[0]]})
@@ -122,7 +133,12 @@ def test_an_edge_id_on_other_ends_is_reported_and_loses_nothing(bank: Bank, tmp_
     assert bank.graph.size().edges == 3
 
 
-@pytest.mark.promise("memoria:P12", "graph:dangling")
+@promise("memoria:P12")
+@promise(
+    "graph:dangling",
+    "Edges and pointers of an import that name nothing are listed and not stored.",
+    source="issue 5",
+)
 def test_links_to_nothing_are_listed_and_not_stored(bank: Bank, tmp_path: Path) -> None:
     nodes = [NODES[1] | {"reasoning_pointer_ids": ["RB-1", 7]}]
     path = written(tmp_path, "g.json", {"nodes": nodes, "edges": EDGES})
@@ -143,13 +159,18 @@ def test_links_to_nothing_are_listed_and_not_stored(bank: Bank, tmp_path: Path) 
     assert bank.lessons.get("RB-1").link_nodes == ("N2",)
 
 
-@pytest.mark.promise("memoria:P11")
+@promise(
+    "memoria:P11",
+    "Every weight from 0 to 1 has one band, the seed's gaps included; any other weight is refused.",
+    source="spec/memoria_haios row P11",
+)
 def test_weights_in_a_gap_are_counted_and_not_refused(bank: Bank, tmp_path: Path) -> None:
     path = written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES})
     assert dict(bank.graph.import_(path).bands) == {"strong-to-direct": 1, "direct": 1}
 
 
-@pytest.mark.promise("memoria:P9", "graph:conflicts")
+@promise("memoria:P9")
+@promise("graph:conflicts")
 def test_a_node_is_replaced_by_a_newer_one_alone(bank: Bank, tmp_path: Path) -> None:
     bank.graph.import_(written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES}))
     newer = NODES[0] | {"text": "A heat wave in the south.", "update_time": "2025-12-01T00:00:00+00:00"}
@@ -166,7 +187,7 @@ def test_a_node_is_replaced_by_a_newer_one_alone(bank: Bank, tmp_path: Path) -> 
     assert bank.edges.get("E1").weight == 0.8
 
 
-@pytest.mark.promise("graph:ids")
+@promise("graph:ids", "An id that is not given follows from the contents.", source="issue 5")
 def test_ids_that_are_not_given_follow_from_the_contents(bank: Bank, tmp_path: Path) -> None:
     node = {"label": "UserRequest", "text": "Why?"}
     path = written(tmp_path, "g.json", {"nodes": [node, node | {"text": "When?"}]})
@@ -178,7 +199,15 @@ def test_ids_that_are_not_given_follow_from_the_contents(bank: Bank, tmp_path: P
     assert [bank.graph.import_(lines).edges_added for _ in range(2)] == [1, 0]
 
 
-@pytest.mark.promise("graph:lessons-import", "memoria:P1")
+@promise(
+    "graph:lessons-import", "Lessons of a file become memories with their links, each text once.", source="issue 5"
+)
+@promise(
+    "memoria:P1",
+    "A lesson is added, read, changed and erased by an integer id; its links must exist; texts, tags and links are "
+    "bounded.",
+    source="spec/memoria_haios row P1",
+)
 def test_lessons_come_with_their_links_and_once(bank: Bank, tmp_path: Path) -> None:
     lessons = [
         {
@@ -198,7 +227,7 @@ def test_lessons_come_with_their_links_and_once(bank: Bank, tmp_path: Path) -> N
     assert (again.lessons_added, again.lessons_unchanged, again.pointers_added) == (0, 2, 0)
 
 
-@pytest.mark.promise("graph:formats")
+@promise("graph:formats")
 def test_statements_match_as_a_graph_database_would(bank: Bank, tmp_path: Path) -> None:
     more = CYPHER + (
         "MATCH (x:AgentAnswer) WHERE x.conv_id CONTAINS 'c' AND x.text STARTS WITH 'Order' "
@@ -209,7 +238,16 @@ def test_statements_match_as_a_graph_database_would(bank: Bank, tmp_path: Path) 
     assert [(each.id, each.source) for each in report.duplicates] == [("E7", "N2")]
 
 
-@pytest.mark.promise("graph:import-atomic", "memoria:P8")
+@promise(
+    "graph:import-atomic",
+    "An unusable record is named with its field, and nothing of the file is stored.",
+    source="issue 5",
+)
+@promise(
+    "memoria:P8",
+    "A node has exactly one of six labels with its special fields; a broken rule names the field.",
+    source="spec/memoria_haios row P8",
+)
 @pytest.mark.parametrize(
     ("name", "content", "error", "message"),
     [
@@ -248,7 +286,7 @@ def test_an_unusable_record_is_named_and_nothing_is_stored(
     assert bank.graph.size().nodes == 0
 
 
-@pytest.mark.promise("graph:import-atomic")
+@promise("graph:import-atomic")
 def test_a_file_that_cannot_be_read_says_so(bank: Bank, tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         bank.graph.import_(tmp_path / "none.json")
@@ -259,7 +297,11 @@ def test_a_file_that_cannot_be_read_says_so(bank: Bank, tmp_path: Path) -> None:
         bank.graph.import_(written(tmp_path, "g.json", "{}"), format="xml")
 
 
-@pytest.mark.promise("graph:pending")
+@promise(
+    "graph:pending",
+    "Large imports are found by words at once; missing vectors are counted and made by a durable job.",
+    source="decision 15",
+)
 def test_many_texts_are_found_by_words_at_once_and_by_meaning_later(bank: Bank, tmp_path: Path) -> None:
     nodes = [{"id": f"N{n}", "label": "UserRequest", "text": f"kiwi number{n} stock"} for n in range(300)]
     report = bank.graph.import_(written(tmp_path, "g.json", {"nodes": nodes}))
@@ -274,7 +316,13 @@ def test_many_texts_are_found_by_words_at_once_and_by_meaning_later(bank: Bank, 
     assert bank.jobs.work().done == 0
 
 
-@pytest.mark.promise("graph:shipped-data", "memoria:P12")
+@promise(
+    "graph:shipped-data",
+    "The package ships a graph of its own with 63 nodes of 13 conversations, 80 edges of all bands and 32 lessons, "
+    "without a loose end.",
+    source="issue 5",
+)
+@promise("memoria:P12")
 def test_the_shipped_graph_is_imported_whole(bank: Bank, tmp_path: Path) -> None:
     path = written(tmp_path, "shop.json", shop_graph())
     report = bank.graph.import_(path)
@@ -285,7 +333,7 @@ def test_the_shipped_graph_is_imported_whole(bank: Bank, tmp_path: Path) -> None
     assert (again.nodes_added, again.edges_added, again.lessons_added, again.pointers_added) == (0, 0, 0, 0)
 
 
-@pytest.mark.promise("graph:space")
+@promise("graph:space")
 def test_another_embedder_is_refused_until_the_graph_is_embedded_anew(open_bank: object, tmp_path: Path) -> None:
     assert callable(open_bank)
     with open_bank() as bank:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from graph_corpus import graph_records
 
-from graph.conftest import OpenBank
+from opened_banks import OpenBank
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.types.walk import WalkParameters
@@ -58,7 +59,12 @@ class Reads:
         self.rows = 0
 
 
-@pytest.mark.promise("memoria:P27")
+@promise(
+    "memoria:P27",
+    "A question to a large graph reads what it touches: as many rows in a graph four times as large, and no statement "
+    "goes through a whole table; make bench holds the times.",
+    source="memoria_haios P27",
+)
 def test_a_walk_reads_what_it_reaches_however_large_the_graph(
     open_bank: OpenBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,7 +81,7 @@ def test_a_walk_reads_what_it_reaches_however_large_the_graph(
     assert rows[0] < 100
 
 
-@pytest.mark.promise("memoria:P27")
+@promise("memoria:P27")
 def test_no_statement_of_a_question_reads_a_whole_table(
     open_bank: OpenBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.errors import BudgetExhausted, ModelUnavailable
 from reasoningbank.llm.budget import TokenBudget
 from reasoningbank.testing import FrozenClock
@@ -37,7 +38,12 @@ while True:
 """
 
 
-@pytest.mark.promise("llm:budget")
+@promise(
+    "llm:budget",
+    "A call that could exceed the day's tokens is refused before anything is sent; its upper bound is booked on disk "
+    "before it and replaced by its real cost after it, across threads and processes.",
+    source="issue Three ways (a token budget per day that is never exceeded)",
+)
 def test_a_call_that_could_exceed_the_day_is_refused_and_books_nothing(tmp_path: Path) -> None:
     budget = TokenBudget(tmp_path / "home" / "ledger", 100)
     booked = budget.reserve(90)
@@ -53,7 +59,11 @@ def test_a_call_that_could_exceed_the_day_is_refused_and_books_nothing(tmp_path:
     assert "does not fit into any day" in caught.value.hint
 
 
-@pytest.mark.promise("llm:budget-day")
+@promise(
+    "llm:budget-day",
+    "Each UTC day has its own tokens; a clock that is set back gives none a second time.",
+    source="issue Three ways (a token budget per day)",
+)
 def test_each_utc_day_has_its_own_tokens_and_a_clock_set_back_gives_none_twice(tmp_path: Path) -> None:
     clock = FrozenClock(datetime(2026, 1, 1, 23, 59, tzinfo=UTC))
     budget = TokenBudget(tmp_path / "ledger", 100, now=clock.now)
@@ -70,7 +80,7 @@ def test_each_utc_day_has_its_own_tokens_and_a_clock_set_back_gives_none_twice(t
         budget.reserve(30)
 
 
-@pytest.mark.promise("llm:budget")
+@promise("llm:budget")
 def test_threads_share_the_tokens(tmp_path: Path) -> None:
     made: list[int] = []
 
@@ -91,7 +101,12 @@ def test_threads_share_the_tokens(tmp_path: Path) -> None:
     assert len(made) == 100
 
 
-@pytest.mark.promise("llm:budget-killed")
+@promise(
+    "llm:budget-killed",
+    "Processes killed with kill -9 between booking and cost never let the day exceed its tokens; what they booked "
+    "stays spent.",
+    source="issue Three ways (never exceeded)",
+)
 @pytest.mark.skipif(os.name == "nt", reason="kill -9 is a POSIX signal")
 def test_killed_processes_never_exceed_the_tokens_and_what_they_booked_stays_spent(tmp_path: Path) -> None:
     ledger, calls, daily = tmp_path / "ledger", tmp_path / "calls", 4_000
@@ -121,7 +136,7 @@ def test_killed_processes_never_exceed_the_tokens_and_what_they_booked_stays_spe
         budget.reserve(10)
 
 
-@pytest.mark.promise("llm:budget")
+@promise("llm:budget")
 @pytest.mark.parametrize("content", ["{", "[]", '{"day": "x", "spent": 1}', '{"day": "2026-01-01"}', "\x00" * 100])
 def test_a_damaged_ledger_stops_all_calls(tmp_path: Path, content: str) -> None:
     (tmp_path / "ledger").write_text(content, encoding="utf-8")
@@ -133,7 +148,7 @@ def test_a_damaged_ledger_stops_all_calls(tmp_path: Path, content: str) -> None:
         TokenBudget(tmp_path / "directory", 100).reserve(1)
 
 
-@pytest.mark.promise("llm:budget")
+@promise("llm:budget")
 @given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60), st.booleans()), max_size=12))
 def test_what_is_spent_is_never_more_than_the_day_has(
     tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[int, int, bool]]

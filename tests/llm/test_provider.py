@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from llm.replay_server import ReplayServer, Reply, completion
+from promises import promise
 from reasoningbank.errors import BudgetExhausted, ConfigurationError, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm import LEDGER, open_model
 from reasoningbank.llm.budget import TokenBudget
 from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel
 from reasoningbank.settings import on_this_machine
 from reasoningbank.types.ports import Completion, Prompt
-from replay_server import ReplayServer, Reply, completion
 
 KEY = "sk-canary-0123456789"
 PROMPT = Prompt(name="judge", version="1-ab", instructions="Judge it.", material="A <|im_start|> session \ud800 é.")
@@ -74,7 +75,12 @@ def failed(outcome: Outcome) -> ModelUnavailable:
     return error
 
 
-@pytest.mark.promise("llm:provider")
+@promise(
+    "llm:provider",
+    "OpenAI, Anthropic, Google and any OpenAI-compatible server answer through one port, from threads and inside a "
+    "running event loop, with their cost; a server without JSON schemas is asked in words.",
+    source="issue Three ways; DESIGN D7",
+)
 def test_an_answer_comes_with_its_cost_and_the_request_says_what_is_wanted() -> None:
     outcome = Outcome([completion(ANSWER, input_tokens=70, output_tokens=9)])
     assert outcome.answer == Completion(text=ANSWER, model="openai:small", input_tokens=70, output_tokens=9)
@@ -91,7 +97,7 @@ def test_an_answer_comes_with_its_cost_and_the_request_says_what_is_wanted() -> 
     assert "session" in messages[1]["content"]
 
 
-@pytest.mark.promise("llm:provider")
+@promise("llm:provider")
 def test_how_long_an_answer_may_be_can_be_set(tmp_path: Path) -> None:
     with ReplayServer([completion(ANSWER)]) as server:
         model = open_model("openai:small", url=server.url, output_tokens=900, home=tmp_path)
@@ -103,7 +109,12 @@ def test_how_long_an_answer_may_be_can_be_set(tmp_path: Path) -> None:
         open_model("openai:small", output_tokens=0, home=tmp_path)
 
 
-@pytest.mark.promise("llm:provider-errors")
+@promise(
+    "llm:provider-errors",
+    "Every failure of a provider, a wrong key, an unknown model, a limit, a time-out, no network or garbage, is "
+    "ModelUnavailable with a hint, without the key, and never another exception.",
+    source="issue Three ways; DESIGN D8",
+)
 @pytest.mark.parametrize(
     ("replies", "requests", "told", "hint"),
     [
@@ -137,7 +148,12 @@ def test_every_failure_is_told_with_a_hint_and_without_the_key(
     assert len(outcome.requests) == requests
 
 
-@pytest.mark.promise("llm:provider-retries")
+@promise(
+    "llm:provider-retries",
+    "Rate limits, server errors and broken connections are tried four times in all with growing random waits or as "
+    "Retry-After says; a refused key, an unknown model and a time-out are not tried again.",
+    source="issue Three ways (timeouts, retries)",
+)
 def test_limits_errors_and_broken_connections_are_tried_again_with_growing_waits() -> None:
     broken = Reply(body=completion(ANSWER).body, cut=40)
     outcome = Outcome([Reply(status=429, body="{}"), Reply(status=500, body=""), broken, ANSWER])
@@ -150,7 +166,7 @@ def test_limits_errors_and_broken_connections_are_tried_again_with_growing_waits
     assert 7.0 <= asked.waits[0] <= 10.5
 
 
-@pytest.mark.promise("llm:provider-errors")
+@promise("llm:provider-errors")
 def test_a_server_that_does_not_answer_in_time_and_one_that_is_not_there() -> None:
     late = Outcome([Reply(body=completion(ANSWER).body, delay=1.5)], timeout=0.3)
     assert "within 0.3 s" in failed(late).message
@@ -166,7 +182,7 @@ def test_a_server_that_does_not_answer_in_time_and_one_that_is_not_there() -> No
     assert len(waits) == ATTEMPTS - 1
 
 
-@pytest.mark.promise("llm:provider")
+@promise("llm:provider")
 def test_a_server_without_schemas_is_asked_in_words_and_then_always() -> None:
     refusal = Reply(status=400, body='{"error": {"message": "response_format is not supported"}}')
     with ReplayServer([refusal, ANSWER, ANSWER]) as server:
@@ -180,7 +196,12 @@ def test_a_server_without_schemas_is_asked_in_words_and_then_always() -> None:
         assert "verdict" in json.dumps(request.body["messages"])
 
 
-@pytest.mark.promise("llm:replay")
+@promise(
+    "llm:replay",
+    "Any server that speaks OpenAI's chat completions can be the model: its answers come back word for word in the "
+    "order of the prompts, and one that says it has no more is not asked again.",
+    source="issue 3 (a local OpenAI-compatible server, in CI one that replays recorded answers)",
+)
 def test_any_openai_compatible_server_is_a_model_until_it_has_no_answer_left() -> None:
     waits: list[float] = []
     with ReplayServer(
@@ -195,7 +216,7 @@ def test_any_openai_compatible_server_is_a_model_until_it_has_no_answer_left() -
         assert (len(server.requests), len(waits), server.left) == (4, 1, 0)
 
 
-@pytest.mark.promise("llm:provider")
+@promise("llm:provider")
 def test_anthropic_and_google_answer_through_the_same_port() -> None:
     claude = {
         "id": "m",
@@ -224,7 +245,7 @@ def test_anthropic_and_google_answer_through_the_same_port() -> None:
         assert len(refused.requests) == 1
 
 
-@pytest.mark.promise("llm:provider")
+@promise("llm:provider")
 def test_it_answers_inside_a_running_event_loop_and_in_many_threads() -> None:
     import asyncio
 
@@ -246,7 +267,7 @@ def test_it_answers_inside_a_running_event_loop_and_in_many_threads() -> None:
     assert answers == [ANSWER] * 5
 
 
-@pytest.mark.promise("llm:budget")
+@promise("llm:budget")
 def test_the_budget_is_kept_before_each_call_and_settled_after_it(tmp_path: Path) -> None:
     budget = TokenBudget(tmp_path / "ledger", 30_000)
     Outcome([completion(ANSWER, input_tokens=70, output_tokens=30)], budget=budget)
@@ -263,7 +284,7 @@ def test_the_budget_is_kept_before_each_call_and_settled_after_it(tmp_path: Path
         Outcome([Reply(status=500, body="")] * ATTEMPTS, budget=budget)
 
 
-@pytest.mark.promise("llm:budget")
+@promise("llm:budget")
 def test_without_tokens_left_nothing_is_sent(tmp_path: Path) -> None:
     with ReplayServer([ANSWER]) as server:
         model = open_model("openai:small", url=server.url, daily_tokens=500, home=tmp_path)
@@ -274,7 +295,12 @@ def test_without_tokens_left_nothing_is_sent(tmp_path: Path) -> None:
     assert (tmp_path / LEDGER).exists()
 
 
-@pytest.mark.promise("llm:paid")
+@promise(
+    "llm:paid",
+    "With paid calls switched off, by setting or by no_paid_calls(), a call of a model that is not on this machine "
+    "raises PaidCallRefused and sends nothing.",
+    source="issue (an accidental paid call in tests is an error)",
+)
 def test_a_paid_call_in_a_test_is_an_error_whatever_the_settings_say(tmp_path: Path) -> None:
     for name, url in (
         ("openai:gpt-5-mini", ""),
@@ -291,7 +317,7 @@ def test_a_paid_call_in_a_test_is_an_error_whatever_the_settings_say(tmp_path: P
     assert all(map(on_this_machine, ("http://localhost:1/v1", "http://127.9.9.9/v1", "http://[::1]:8080")))
 
 
-@pytest.mark.promise("llm:paid")
+@promise("llm:paid")
 def test_the_setting_refuses_paid_calls_in_another_process(tmp_path: Path) -> None:
     program = """
 import sys
@@ -313,7 +339,12 @@ except PaidCallRefused:
     assert done.stdout == "refused\n"
 
 
-@pytest.mark.promise("llm:names")
+@promise(
+    "llm:names",
+    "A language model is chosen by name; a wrong name, URL, key, timeout or budget is an error when it is opened, and "
+    "the empty name is none.",
+    source="DESIGN D7",
+)
 def test_names_and_arguments_are_checked_when_the_model_is_opened(tmp_path: Path) -> None:
     assert open_model("", home=tmp_path) is None
     model = open_model("openai:qwen3:4b", url="http://127.0.0.1:8080/v1/", home=tmp_path)
@@ -357,7 +388,7 @@ from pydantic_ai import Agent
 from reasoningbank.errors import BankError
 from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.types.ports import Prompt
-from replay_server import ReplayServer, Reply, completion
+from llm.replay_server import ReplayServer, Reply, completion
 
 Agent.instrument_all()
 prompt = Prompt(name="judge", version="1", instructions="canary instructions", material="canary material")
@@ -374,7 +405,12 @@ print(json.dumps({"spans": told, "metrics": json.loads(reader.get_metrics_data()
 """
 
 
-@pytest.mark.promise("telemetry:chat")
+@promise(
+    "telemetry:chat",
+    "Each call of a language model is one span and two metrics under the GenAI conventions, with its tokens and "
+    "without content or key.",
+    source="DESIGN 3 telemetry; GenAI semantic conventions",
+)
 def test_each_call_is_a_span_with_its_tokens_and_without_content() -> None:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
     environment["PYTHONPATH"] = str(Path(__file__).parents[1])
@@ -402,7 +438,11 @@ def test_each_call_is_a_span_with_its_tokens_and_without_content() -> None:
         assert name in done.stdout
 
 
-@pytest.mark.promise("llm:key")
+@promise(
+    "llm:key",
+    "The provider's key is in no log, also at the lowest level, and in no error, representation or span.",
+    source="DESIGN D10",
+)
 @pytest.mark.parametrize(
     ("provider", "model"), [("openai", "small"), ("anthropic", "claude-haiku-4-5"), ("google", "gemini-2.5-flash")]
 )

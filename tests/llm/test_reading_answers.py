@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
+from promises import promise
 from reasoningbank.errors import MalformedAnswer
 from reasoningbank.llm.answers import MAX_ANSWER, read_answer
 from reasoningbank.llm.scripted import ScriptedModel
@@ -100,7 +101,13 @@ ROWS = (
 by_name = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 
-@pytest.mark.promise("llm:reading")
+@promise(
+    "llm:reading",
+    "A model's answer is read through fences, prefixes, thoughts, trailing prose and extra keys; truncated, mistyped, "
+    "incomplete, contradicting, empty or list answers are refused with what is wrong and where, and no value is "
+    "converted or invented.",
+    source="issue (12 malformed answers); DESIGN D8",
+)
 @by_name
 def test_twelve_answers_are_each_read_or_refused_with_what_is_wrong(row: Row) -> None:
     assert len(ROWS) == 12
@@ -113,7 +120,12 @@ def test_twelve_answers_are_each_read_or_refused_with_what_is_wrong(row: Row) ->
         assert len(caught.value.message) < 500
 
 
-@pytest.mark.promise("llm:malformed-judge")
+@promise(
+    "llm:malformed-judge",
+    "Each of twelve malformed answers is read by the judge or leaves the verdict unknown at 0.5; 'unsuccessful' is "
+    "never a success.",
+    source="issue (12 malformed answers); spec/paper defects 6-8",
+)
 @by_name
 def test_the_judge_reads_them_or_knows_nothing(row: Row) -> None:
     model = ScriptedModel([row.spoil(OPINION)])
@@ -125,14 +137,18 @@ def test_the_judge_reads_them_or_knows_nothing(row: Row) -> None:
         assert "could not be read" in found.rationale
 
 
-@pytest.mark.promise("llm:malformed-judge")
+@promise("llm:malformed-judge")
 def test_a_verdict_that_contains_another_is_not_taken_for_it() -> None:
     for word in ("unsuccessful", "not a success", "success?", ""):
         model = ScriptedModel([json.dumps({**OPINION, "verdict": word})])
         assert judge(SESSION, model, at=NOW).verdict == "unknown"
 
 
-@pytest.mark.promise("llm:malformed-distiller")
+@promise(
+    "llm:malformed-distiller",
+    "Each of twelve malformed answers is read by the distiller or refused whole; nothing of it becomes a lesson.",
+    source="issue (12 malformed answers); spec/paper defects 12-14",
+)
 @by_name
 def test_the_distiller_reads_them_or_refuses_the_whole_answer(row: Row) -> None:
     judgement = Judgement(verdict="success", probability=0.9, rationale="It worked.", judge="user", at=NOW)
@@ -145,7 +161,7 @@ def test_the_distiller_reads_them_or_refuses_the_whole_answer(row: Row) -> None:
             extract(SESSION, judgement, model)
 
 
-@pytest.mark.promise("llm:reading")
+@promise("llm:reading")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -175,14 +191,18 @@ def test_the_error_says_what_is_wrong_and_where(text: str, told: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.promise("llm:reading")
+@promise("llm:reading")
 def test_the_same_object_twice_and_a_schema_before_it_are_no_contradiction() -> None:
     schema = json.dumps(Verdict.model_json_schema())
     for text in (TEXT + TEXT, f"{schema}\n{TEXT}", TEXT.replace("it {", "it\n{")):
         assert read_answer(text, Verdict).verdict == "success"
 
 
-@pytest.mark.promise("llm:reading-bounded")
+@promise(
+    "llm:reading-bounded",
+    "Answers over 200,000 characters are refused, and hostile nesting costs under two seconds.",
+    source="DESIGN D8",
+)
 @pytest.mark.parametrize("text", ["[" * 199_000, '{"a":' * 39_000, "[1," * 66_000, "[x " * 66_000, "{ " * 99_000])
 def test_hostile_answers_cost_little(text: str) -> None:
     started = time.process_time()
@@ -191,20 +211,20 @@ def test_hostile_answers_cost_little(text: str) -> None:
     assert time.process_time() - started < 2.0
 
 
-@pytest.mark.promise("llm:reading")
+@promise("llm:reading")
 @given(st.integers(0, len(TEXT) - 1))
 def test_no_beginning_of_an_answer_is_an_answer(length: int) -> None:
     with pytest.raises(MalformedAnswer):
         read_answer(TEXT[:length], Verdict)
 
 
-@pytest.mark.promise("llm:reading")
+@promise("llm:reading")
 @given(st.text(st.characters(exclude_characters="{[<")), st.text(st.characters(exclude_characters="{[")))
 def test_any_prose_around_an_answer_is_passed_over(before: str, after: str) -> None:
     assert read_answer(before + TEXT + after, Verdict).steps == (1, 2)
 
 
-@pytest.mark.promise("llm:reading")
+@promise("llm:reading")
 @given(st.text(st.sampled_from('{}[]",:\\ \n`abe10.-') | st.characters(), max_size=200))
 def test_any_text_is_an_answer_or_malformed_and_nothing_else(text: str) -> None:
     for candidate in (text, TEXT[:60] + text, text + TEXT):

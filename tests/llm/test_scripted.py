@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from promises import promise
 from reasoningbank.errors import BudgetExhausted, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.types.ports import LanguageModel, Prompt
@@ -16,7 +17,12 @@ def prompt(name: str = "judge", material: str = "m") -> Prompt:
     return Prompt(name=name, version="1", instructions="Do it.", material=material)
 
 
-@pytest.mark.promise("llm:scripted")
+@promise(
+    "llm:scripted",
+    "ScriptedModel replays answers, errors or functions in order or by prompt, remembers what it was asked, and says "
+    "clearly when its script has no answer.",
+    source="issue (ScriptedModel is public)",
+)
 def test_it_says_its_lines_in_order_and_remembers_what_it_was_asked() -> None:
     model: LanguageModel = ScriptedModel(
         ["one", BudgetExhausted("spent"), lambda asked: asked.material.upper()], name="double"
@@ -35,7 +41,7 @@ def test_it_says_its_lines_in_order_and_remembers_what_it_was_asked() -> None:
     assert model.schemas[2] == {"type": "object"}
 
 
-@pytest.mark.promise("llm:scripted")
+@promise("llm:scripted")
 def test_it_answers_by_name_or_by_one_function() -> None:
     model = ScriptedModel({"judge": "yes", "distil": lambda asked: asked.name})
     assert [model.complete(prompt(name), {}).text for name in ("distil", "judge", "judge")] == ["distil", "yes", "yes"]
@@ -44,7 +50,7 @@ def test_it_answers_by_name_or_by_one_function() -> None:
     assert ScriptedModel(lambda asked: asked.version).complete(prompt(), {}).text == "1"
 
 
-@pytest.mark.promise("llm:scripted")
+@promise("llm:scripted")
 def test_threads_get_each_line_once() -> None:
     model = ScriptedModel([str(number) for number in range(200)])
     said: list[str] = []

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Sequence
 import pytest
 
 from matts.attempts import SOLVED, TASK, Ledger, a_run
+from promises import promise
 from reasoningbank.matts.attempts import Agent, call, run
 from reasoningbank.matts.comparison import parallel
 from reasoningbank.types.matts import Task
@@ -53,7 +54,11 @@ AGENTS: tuple[Agent, ...] = (
 )
 
 
-@pytest.mark.promise("matts:any-agent")
+@promise(
+    "matts:any-agent",
+    "Any plain or asynchronous callable is an agent, from programs with and without a running event loop.",
+    source="issue MaTTS",
+)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_any_callable_is_an_agent_with_and_without_a_running_loop(agent: Agent) -> None:
     assert run(parallel(TASK, agent, 2, Ledger().parts)).best == 0
@@ -69,7 +74,7 @@ def test_any_callable_is_an_agent_with_and_without_a_running_loop(agent: Agent) 
     assert asyncio.run(awaited()) == 0
 
 
-@pytest.mark.promise("matts:any-agent")
+@promise("matts:any-agent")
 def test_an_asynchronous_agent_runs_on_the_callers_own_loop() -> None:
     loops: list[asyncio.AbstractEventLoop] = []
 
@@ -84,7 +89,7 @@ def test_an_asynchronous_agent_runs_on_the_callers_own_loop() -> None:
     assert asyncio.run(program())
 
 
-@pytest.mark.promise("matts:any-agent")
+@promise("matts:any-agent")
 def test_a_plain_agent_blocks_no_loop_and_sees_its_callers_context() -> None:
     async def program() -> tuple[str, bool]:
         WHO.set("the caller")
@@ -104,7 +109,7 @@ def test_a_plain_agent_blocks_no_loop_and_sees_its_callers_context() -> None:
     assert asyncio.run(program()) == ("the caller", True)
 
 
-@pytest.mark.promise("matts:any-agent")
+@promise("matts:any-agent")
 def test_an_error_is_raised_as_it_was() -> None:
     class Special(Exception):
         pass
@@ -124,7 +129,7 @@ def test_an_error_is_raised_as_it_was() -> None:
     asyncio.run(inside())
 
 
-@pytest.mark.promise("matts:any-agent")
+@promise("matts:any-agent")
 def test_the_context_reaches_a_coroutine_that_is_run_inside_a_running_loop() -> None:
     async def who() -> str:
         return WHO.get()

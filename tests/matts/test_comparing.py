@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from matts.attempts import AT, SOLVED, TASK, UNSOLVED, Ledger, a_run, an_edit, ran_tests
+from promises import promise
 from reasoningbank.errors import InvalidInput, MalformedAnswer
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.matts.attempts import run
@@ -40,7 +41,12 @@ def contrasted(strategy_run: int, lesson_run: int) -> ScriptedModel:
     return ScriptedModel({"contrast": json.dumps(answer)})
 
 
-@pytest.mark.promise("matts:contrast")
+@promise(
+    "matts:contrast",
+    "One extraction sees all rollouts, or what each round did in order, with their labels; each lesson is attributed "
+    "to the rollout and the steps that show it.",
+    source="issue MaTTS; spec/paper 1.8",
+)
 def test_one_question_shows_all_rollouts_with_their_labels_and_lessons_go_to_those_that_show_them() -> None:
     model = contrasted(1, 0)
     found = compare([judged(*UNSOLVED), judged(*SOLVED), judged(*UNSOLVED)], model)
@@ -52,7 +58,7 @@ def test_one_question_shows_all_rollouts_with_their_labels_and_lessons_go_to_tho
     assert found.model == "scripted"
 
 
-@pytest.mark.promise("matts:contrast")
+@promise("matts:contrast")
 def test_rounds_are_shown_as_what_each_of_them_did_and_steps_are_numbered_in_the_whole() -> None:
     whole = judged(*UNSOLVED, an_edit("parser.py"), ran_tests(3))
     model = contrasted(1, 0)
@@ -62,14 +68,19 @@ def test_rounds_are_shown_as_what_each_of_them_did_and_steps_are_numbered_in_the
     assert [item.steps for items in found.items for item in items] == [(0,), (3,)]
 
 
-@pytest.mark.promise("matts:contrast", "matts:plain-run")
+@promise("matts:contrast")
+@promise(
+    "matts:plain-run",
+    "k = 1 is a plain run: one recall, one rollout, one judgement, one extraction.",
+    source="issue MaTTS",
+)
 def test_one_rollout_is_distilled_like_any_session() -> None:
     model = ScriptedModel({"distil_success": json.dumps({"strategies": [STRATEGY]})})
     found = compare([judged(*SOLVED)], model)
     assert [item.title for item in found.items[0]] == ["Read the test"]
 
 
-@pytest.mark.promise("matts:contrast")
+@promise("matts:contrast")
 def test_a_round_that_did_nothing_and_a_crashed_rollout_are_not_shown() -> None:
     model = ScriptedModel({"distil_success": json.dumps({"strategies": [STRATEGY]})})
     one = judged(*SOLVED)
@@ -78,7 +89,7 @@ def test_a_round_that_did_nothing_and_a_crashed_rollout_are_not_shown() -> None:
     assert compare([Rollout(error="crashed")], ScriptedModel()).items == ((),)
 
 
-@pytest.mark.promise("matts:contrast")
+@promise("matts:contrast")
 def test_nothing_is_learned_from_an_unknown_end_or_a_malformed_answer() -> None:
     unknown = Rollout(trajectory=a_run(Step(thought="hm")))
     with pytest.raises(InvalidInput):
@@ -87,7 +98,13 @@ def test_nothing_is_learned_from_an_unknown_end_or_a_malformed_answer() -> None:
         compare([judged(*SOLVED), judged(*UNSOLVED)], ScriptedModel({"contrast": "I am sorry"}))
 
 
-@pytest.mark.promise("matts:contrast", "matts:sequential")
+@promise("matts:contrast")
+@promise(
+    "matts:sequential",
+    "Sequential scaling lets the agent check and correct its own work with a first and a following instruction, and "
+    "stops when a round gives the same answer without a further action, or after k rounds.",
+    source="issue MaTTS; spec/paper 1.8",
+)
 def test_a_correction_in_a_real_refinement_is_attributed_to_its_round() -> None:
     rounds = [a_run(*UNSOLVED), a_run(an_edit("parser.py"), ran_tests(3))]
 
@@ -99,7 +116,7 @@ def test_a_correction_in_a_real_refinement_is_attributed_to_its_round() -> None:
     assert [[item.steps for item in items] for items in found.items] == [[(0,)], [(3,)]]
 
 
-@pytest.mark.promise("matts:contrast")
+@promise("matts:contrast")
 def test_the_part_of_a_round_has_its_own_evidence() -> None:
     whole = judged(*UNSOLVED, an_edit("parser.py"), ran_tests(3))
     part = replace(whole, since=2).part

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matts.attempts import SOLVED, TASK, UNSOLVED, Ledger, a_memory, a_run, an_edit, ran_tests
+from promises import promise
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable, PaidCallRefused
 from reasoningbank.matts.attempts import Agent, Parts, run
 from reasoningbank.matts.comparison import parallel, scale, sequential
@@ -43,7 +44,12 @@ def scaled(agent: Agent, k: int, parts: Parts, task: Task = TASK) -> Scaled:
     return run(parallel(task, agent, k, parts))
 
 
-@pytest.mark.promise("matts:parallel")
+@promise(
+    "matts:parallel",
+    "Parallel scaling recalls once, runs k rollouts at the same time (never more than allowed), judges each, and "
+    "learns once from all of them together with their labels.",
+    source="issue MaTTS; spec/paper 1.8",
+)
 def test_one_recall_k_rollouts_and_one_lesson_that_sees_all_of_them_with_their_labels() -> None:
     ledger = Ledger(a_memory())
     agent = Turns(a_run(*UNSOLVED, answer="no"), a_run(*SOLVED, answer="yes"), a_run(*UNSOLVED, answer="also no"))
@@ -58,7 +64,7 @@ def test_one_recall_k_rollouts_and_one_lesson_that_sees_all_of_them_with_their_l
     assert "success by evidence" in found.reason
 
 
-@pytest.mark.promise("matts:parallel")
+@promise("matts:parallel")
 def test_rollouts_really_run_at_the_same_time_and_never_more_than_allowed() -> None:
     ledger = Ledger()
     together = threading.Barrier(2, timeout=20)
@@ -79,7 +85,7 @@ def test_rollouts_really_run_at_the_same_time_and_never_more_than_allowed() -> N
     assert running == [0, 2]
 
 
-@pytest.mark.promise("matts:parallel")
+@promise("matts:parallel")
 def test_every_rollout_is_marked_as_part_of_one_session_and_shows_which_memories_it_saw() -> None:
     ledger = Ledger(a_memory())
     same = replace(a_run(*SOLVED, task="in the agent's own words"), session="its own")
@@ -94,7 +100,12 @@ def test_every_rollout_is_marked_as_part_of_one_session_and_shows_which_memories
     assert len({one.id for one in trajectories}) == 2
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise(
+    "matts:partial-failure",
+    "A rollout that crashes, runs out of time or cannot be judged keeps its error and loses none of the others; an "
+    "outage of judge, model or learner loses no trajectory.",
+    source="issue MaTTS; spec/paper 4",
+)
 def test_a_crashed_rollout_keeps_its_error_and_loses_none_of_the_others() -> None:
     ledger = Ledger()
     agent = Turns(RuntimeError("the tool broke"), a_run(*SOLVED), a_run(*UNSOLVED))
@@ -104,7 +115,7 @@ def test_a_crashed_rollout_keeps_its_error_and_loses_none_of_the_others() -> Non
     assert len(ledger.learned[0]) == 2
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 @pytest.mark.parametrize("crash", [SystemExit(3), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()])
 def test_an_agent_that_tries_to_end_the_process_ends_only_its_own_rollout(crash: BaseException) -> None:
     found = scaled(Turns(crash, a_run(*SOLVED)), 2, replace(Ledger().parts, at_once=1))
@@ -112,7 +123,7 @@ def test_an_agent_that_tries_to_end_the_process_ends_only_its_own_rollout(crash:
     assert found.best == 1
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_a_rollout_that_outlasts_its_time_is_left_alone_and_nobody_waits_for_it() -> None:
     release = threading.Event()
     count = itertools.count()
@@ -130,7 +141,7 @@ def test_a_rollout_that_outlasts_its_time_is_left_alone_and_nobody_waits_for_it(
     assert found.best is not None
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_an_asynchronous_rollout_that_outlasts_its_time_is_cancelled() -> None:
     cancelled: list[bool] = []
 
@@ -147,13 +158,13 @@ def test_an_asynchronous_rollout_that_outlasts_its_time_is_cancelled() -> None:
     assert found.best is None
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_a_time_out_inside_the_agent_is_its_own_error() -> None:
     found = scaled(Turns(TimeoutError("the server was slow")), 1, replace(Ledger().parts, timeout=30))
     assert found.rollouts[0].error == "TimeoutError: the server was slow"
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_when_all_fail_nothing_is_chosen_or_learned_and_the_errors_are_there() -> None:
     ledger = Ledger()
     found = scaled(Turns(ValueError("first"), ValueError("second")), 2, ledger.parts)
@@ -165,7 +176,7 @@ def test_when_all_fail_nothing_is_chosen_or_learned_and_the_errors_are_there() -
     assert found.report == DistilReport()
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_something_else_than_a_trajectory_is_an_error_that_says_so() -> None:
     def agent(task: Task, memories: Sequence[Hit]) -> Trajectory:
         answer: object = "I fixed it"
@@ -175,7 +186,7 @@ def test_something_else_than_a_trajectory_is_an_error_that_says_so() -> None:
     assert "not str" in found.rollouts[0].error
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_an_error_of_an_agent_shows_no_secret() -> None:
     key = "sk-proj-" + "Zk4w9Qx2Lm7Rt5Yb8Nc3" * 2
     found = scaled(Turns(RuntimeError(f"401 for key {key}\n" + "x" * 900)), 1, Ledger().parts)
@@ -184,7 +195,7 @@ def test_an_error_of_an_agent_shows_no_secret() -> None:
     assert "\n" not in found.rollouts[0].error
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_a_judge_or_a_learner_that_fails_loses_no_rollout() -> None:
     ledger = Ledger()
 
@@ -202,7 +213,7 @@ def test_a_judge_or_a_learner_that_fails_loses_no_rollout() -> None:
     assert found.report.messages == ("Nothing was learned: ModelUnavailable: no answer",)
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_a_paid_call_by_accident_is_never_swallowed() -> None:
     def refuse(*_: object) -> DistilReport:
         raise PaidCallRefused("no paid calls here")
@@ -219,7 +230,12 @@ def test_a_paid_call_by_accident_is_never_swallowed() -> None:
             scaled(lambda _task, _memories: a_run(*SOLVED), 2, broken)
 
 
-@pytest.mark.promise("matts:selection")
+@promise(
+    "matts:selection",
+    "The best rollout is chosen with a reason: proof before opinion, verdict before probability, a model only among "
+    "equals, then fewest failed steps, fewest steps, the first.",
+    source="issue MaTTS; spec/paper 1.8",
+)
 def test_a_way_of_choosing_that_fails_is_replaced_by_the_plain_one() -> None:
     def broken(task: Task, rollouts: Sequence[Rollout]) -> Selection:
         raise ModelUnavailable("no answer")
@@ -230,7 +246,7 @@ def test_a_way_of_choosing_that_fails_is_replaced_by_the_plain_one() -> None:
     assert "no answer" in found.reason
 
 
-@pytest.mark.promise("matts:selection")
+@promise("matts:selection")
 @pytest.mark.parametrize("index", [-1, 2, 1])
 def test_a_rollout_that_is_not_there_cannot_be_chosen(index: int) -> None:
     def select(task: Task, rollouts: Sequence[Rollout]) -> Selection:
@@ -241,7 +257,7 @@ def test_a_rollout_that_is_not_there_cannot_be_chosen(index: int) -> None:
         scaled(agent, 2, replace(Ledger().parts, select=select, at_once=1))
 
 
-@pytest.mark.promise("matts:plain-run")
+@promise("matts:plain-run")
 @pytest.mark.parametrize("mode", [parallel, sequential])
 def test_k_of_one_is_a_plain_run_with_one_judgement_and_one_extraction(mode: object) -> None:
     ledger = Ledger(a_memory())
@@ -259,7 +275,11 @@ def _unwanted(task: Task, rollouts: Sequence[Rollout]) -> Selection:
     raise AssertionError("one rollout needs no choice")
 
 
-@pytest.mark.promise("matts:bounds")
+@promise(
+    "matts:bounds",
+    "k is a whole number from 1 to 16; what cannot be scaled is refused before anything runs.",
+    source="issue MaTTS",
+)
 @pytest.mark.parametrize("k", [0, -1, MAX_ROLLOUTS + 1, True, 2.0, "3"])
 def test_k_is_from_one_to_sixteen(k: int) -> None:
     for way in (parallel, sequential):
@@ -269,7 +289,7 @@ def test_k_is_from_one_to_sixteen(k: int) -> None:
         assert ledger.recalls == []
 
 
-@pytest.mark.promise("matts:bounds")
+@promise("matts:bounds")
 def test_other_arguments_are_refused_before_anything_runs() -> None:
     with pytest.raises(InvalidInput, match="parallel, sequential"):
         run(scale(TASK, Turns(), 2, "both", Ledger().parts))  # type: ignore[arg-type]
@@ -281,7 +301,7 @@ def test_other_arguments_are_refused_before_anything_runs() -> None:
         Task(text="  ")
 
 
-@pytest.mark.promise("matts:bounds")
+@promise("matts:bounds")
 def test_a_recall_that_fails_begins_no_rollout() -> None:
     def recall(task: Task) -> Recall:
         raise BankError("the bank is closed")
@@ -292,7 +312,11 @@ def test_a_recall_that_fails_begins_no_rollout() -> None:
     assert agent.seen == []
 
 
-@pytest.mark.promise("matts:cancellation")
+@promise(
+    "matts:cancellation",
+    "Cancelling ends every asynchronous rollout, waits for no plain one, leaves no task behind and learns nothing.",
+    source="issue MaTTS",
+)
 def test_cancelling_ends_every_rollout_and_learns_nothing() -> None:
     ledger = Ledger()
     begun = threading.Event()
@@ -320,7 +344,7 @@ def test_cancelling_ends_every_rollout_and_learns_nothing() -> None:
     assert ledger.learned == []
 
 
-@pytest.mark.promise("matts:cancellation")
+@promise("matts:cancellation")
 def test_cancelling_does_not_wait_for_a_plain_agent() -> None:
     release = threading.Event()
     begun = threading.Event()
@@ -344,7 +368,7 @@ def test_cancelling_does_not_wait_for_a_plain_agent() -> None:
     release.set()
 
 
-@pytest.mark.promise("matts:parallel")
+@promise("matts:parallel")
 @given(st.lists(st.sampled_from(["solved", "unsolved", "silent", "crash"]), min_size=1, max_size=8))
 def test_whatever_happens_every_rollout_is_accounted_for_and_the_best_is_never_worse(ends: list[str]) -> None:
     turns = {"solved": a_run(*SOLVED), "unsolved": a_run(*UNSOLVED), "silent": a_run(Step(thought="hm"), answer="?")}
@@ -363,7 +387,11 @@ def test_whatever_happens_every_rollout_is_accounted_for_and_the_best_is_never_w
     assert found.reason
 
 
-@pytest.mark.promise("matts:no-secret")
+@promise(
+    "matts:no-secret",
+    "A secret in what an agent returns reaches neither the judge, the extraction nor the answer.",
+    source="DESIGN D10",
+)
 def test_a_secret_in_a_trajectory_reaches_neither_judge_nor_lesson() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     ledger = Ledger()

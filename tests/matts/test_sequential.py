@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matts.attempts import SOLVED, TASK, UNSOLVED, Ledger, a_memory, a_run, an_edit, ran_tests
+from promises import promise
 from reasoningbank.matts.attempts import Parts, run
 from reasoningbank.matts.comparison import sequential
 from reasoningbank.sessions.readers import prepare
@@ -40,7 +41,7 @@ def refined(agent: Rounds, k: int, parts: Parts) -> Scaled:
 NOTHING_NEW = a_run(Step(thought="Everything is right."), answer="done")
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_the_first_check_and_the_following_ones_have_their_own_instructions_and_show_the_work() -> None:
     agent = Rounds(a_run(*UNSOLVED), a_run(an_edit("parser.py")), a_run(ran_tests(3)))
     refined(agent, 3, Ledger(a_memory()).parts)
@@ -58,7 +59,7 @@ def test_the_first_check_and_the_following_ones_have_their_own_instructions_and_
     assert third.previous.steps == (*UNSOLVED, an_edit("parser.py"))
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_it_stops_when_a_round_gives_the_same_answer_and_does_nothing() -> None:
     ledger = Ledger()
     agent = Rounds(a_run(*SOLVED), NOTHING_NEW)
@@ -69,7 +70,7 @@ def test_it_stops_when_a_round_gives_the_same_answer_and_does_nothing() -> None:
     assert len(ledger.learned) == 1
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 @pytest.mark.parametrize("later", [a_run(Step(thought="hm"), answer="another"), a_run(ran_tests(3))])
 def test_another_answer_or_a_further_action_is_not_stable(later: Trajectory) -> None:
     found = refined(Rounds(a_run(*SOLVED), later, NOTHING_NEW), 2, Ledger().parts)
@@ -77,7 +78,7 @@ def test_another_answer_or_a_further_action_is_not_stable(later: Trajectory) -> 
     assert found.rounds == 2
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_corrections_teach_the_extraction_sees_every_round_in_order_with_its_label() -> None:
     ledger = Ledger()
     agent = Rounds(a_run(*UNSOLVED, answer="fixed"), a_run(an_edit("parser.py"), ran_tests(3), answer="now fixed"))
@@ -92,7 +93,7 @@ def test_corrections_teach_the_extraction_sees_every_round_in_order_with_its_lab
     assert found.answer == "now fixed"
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_an_agent_may_return_the_new_steps_or_all_of_them() -> None:
     new = (an_edit("parser.py"), ran_tests(3))
 
@@ -112,7 +113,7 @@ def test_an_agent_may_return_the_new_steps_or_all_of_them() -> None:
     assert [fact.step for fact in alone.trajectory.evidence] == [fact.step for fact in whole.trajectory.evidence]
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_an_agent_that_repeats_its_own_steps_with_a_secret_in_them_repeats_them_once() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     leaky = replace(an_edit("x.py"), observation=f"token {key}")
@@ -126,7 +127,7 @@ def test_an_agent_that_repeats_its_own_steps_with_a_secret_in_them_repeats_them_
     assert key not in repr(found)
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_a_later_round_changes_what_an_earlier_one_proved() -> None:
     def prepared(*steps: Step) -> Trajectory:
         return prepare(a_run(*steps))
@@ -143,7 +144,7 @@ def test_a_later_round_changes_what_an_earlier_one_proved() -> None:
     )
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_a_correction_that_breaks_what_was_right_is_not_the_best() -> None:
     found = refined(Rounds(a_run(*SOLVED), a_run(an_edit("other.py"), ran_tests(1, failed=2))), 2, Ledger().parts)
     assert found.best == 0
@@ -151,14 +152,14 @@ def test_a_correction_that_breaks_what_was_right_is_not_the_best() -> None:
     assert "better than the last" in found.reason
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 def test_a_round_without_an_answer_stands_by_the_one_before() -> None:
     found = refined(Rounds(a_run(*SOLVED), a_run(Step(thought="fine"), answer="")), 4, Ledger().parts)
     assert found.stopped == "stable"
     assert found.answer == "done"
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_a_round_that_crashes_ends_refinement_and_the_rounds_before_count() -> None:
     def crash(task: Task) -> Trajectory:
         raise RuntimeError("out of memory")
@@ -171,7 +172,7 @@ def test_a_round_that_crashes_ends_refinement_and_the_rounds_before_count() -> N
     assert len(ledger.learned[0]) == 1
 
 
-@pytest.mark.promise("matts:partial-failure")
+@promise("matts:partial-failure")
 def test_when_the_first_round_crashes_there_is_nothing_to_refine() -> None:
     def crash(task: Task) -> Trajectory:
         raise RuntimeError("no key")
@@ -182,7 +183,7 @@ def test_when_the_first_round_crashes_there_is_nothing_to_refine() -> None:
     assert ledger.learned == []
 
 
-@pytest.mark.promise("matts:sequential")
+@promise("matts:sequential")
 @given(
     st.lists(st.lists(st.sampled_from(["think", "edit", "pass", "fail"]), max_size=3), min_size=1, max_size=6),
     st.integers(1, 6),

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 from langgraph.store.base import PutOp
 
-from frameworks.memory_tool_calls import open_bank, run
+from integrations.memory_tool_calls import open_bank, run
+from promises import promise
 from reasoningbank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidMemory, InvalidNode
@@ -250,7 +251,11 @@ ENTRANCES: tuple[Entrance, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.promise("attack:one-door")
+@promise(
+    "attack:one-door",
+    "Whatever way a text comes in, one that looks like a prompt injection is quarantined, refused or left out.",
+    source="DESIGN D10",
+)
 @pytest.mark.parametrize("attack", ATTACKS, ids=("ignore", "disregard", "curl", "upload"))
 @pytest.mark.parametrize("entrance", [*ENTRANCES, renamed, version_restored], ids=lambda each: each.__name__)
 def test_no_entrance_lets_an_order_be_served(entrance: Entrance, attack: str, tmp_path: Path) -> None:
@@ -261,7 +266,7 @@ def test_no_entrance_lets_an_order_be_served(entrance: Entrance, attack: str, tm
     assert MARK not in served(tmp_path / "home")
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 @pytest.mark.parametrize("entrance", [node_tagged, tagged], ids=lambda each: each.__name__)
 def test_no_tag_is_an_order(entrance: Entrance, tmp_path: Path) -> None:
     with open_bank(tmp_path / "home") as bank, suppress(BankError):
@@ -269,7 +274,7 @@ def test_no_tag_is_an_order(entrance: Entrance, tmp_path: Path) -> None:
     assert MARK not in served(tmp_path / "home")
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 @pytest.mark.parametrize(
     "entrance", [each for each in ENTRANCES if each.__name__ != "export_archived"], ids=lambda each: each.__name__
 )
@@ -280,7 +285,7 @@ def test_every_entrance_lets_an_honest_text_in(entrance: Entrance, text: str, tm
     assert MARK in served(tmp_path / "home")
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 def test_the_memory_tool_says_that_a_file_went_into_quarantine_and_why(tmp_path: Path) -> None:
     with open_bank(tmp_path / "home") as bank:
         said = str(created(bank, ATTACKS[0], tmp_path))
@@ -293,7 +298,7 @@ def test_the_memory_tool_says_that_a_file_went_into_quarantine_and_why(tmp_path:
         assert bank.quarantine.release(memory_id=held.id, reason="read").released
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 def test_what_has_no_quarantine_is_refused_by_name_and_with_what_to_do(tmp_path: Path) -> None:
     with open_bank(tmp_path / "home") as bank:
         two_nodes(bank)
@@ -308,7 +313,7 @@ def test_what_has_no_quarantine_is_refused_by_name_and_with_what_to_do(tmp_path:
         assert bank.graph.get("a").node.text == "The cache went down."
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 def test_an_import_says_what_it_left_out_and_takes_the_rest(tmp_path: Path) -> None:
     with open_bank(tmp_path / "home") as bank:
         (tmp_path / "g.json").write_text(as_json(ATTACKS[0]), encoding="utf-8")
@@ -323,7 +328,7 @@ def test_an_import_says_what_it_left_out_and_takes_the_rest(tmp_path: Path) -> N
         assert imported.quarantined == imported.imported  # type: ignore[attr-defined]
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 def test_the_command_line_serves_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import reasoningbank
+from promises import promise
 
 SOURCE = Path(reasoningbank.__file__).parent
 DOOR = "memories/admission.py"
@@ -46,7 +47,7 @@ def _is_memory(argument: ast.expr) -> bool:
     return isinstance(argument, (ast.Name, ast.Attribute)) and ast.unparse(argument).endswith("memory")
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 def test_nothing_but_the_door_stores_or_changes_text() -> None:
     found = {
         str(path.relative_to(SOURCE)): calls
@@ -57,7 +58,7 @@ def test_nothing_but_the_door_stores_or_changes_text() -> None:
     assert {call.rpartition(".")[2] for call in found[DOOR]} == ALWAYS_WRITES | WRITES_OF_A_TRANSACTION
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 def test_the_transaction_has_no_other_write_of_text() -> None:
     files = sorted((SOURCE / "storage").glob("*_tables.py"))
     assert len(files) == 7
@@ -85,7 +86,7 @@ def test_the_transaction_has_no_other_write_of_text() -> None:
     assert methods == ALWAYS_WRITES | WRITES_OF_A_TRANSACTION | {"update_state", "update_states"}
 
 
-@pytest.mark.promise("attack:one-door")
+@promise("attack:one-door")
 @pytest.mark.parametrize(
     "source",
     [

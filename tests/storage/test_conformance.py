@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.in_process import shared_storage
 from reasoningbank.storage.store import Storage
@@ -59,7 +60,7 @@ class TestMemory(StoreConformance):
         return shared_storage(f"conformance-{next(_numbers)}")
 
 
-@pytest.mark.promise("storage:memory-shared")
+@promise("storage:memory-shared", "memory://NAME is one place for the whole process.", source="issue 2 Store")
 def test_one_name_is_one_place_in_the_whole_process() -> None:
     assert open_storage("memory://one", home=Path("unused")) is shared_storage("one")
     assert shared_storage("one") is not shared_storage("two")

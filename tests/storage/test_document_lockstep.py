@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
+from promises import promise
 from reasoningbank.errors import BankError
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.document import Document
@@ -118,7 +119,11 @@ class DocumentLockstep(TwoStores):
         assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
-@pytest.mark.promise("document:lock-step")
+@promise(
+    "document:lock-step",
+    "SQLite and a naive model keep documents alike under random operations.",
+    source="DESIGN section 5",
+)
 @pytest.mark.timeout(7_200)
 def test_sqlite_and_the_naive_model_keep_documents_alike(torture: bool) -> None:
     chosen = settings(max_examples=400 if torture else 15, stateful_step_count=50 if torture else 20)

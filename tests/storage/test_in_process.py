@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.errors import StoreBusy, StoreCorrupt, StoreUnavailable
 from reasoningbank.storage import connection, in_process
 from reasoningbank.storage import vector_index as dense
@@ -47,7 +48,7 @@ store.close()
 """
 
 
-@pytest.mark.promise("storage:memory-no-file")
+@promise("storage:memory-no-file", "A bank of memory:// writes no file, whatever is done with it.", source="DESIGN D18")
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no limit on the size of files")
 def test_no_file_is_written_or_made(tmp_path: Path) -> None:
     """In a process that may not write one byte to a file."""
@@ -59,7 +60,11 @@ def test_no_file_is_written_or_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("storage:memory-copies")
+@promise(
+    "storage:memory-copies",
+    "A backup of a bank in memory is restored into a file, and the other way round.",
+    source="DESIGN D18",
+)
 @pytest.mark.parametrize("kinds", list(itertools.product(("file", "memory"), repeat=2)))
 def test_a_backup_is_restored_on_either_side(kinds: tuple[str, str], tmp_path: Path) -> None:
     """Whole, under handles that are open; and what is written afterwards is found too."""
@@ -85,7 +90,7 @@ def test_a_backup_is_restored_on_either_side(kinds: tuple[str, str], tmp_path: P
         store.close()
 
 
-@pytest.mark.promise("storage:memory-copies")
+@promise("storage:memory-copies")
 def test_a_live_file_that_was_copied_by_hand_is_restored_into_memory(tmp_path: Path) -> None:
     """Its header says that it has a write-ahead log, which pages in memory cannot have."""
     live = SqliteStorage(tmp_path / "live.db").open(SCOPE)
@@ -103,7 +108,7 @@ def test_a_live_file_that_was_copied_by_hand_is_restored_into_memory(tmp_path: P
     store.close()
 
 
-@pytest.mark.promise("storage:memory-copies")
+@promise("storage:memory-copies")
 def test_what_cannot_be_restored_or_written_changes_nothing(tmp_path: Path) -> None:
     place = ProcessStorage()
     damaged = tmp_path / "damaged"
@@ -122,7 +127,11 @@ def test_what_cannot_be_restored_or_written_changes_nothing(tmp_path: Path) -> N
     store.close()
 
 
-@pytest.mark.promise("storage:memory-threads")
+@promise(
+    "storage:memory-threads",
+    "While a transaction of memory:// is open, other threads read what was committed last, without waiting.",
+    source="DESIGN D18",
+)
 @pytest.mark.timeout(60)
 def test_readers_in_other_threads_see_the_last_committed_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, as long as the transaction is open, and its changes afterwards; a second writer waits for its turn.
@@ -159,7 +168,7 @@ def test_readers_in_other_threads_see_the_last_committed_state(monkeypatch: pyte
     store.close()
 
 
-@pytest.mark.promise("storage:memory-no-file")
+@promise("storage:memory-no-file")
 def test_many_changed_vectors_are_gathered_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that were replaced do not pile up, and searches answer as before."""
     gathered: list[int] = []

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
+from promises import promise
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.recall import CONTENT_LEG, TASK_LEG, VECTOR_LEGS
 from reasoningbank.types.records import Indexed, Job
@@ -243,7 +244,11 @@ def _readable(store: Store) -> dict[str, object]:
     }
 
 
-@pytest.mark.promise("learning:lock-step")
+@promise(
+    "learning:lock-step",
+    "SQLite and a naive model answer alike after any sequence of learning and queue operations.",
+    source="DESIGN section 5",
+)
 @pytest.mark.timeout(7_200)
 def test_sqlite_and_the_naive_model_learn_alike(torture: bool) -> None:
     chosen = settings(max_examples=400 if torture else 25, stateful_step_count=50 if torture else 25)

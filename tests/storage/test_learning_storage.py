@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank.errors import StoreCorrupt, StoreError
 from reasoningbank.storage import schema, trace_index
 from reasoningbank.storage.connection import open_connection
@@ -50,7 +51,7 @@ def learn(store: Store) -> None:
         transaction.jobs.enqueue(Job(kind="distil", key="t1", due=START))
 
 
-@pytest.mark.promise("learning:erase")
+@promise("learning:erase")
 def test_no_byte_of_an_erased_trajectory_stays_in_any_file(store: Store, bank: Path) -> None:
     """Compressed text is looked for as it was written; the judgement's and the refusal's words too."""
     learn(store)
@@ -71,7 +72,12 @@ def test_no_byte_of_an_erased_trajectory_stays_in_any_file(store: Store, bank: P
     assert store.check().problems == ()
 
 
-@pytest.mark.promise("learning:damage")
+@promise(
+    "learning:damage",
+    "A row of learning that is not what was written is never an answer; the check names it and everything that hangs "
+    "on nothing.",
+    source="DESIGN D2",
+)
 @pytest.mark.parametrize(
     ("statement", "named"),
     [
@@ -132,7 +138,7 @@ def test_a_row_that_is_not_what_was_written_is_never_an_answer(
     assert refused
 
 
-@pytest.mark.promise("learning:damage")
+@promise("learning:damage")
 def test_a_damaged_job_is_not_handed_out(store: Store, bank: Path) -> None:
     learn(store)
     connection = open_connection(bank)
@@ -142,7 +148,12 @@ def test_a_damaged_job_is_not_handed_out(store: Store, bank: Path) -> None:
         transaction.jobs.claim(("distil",), lease="one", at=START, until=START + HOUR)
 
 
-@pytest.mark.promise("learning:migration", "memoria:H1")
+@promise(
+    "learning:migration",
+    "A bank of the first schema is migrated with a backup beside it and keeps its memories and jobs.",
+    source="DESIGN section 5; memoria H1",
+)
+@promise("memoria:H1", "The migration of an old bank keeps its rows.", source="spec/memoria_haios H1")
 def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is migrated when it is opened, with a backup beside it, and takes everything about learning."""
     with monkeypatch.context() as patched:
@@ -190,7 +201,7 @@ def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monk
     kept.close()
 
 
-@pytest.mark.promise("learning:similar-traces")
+@promise("learning:similar-traces")
 @pytest.mark.parametrize("place", ["sqlite", "memory"])
 def test_only_the_newest_traces_are_compared(bank: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """The oldest fall out as new ones come; they are still there, and opening the bank anew changes nothing."""
@@ -216,7 +227,11 @@ def test_only_the_newest_traces_are_compared(bank: Path, monkeypatch: pytest.Mon
     store.close()
 
 
-@pytest.mark.promise("learning:concurrent-traces")
+@promise(
+    "learning:concurrent-traces",
+    "A search among traces sees what another process has written and what a restore took away.",
+    source="DESIGN D1; memoria H6",
+)
 def test_a_search_among_traces_sees_what_another_handle_has_written(store: Store, bank: Path) -> None:
     """Trace by trace, and after a restore that took some of them away."""
     other = SqliteStorage(bank).open(SCOPE)

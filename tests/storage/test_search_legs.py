@@ -9,6 +9,7 @@ import apsw
 import numpy
 import pytest
 
+from promises import promise
 from reasoningbank.storage import open_storage
 from reasoningbank.storage import search as searching
 from reasoningbank.storage.store import Store
@@ -45,7 +46,11 @@ def derived(chance: random.Random) -> Indexed:
     return Indexed(text=" ".join(words), model_id="random/8", vectors=vectors)
 
 
-@pytest.mark.promise("storage:lexical-fts")
+@promise(
+    "storage:lexical-fts",
+    "Lexical scores and order are those of FTS5's bm25(), to the bit, after every change.",
+    source="DESIGN D3",
+)
 def test_scores_and_order_are_those_of_the_engine_to_the_bit(tmp_path: Path) -> None:
     chance = random.Random(4)
     store = filled(tmp_path, 300, chance)
@@ -69,7 +74,7 @@ def test_scores_and_order_are_those_of_the_engine_to_the_bit(tmp_path: Path) -> 
     store.close()
 
 
-@pytest.mark.promise("storage:candidates")
+@promise("storage:candidates")
 def test_a_helper_thread_changes_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(6)
     store = filled(tmp_path, 200, chance)

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
+from promises import promise
 from reasoningbank.errors import BankError
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import Belief
@@ -410,7 +411,11 @@ def _readable(store: Store) -> dict[str, object]:
     }
 
 
-@pytest.mark.promise("storage:lock-step")
+@promise(
+    "storage:lock-step",
+    "SQLite and a naive model give the same answers to the same random operations.",
+    source="DESIGN section 5; spec/engineering B.2",
+)
 @pytest.mark.timeout(7_200)
 def test_sqlite_and_the_naive_model_never_differ(torture: bool) -> None:
     chosen = settings(max_examples=500 if torture else 60, stateful_step_count=50 if torture else 30)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from web_serving import GLOBEX, NODE, Served
+from promises import promise
+from web.servers import GLOBEX, NODE, Served
 
 
-@pytest.mark.promise("memoria:P26", "web:graph")
+@promise("memoria:P26")
+@promise(
+    "web:graph",
+    "Nodes and edges are added, listed, read, changed, walked and deleted over REST; new text is found at once.",
+    source="spec/memoria_haios P26",
+)
 def test_an_edited_node_is_found_by_its_new_text_and_a_deleted_one_takes_everything_with_it(served: Served) -> None:
     first = served.said("POST", "/graph/nodes", NODE, status=201)
     assert served.said("POST", "/graph/nodes", NODE)["id"] == first["id"]
@@ -49,7 +55,7 @@ def test_an_edited_node_is_found_by_its_new_text_and_a_deleted_one_takes_everyth
     assert not [hit for hit in served.said("GET", "/graph/search?q=lemonade")["seeds"] if hit["id"] == first["id"]]
 
 
-@pytest.mark.promise("web:graph")
+@promise("web:graph")
 def test_nodes_are_listed_by_label_tag_and_conversation_and_walked_from(served: Served) -> None:
     for number in range(3):
         node = {"id": f"L{number}", "label": "Event", "text": f"Event {number}", "tags": ["listed"], "conv_id": "lc"}
@@ -70,7 +76,9 @@ def test_nodes_are_listed_by_label_tag_and_conversation_and_walked_from(served: 
     assert served.said("POST", "/graph/walk", {"seeds": {"L0": 0.9}})["paths"][0]["edges"] == []
 
 
-@pytest.mark.promise("web:lessons")
+@promise(
+    "web:lessons", "Lessons are added, read, changed, found and deleted over REST.", source="spec/memoria_haios P1"
+)
 def test_lessons_are_added_read_changed_found_and_deleted(served: Served) -> None:
     served.said("POST", "/graph/nodes", {"id": "LN", "label": "AgentAnswer", "text": "Pallets broke."}, status=201)
     body = {"key_lesson": "Stack pallets crosswise.", "context_to_prefer": "When pallets break.", "tags": ["pallets"]}
@@ -89,7 +97,7 @@ def test_lessons_are_added_read_changed_found_and_deleted(served: Served) -> Non
     assert served.said("GET", "/graph/nodes/LN")["lessons"] == {}
 
 
-@pytest.mark.promise("web:questions")
+@promise("web:questions", "Conversations are remembered and questions answered over REST.", source="issue 5")
 def test_conversations_and_questions_go_through_the_same_bank(served: Served) -> None:
     told = {"conv_id": "rest", "request": "Why did ice run out?", "answer": "The freezer failed in the heat wave."}
     report = served.said("POST", "/conversations", told, status=201)
@@ -103,7 +111,11 @@ def test_conversations_and_questions_go_through_the_same_bank(served: Served) ->
     assert asked["seeds"] == asked["paths"] == asked["lessons"] == []
 
 
-@pytest.mark.promise("web:errors")
+@promise(
+    "web:errors",
+    "Every refusal over REST is JSON with code, message and hint, and the status of its class.",
+    source="issue 5",
+)
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "named"),
     [
@@ -150,7 +162,7 @@ def test_every_refusal_is_json_with_a_code_and_a_hint(
     assert answer["hint"]
 
 
-@pytest.mark.promise("web:errors")
+@promise("web:errors")
 def test_what_is_no_json_or_too_long_is_refused(served: Served) -> None:
     known = {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"}
     for content in (b"", b"{", b"[1]", b'{"text": NaN}', b"\xff\xfe", b'{"text": "\\ud800"}', b"[" * 100_000):
@@ -161,7 +173,12 @@ def test_what_is_no_json_or_too_long_is_refused(served: Served) -> None:
     assert httpx2.post(f"{served.base}/graph/nodes", headers=known, content=long, timeout=30).status_code == 400
 
 
-@pytest.mark.promise("web:protection")
+@promise(
+    "web:protection",
+    "REST and WebSocket answer nobody without a token, refuse foreign hosts and origins, and show a tenant nothing of "
+    "another.",
+    source="DESIGN D9",
+)
 def test_a_tenant_sees_nothing_of_another(served: Served) -> None:
     node = {"id": "secret-node", "label": "AgentAnswer", "text": "Only acme knows of zebras."}
     served.said("POST", "/graph/nodes", node, status=201)

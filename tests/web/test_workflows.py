@@ -12,7 +12,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from web_serving import GLOBEX, Served, next_events
+from promises import promise
+from web.servers import GLOBEX, Served, next_events
 
 CLEAR = "Why did demand for bottled water double in July?"
 VAGUE = "What's the best product?"
@@ -29,7 +30,7 @@ def answered(served: Served, run: dict[str, Any], response: str = "The heat wave
     return served.said("POST", "/workflow/ai-answer", body)
 
 
-@pytest.mark.promise("memoria:P25")
+@promise("memoria:P25")
 def test_a_new_question_is_running_its_memories_come_and_the_answer_completes_it(served: Served) -> None:
     run = begun(served, user_input=CLEAR, user_id="dana", user_role="VP Supply")
     assert run["status"] == "running"
@@ -53,7 +54,7 @@ def test_a_new_question_is_running_its_memories_come_and_the_answer_completes_it
     assert nodes[0]["user_id"] == "dana"
 
 
-@pytest.mark.promise("memoria:P25")
+@promise("memoria:P25")
 def test_a_vague_question_waits_and_the_answer_to_it_runs_with_one_question_asked(served: Served) -> None:
     run = begun(served, user_input=VAGUE)
     assert run["status"] == "waiting_for_input"
@@ -69,7 +70,7 @@ def test_a_vague_question_waits_and_the_answer_to_it_runs_with_one_question_aske
     assert begun(served, user_input=VAGUE, ask_clarifications=False)["status"] == "running"
 
 
-@pytest.mark.promise("memoria:P25")
+@promise("memoria:P25")
 def test_a_busy_workflow_is_409_and_one_that_has_ended_takes_a_new_turn(served: Served) -> None:
     run = begun(served, user_input=CLEAR)
     known = {"user_input": CLEAR, "workflow_id": run["workflow_id"]}
@@ -86,7 +87,7 @@ def test_a_busy_workflow_is_409_and_one_that_has_ended_takes_a_new_turn(served: 
     assert second["message_id"] != run["message_id"]
 
 
-@pytest.mark.promise("memoria:P25")
+@promise("memoria:P25")
 def test_who_comes_back_with_a_cursor_receives_only_what_is_later(served: Served) -> None:
     run = begun(served, user_input=CLEAR)
     with served.follow(run["workflow_id"]) as socket:
@@ -101,7 +102,7 @@ def test_who_comes_back_with_a_cursor_receives_only_what_is_later(served: Served
         assert [event["cursor"] for event in next_events(socket, "complete")] == [last, last + 1]
 
 
-@pytest.mark.promise("memoria:P25")
+@promise("memoria:P25")
 def test_final_only_gives_exactly_memories_and_complete(served: Served) -> None:
     run = begun(served, user_input=CLEAR)
     with served.follow(run["workflow_id"], "?final_only=true") as socket:
@@ -115,7 +116,7 @@ def test_final_only_gives_exactly_memories_and_complete(served: Served) -> None:
         assert [event["event"] for event in final["payload"]["events"]] == ["memories", "complete"]
 
 
-@pytest.mark.promise("memoria:P25")
+@promise("memoria:P25")
 def test_an_unknown_id_is_404_everywhere(served: Served) -> None:
     for method, path, body in (
         ("GET", "/workflow/nowhere", None),
@@ -128,7 +129,11 @@ def test_an_unknown_id_is_404_everywhere(served: Served) -> None:
     assert refused.value.response.status_code == 404
 
 
-@pytest.mark.promise("web:workflow-cancel")
+@promise(
+    "web:workflow-cancel",
+    "A client asks for results or cancels over the WebSocket; a wrong command is answered, not fatal.",
+    source="spec/memoria_haios 5.2",
+)
 def test_a_client_cancels_and_the_workflow_takes_a_new_turn(served: Served) -> None:
     run = begun(served, user_input=VAGUE)
     with served.follow(run["workflow_id"], "?cursor=2") as socket:
@@ -143,7 +148,7 @@ def test_a_client_cancels_and_the_workflow_takes_a_new_turn(served: Served) -> N
     assert begun(served, user_input=CLEAR, workflow_id=run["workflow_id"])["status"] == "running"
 
 
-@pytest.mark.promise("web:workflow-durable")
+@promise("web:workflow-durable", "A workflow survives the death of its server.", source="issue 5")
 def test_a_workflow_survives_the_server(serve: Callable[[], Any]) -> None:
     with serve() as first:
         run = begun(first, user_input=VAGUE)
@@ -163,7 +168,7 @@ def test_a_workflow_survives_the_server(serve: Callable[[], Any]) -> None:
             assert event["cursor"] == last + 1
 
 
-@pytest.mark.promise("web:protection")
+@promise("web:protection")
 def test_a_socket_needs_the_token_an_own_host_and_sees_its_own_tenant_alone(served: Served) -> None:
     run = begun(served, user_input=CLEAR)
     url = f"{served.base.replace('http', 'ws', 1)}/workflow/ws/{run['workflow_id']}"
@@ -180,7 +185,7 @@ def test_a_socket_needs_the_token_an_own_host_and_sees_its_own_tenant_alone(serv
     assert served.call("GET", f"/workflow/{run['workflow_id']}", token=GLOBEX).status_code == 404
 
 
-@pytest.mark.promise("web:protection")
+@promise("web:protection")
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/graph/nodes"), ("POST", "/workflow/execute"), ("DELETE", "/lessons/1")]
 )
@@ -190,7 +195,7 @@ def test_no_request_is_answered_without_a_known_sender(served: Served, method: s
     assert served.call(method, path, Host="evil.example").status_code == 421
 
 
-@pytest.mark.promise("web:errors")
+@promise("web:errors")
 def test_what_is_refused_before_it_is_read_is_json_too(served: Served) -> None:
     url = f"{served.base}/graph/nodes"
     for answer, error in (
@@ -207,7 +212,7 @@ def test_what_is_refused_before_it_is_read_is_json_too(served: Served) -> None:
     assert 'error="invalid_token"' in wrong.headers["www-authenticate"]
 
 
-@pytest.mark.promise("web:errors")
+@promise("web:errors")
 @pytest.mark.parametrize(
     ("path", "body", "named"),
     [
@@ -225,7 +230,7 @@ def test_an_unusable_request_is_400_and_names_the_field(served: Served, path: st
     assert named in answer["message"]
 
 
-@pytest.mark.promise("web:workflow-resume")
+@promise("web:workflow-resume", "A search whose server died is taken up when somebody looks.", source="issue 5")
 def test_a_search_whose_server_died_is_taken_up_when_somebody_looks(serve: Callable[[], Any]) -> None:
     from datetime import UTC, datetime, timedelta
 

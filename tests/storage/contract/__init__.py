@@ -1,7 +1,6 @@
 """The contract of stores: what every store must do, as tests that one class per store inherits.
 
-Each test carries the ids of the promises it keeps as its attribute ``promises``. Words in the suite are their own
-stems: stores may stem or not.
+Words in the suite are their own stems: stores may stem or not.
 """
 
 from storage.contract.changes import ChangeConformance

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy
 
@@ -27,18 +27,6 @@ START = datetime(2026, 1, 1, 12, 0, 0, 123_456, tzinfo=UTC)
 MODEL = "conformance/4"
 EVERYTHING = Filter(states=STATES)
 EAST, NORTH, UP, WEST = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (-1, 0, 0, 0))
-
-_Test = TypeVar("_Test", bound=Callable[..., None])
-
-
-def promise(*identifiers: str) -> Callable[[_Test], _Test]:
-    """Names the promises that a test of the suite keeps, as its attribute ``promises``."""
-
-    def named(test: _Test) -> _Test:
-        test.promises = identifiers  # type: ignore[attr-defined]  # an attribute of the function, for test runners
-        return test
-
-    return named
 
 
 class Conformance(ABC):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from promises import promise
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.types.memory import Cause, Erasure, State, StateChange, change_of
-from storage.contract.base import SCOPE, START, Conformance, fill, indexed, lesson, promise, refuses
+from storage.contract.base import SCOPE, START, Conformance, fill, indexed, lesson, refuses
 
 LATER = START + timedelta(days=1)
 CAUSE = Cause(at=LATER, kind="quarantined", reference="q1", reason="Poisoned.", by="me", because=("m0",))
@@ -16,7 +17,11 @@ CAUSE = Cause(at=LATER, kind="quarantined", reference="q1", reason="Poisoned.", 
 class ChangeConformance(Conformance):
     """The log of states, and the one of erasures."""
 
-    @promise("storage:changes")
+    @promise(
+        "storage:changes",
+        "Every change of a state is logged with its time and cause, and comes back from a backup.",
+        source="issue 4",
+    )
     def test_a_new_state_is_logged_with_its_cause_and_nothing_else_is(self) -> None:
         """Use, evidence and edits of the text leave the log as it is; what a memory went into does not."""
         with self.fresh() as store:
@@ -106,7 +111,8 @@ class ChangeConformance(Conformance):
                 transaction.memories.update(lesson("m1", state="archived"), cause=bad)
             assert store.memories.get("m1").state == "active"
 
-    @promise("storage:changes", "storage:erasures")
+    @promise("storage:changes")
+    @promise("storage:erasures", "Of an erased memory two times are left and nothing else.", source="issue 4")
     def test_of_an_erased_memory_two_times_are_left(self) -> None:
         """When it was made and when it went; its changes are erased with it."""
         with self.fresh() as store:

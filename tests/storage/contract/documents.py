@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from promises import promise
 from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.types.document import Document
 from storage.contract.base import (
@@ -18,7 +19,6 @@ from storage.contract.base import (
     Conformance,
     fill,
     lesson,
-    promise,
     refuses,
     vector,
 )
@@ -27,7 +27,12 @@ from storage.contract.base import (
 class DocumentConformance(Conformance):
     """What a store owes to the frameworks that keep documents in it."""
 
-    @promise("document:kept")
+    @promise(
+        "document:kept",
+        "A document comes back from its place and from every path above it, after reopening and restoring too; "
+        "collections do not see each other.",
+        source="issue 4 (LangGraph); DESIGN D1",
+    )
     def test_a_document_comes_back_from_its_place_and_from_above(self) -> None:
         """Collections are apart, paths are whole labels, and a replaced document keeps its turn."""
         places = [("a", ("x",), "1"), ("a", ("x", "y"), "1"), ("a", ("xy",), "1"), ("b", ("x",), "1"), ("a", (), "1")]
@@ -66,7 +71,11 @@ class DocumentConformance(Conformance):
         assert len(store.documents.below()) == len(places)
         store.close()
 
-    @promise("document:compared")
+    @promise(
+        "document:compared",
+        "Documents are compared with a query by the best cosine of their texts, in the bank's one vector space.",
+        source="issue 4 (LangGraph); DESIGN D11",
+    )
     def test_documents_are_compared_by_the_best_of_their_texts(self) -> None:
         """Whole texts have vectors, in the bank's one space; those without a text have no score."""
         two = document("a", ("x",), "two", texts=("east", "north"))
@@ -97,7 +106,11 @@ class DocumentConformance(Conformance):
             assert [score for _, score in store.documents.compared_documents("a", (), vector(*UP))] == [1.0, None]
             assert store.check().problems == ()
 
-    @promise("document:refused")
+    @promise(
+        "document:refused",
+        "What cannot be kept faithfully as a document is refused, and nothing of its transaction stays.",
+        source="issue 4 (LangGraph)",
+    )
     def test_what_cannot_be_kept_faithfully_is_refused(self) -> None:
         """And nothing of its transaction stays."""
         with self.fresh() as store:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from promises import promise
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.recall import Hit, Leg, Recall
 from reasoningbank.types.records import Job, Link, WeightChange
 from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, SignalAggregate, replay
-from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
+from storage.contract.base import SCOPE, START, Conformance, fill, lesson, refuses, signal
 
 CUTOFF = START - timedelta(days=30)
 
@@ -17,7 +18,11 @@ CUTOFF = START - timedelta(days=30)
 class EvidenceConformance(Conformance):
     """What a store owes to evidence."""
 
-    @promise("storage:signals")
+    @promise(
+        "storage:signals",
+        "Signals come back whole, oldest first, strictly newer than asked; none without weight, none twice.",
+        source="seed 004 SignalStore",
+    )
     def test_signals_come_back_oldest_first_and_strictly_newer_than_asked(self) -> None:
         """Every field, whatever the order of storing."""
         stored = [
@@ -52,7 +57,11 @@ class EvidenceConformance(Conformance):
                 assert transaction.evidence.add_signal(signal("m2", session="s9"), once=True)
             assert list(store.evidence.signals("m1")) == [first]
 
-    @promise("storage:once")
+    @promise(
+        "storage:once",
+        "Evidence counts once per memory, type and session, also after it was rolled up.",
+        source="DESIGN D5",
+    )
     def test_evidence_counts_once_per_memory_type_and_session(self) -> None:
         """Also after it was rolled up; other sessions, types and memories count for themselves."""
         with self.fresh() as store:
@@ -75,7 +84,12 @@ class EvidenceConformance(Conformance):
             assert not store.evidence.counted("m1", "explicit", "s1")
             assert not store.evidence.counted("nobody", "usage", "s1")
 
-    @promise("storage:roll-up", "contextd:40")
+    @promise(
+        "storage:roll-up",
+        "A roll-up moves what is older than the cutoff and conserves all evidence to the billionth.",
+        source="seed 000 FR-005c; DESIGN D4",
+    )
+    @promise("contextd:40")
     def test_a_roll_up_moves_what_is_older_and_conserves_all_evidence(self) -> None:
         """To the billionth; what lies at the cutoff or after stays; a second one adds to the first."""
         with self.fresh() as store:
@@ -116,7 +130,11 @@ class EvidenceConformance(Conformance):
             assert list(store.evidence.signals("m1")) == []
             assert store.evidence.aggregate("m1").last_rollup == START + timedelta(days=9)
 
-    @promise("storage:aggregates")
+    @promise(
+        "storage:aggregates",
+        "Counts are zero until something was rolled up or imported, and are replaced as a whole.",
+        source="seed 004 StoreAggregate, GetAggregate",
+    )
     def test_counts_are_zero_until_something_was_rolled_up_or_brought_along(self) -> None:
         """An import sets them as a whole, with the evidence they carry and their time."""
         brought = SignalAggregate(
@@ -155,7 +173,11 @@ class EvidenceConformance(Conformance):
                 last_activity=START - timedelta(days=40),
             )
 
-    @promise("storage:check")
+    @promise(
+        "storage:check",
+        "A check names every memory whose confidence does not follow from its evidence, and nothing else.",
+        source="issue 2 doctor",
+    )
     def test_a_check_reports_a_belief_that_does_not_follow_from_its_evidence(self) -> None:
         """And nothing when everything is in order."""
         with self.fresh() as store:
@@ -178,7 +200,11 @@ class EvidenceConformance(Conformance):
             assert report.location
             assert all(size >= 0 for size in report.sizes.values())
 
-    @promise("storage:weights")
+    @promise(
+        "storage:weights",
+        "Weights start at the priors; every change is kept with its time and cause.",
+        source="seed 004 StoreProjectWeights; issue 2 Confidence",
+    )
     def test_weights_start_at_the_priors_and_keep_their_history(self) -> None:
         """Every change with its time and the rating that caused it."""
         with self.fresh() as store:
@@ -199,7 +225,11 @@ class EvidenceConformance(Conformance):
             assert store.evidence.weights() == changes[-1].weights
             assert list(store.evidence.weight_history()) == changes
 
-    @promise("storage:recalls")
+    @promise(
+        "storage:recalls",
+        "What a search delivered is read back newest first with ranks, relevance, legs and tokens.",
+        source="issue 2 Recall",
+    )
     def test_what_was_delivered_is_read_back_newest_first(self) -> None:
         """Items in order with rank, relevance and every leg; proven before unproven."""
         with self.fresh() as store:
@@ -244,7 +274,11 @@ class EvidenceConformance(Conformance):
             assert [entry.relevance for entry in log.entries] == [0.25, 1.0 / 3, 0.2]
             assert [dict(entry.legs) for entry in log.entries] == [dict(hit.legs) for hit in full.delivered]
 
-    @promise("storage:links")
+    @promise(
+        "storage:links",
+        "A relation between memories is stored once and seen from both ends.",
+        source="issue 2 Store",
+    )
     def test_a_relation_is_stored_once_and_seen_from_both_ends(self) -> None:
         """Direction and kind make it another relation."""
         with self.fresh() as store:
@@ -261,7 +295,11 @@ class EvidenceConformance(Conformance):
             assert list(store.memories.links("m2")) == links
             assert list(store.memories.links("m3")) == []
 
-    @promise("storage:jobs")
+    @promise(
+        "storage:jobs",
+        "A job waits once per kind and key, is due in order, and ends when it is finished.",
+        source="DESIGN section 2 Job",
+    )
     def test_jobs_wait_once_are_due_in_order_and_end(self) -> None:
         """A second job of the same kind and key is not stored; a finished one may come again."""
         jobs = [

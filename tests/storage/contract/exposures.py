@@ -6,15 +6,21 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
+from promises import promise
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.uplift import Exposure, How, Shown
-from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses
+from storage.contract.base import SCOPE, START, Conformance, fill, lesson, refuses
 
 
 class ExposureConformance(Conformance):
     """What a store owes to the measure of memory's worth."""
 
-    @promise("uplift:exposures")
+    @promise(
+        "uplift:exposures",
+        "What each session was shown or kept from, by which way, and how it ended is kept durably, comes back whole "
+        "in every store and after a restore, and loses erased memories.",
+        source="issue 4 (uplift), DESIGN D5",
+    )
     def test_an_exposure_comes_back_whole(self) -> None:
         """By its session, in a transaction and outside; all in the order in which they began, however they change."""
         first, second = exposure("s-1"), exposure("s-2 ü\x00", held_out=True, succeeded=False, said_by="human")

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import product
 
+from promises import promise
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.consolidation import CONSOLIDATION
 from reasoningbank.types.memory import OUTCOMES, STATES, Memory
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
-from storage.contract.base import EAST, NORTH, START, Conformance, fill, indexed, lesson, promise, vector
+from storage.contract.base import EAST, NORTH, START, Conformance, fill, indexed, lesson, vector
 
 Condition = tuple[Filter, Callable[[Memory], bool]]
 
@@ -83,7 +84,11 @@ def population() -> list[Memory]:
 class FilterConformance(Conformance):
     """What a store owes to a filter."""
 
-    @promise("storage:filters")
+    @promise(
+        "storage:filters",
+        "Every filter means the same in pages, counts, both dense legs and the lexical leg.",
+        source="issue 2 Recall",
+    )
     def test_every_filter_means_the_same_in_every_read(self) -> None:
         """Pages, counts, both dense legs and the lexical leg agree with the filter's definition."""
         memories = population()
@@ -103,7 +108,11 @@ class FilterConformance(Conformance):
                     assert ids == expected, f"{read} with {condition}"
                 assert store.memories.count(condition) == len(expected), condition
 
-    @promise("storage:filter-inside")
+    @promise(
+        "storage:filter-inside",
+        "Filters are applied inside the query: a top-k is never starved by what is filtered away.",
+        source="issue 2 Recall; spec/contextd 6.10",
+    )
     def test_a_top_k_is_never_starved_by_what_is_filtered_away(self) -> None:
         """Five hundred better matches that do not pass, three worse ones that do: the three are found."""
         crowd = [(lesson(f"m{n}", tags=("crowd",)), indexed("kiwi kiwi", vector(*EAST))) for n in range(497)]
@@ -122,7 +131,12 @@ class FilterConformance(Conformance):
             assert [hit.id for hit in store.search.matching("kiwi", condition, 3).hits] == ["w0", "w1", "w2"]
             assert [memory.id for memory in store.memories.page(condition, limit=3, offset=0)] == ["w0", "w1", "w2"]
 
-    @promise("storage:archived-hidden", "contextd:23")
+    @promise(
+        "storage:archived-hidden",
+        "Archived and quarantined memories are not found unless they are asked for.",
+        source="spec/contextd row 23",
+    )
+    @promise("contextd:23")
     def test_archived_and_quarantined_memories_are_not_found_by_default(self) -> None:
         """However well they match, also when they were archived after they were stored."""
         with self.fresh() as store:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from promises import promise
 from reasoningbank.errors import EdgeNotFound, MemoryNotFound, ModelMismatch, NodeNotFound
 from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store
@@ -23,7 +24,6 @@ from storage.contract.base import (
     fill,
     indexed,
     lesson,
-    promise,
     refuses,
     vector,
 )
@@ -34,7 +34,13 @@ _ALL = GraphFilter()
 class GraphConformance(Conformance):
     """What a store owes to the graph."""
 
-    @promise("memoria:P8", "memoria:P9", "graph:store")
+    @promise("memoria:P8")
+    @promise("memoria:P9")
+    @promise(
+        "graph:store",
+        "Nodes and edges come back whole from every store, in the order they were stored, and are part of a backup.",
+        source="issue 5",
+    )
     def test_nodes_and_edges_come_back_whole(self) -> None:
         """Every field, times to the microsecond, the direction; also from another storage object."""
         event = Node(
@@ -127,7 +133,8 @@ class GraphConformance(Conformance):
                 assert [hit.id for hit in hits] == found, words
             assert store.check().problems == ()
 
-    @promise("memoria:P7", "graph:integrity")
+    @promise("memoria:P7")
+    @promise("graph:integrity")
     def test_links_are_one_relation_seen_from_both_sides(self) -> None:
         """A node shows the row id of its lesson; either end takes the link with it."""
         with self.fresh() as store:
@@ -156,7 +163,8 @@ class GraphConformance(Conformance):
             assert store.graph.graph_size().pointers == 0
             assert store.check().problems == ()
 
-    @promise("graph:integrity", "memoria:P26")
+    @promise("graph:integrity")
+    @promise("memoria:P26")
     def test_a_deleted_node_takes_everything_with_it(self) -> None:
         """Edges in both directions, vectors, words, tags; nothing else."""
         with self.fresh() as store:

@@ -6,10 +6,11 @@ import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from promises import promise
 from reasoningbank.errors import InvalidInput, StoreClosed
 from reasoningbank.storage.store import Store
 from reasoningbank.types.records import Job
-from storage.contract.base import SCOPE, START, Conformance, promise, refuses
+from storage.contract.base import SCOPE, START, Conformance, refuses
 
 HOUR = timedelta(hours=1)
 
@@ -17,7 +18,11 @@ HOUR = timedelta(hours=1)
 class JobConformance(Conformance):
     """What a store owes to its workers."""
 
-    @promise("jobs:claim")
+    @promise(
+        "jobs:claim",
+        "The job that has been due longest is handed out to one worker, with its attempts counted up.",
+        source="issue 3 Jobs",
+    )
     def test_the_job_that_has_been_due_longest_is_handed_out_to_one_worker(self) -> None:
         """Of the kinds asked for, not before it is due, with its payload, its attempts counted up."""
         jobs = [
@@ -47,7 +52,11 @@ class JobConformance(Conformance):
             listed = [(job.key, job.lease) for job in store.jobs.waiting(due=START + HOUR)]
             assert listed == [("oldest", ""), ("first", "one"), ("second", "two"), ("late", "three")]
 
-    @promise("jobs:lease")
+    @promise(
+        "jobs:lease",
+        "A lease that runs out frees the job, and its former holder can change nothing more.",
+        source="issue 3 Jobs",
+    )
     def test_a_lease_that_runs_out_frees_the_job_and_its_holder_can_do_nothing_more(self) -> None:
         """The next worker gets it; what the first one says of it afterwards is False and changes nothing."""
         with self.fresh() as store:
@@ -85,7 +94,11 @@ class JobConformance(Conformance):
             assert _claimed(store, START + 8 * HOUR) is None
             assert _claimed(store, START + 9 * HOUR, lease="two", until=START + 10 * HOUR) is not None
 
-    @promise("jobs:put-back")
+    @promise(
+        "jobs:put-back",
+        "A failed job waits for its next attempt with its error and its attempts.",
+        source="issue 3 Jobs",
+    )
     def test_a_failed_job_waits_for_its_next_attempt_with_its_error(self) -> None:
         """Its attempts are kept; nobody who never claimed it can give it back."""
         with self.fresh() as store:
@@ -114,7 +127,11 @@ class JobConformance(Conformance):
             (uncounted,) = store.jobs.waiting(due=START)
             assert (uncounted.attempts, uncounted.lease) == (1, "")
 
-    @promise("jobs:dead")
+    @promise(
+        "jobs:dead",
+        "A buried job is seen with its error, is not handed out, and begins anew when it is revived.",
+        source="issue 3 Jobs",
+    )
     def test_a_buried_job_is_seen_stays_dead_and_can_be_revived(self) -> None:
         """It is not handed out, a second one of its kind and key is not stored, and it begins anew when revived."""
         with self.fresh() as store:
@@ -143,7 +160,7 @@ class JobConformance(Conformance):
             revived = store.jobs.waiting(due=START + HOUR)[1]
             assert (revived.key, revived.attempts, revived.error) == ("a", 0, "error a")
 
-    @promise("jobs:once")
+    @promise("jobs:once", "A job that is waiting, running or dead is not stored again.", source="issue 3 Jobs")
     def test_a_job_that_is_waiting_running_or_dead_is_not_stored_again(self) -> None:
         """Only after its end it may come again; its lease is never that of the caller."""
         job = Job(kind="distil", key="a", due=START)
@@ -161,7 +178,11 @@ class JobConformance(Conformance):
             assert list(store.jobs.waiting(due=START)) == [job]
             assert list(store.jobs.dead_jobs()) == []
 
-    @promise("jobs:finish")
+    @promise(
+        "jobs:finish",
+        "A job without a lease is finished whoever holds it, as the daily roll-up is.",
+        source="seed 004 roll-up",
+    )
     def test_a_job_without_a_lease_is_finished_whoever_holds_it(self) -> None:
         """As the daily roll-up does, which no worker claims; one that does not exist is finished too."""
         with self.fresh() as store:
@@ -174,7 +195,7 @@ class JobConformance(Conformance):
                 assert transaction.jobs.enqueue(replace(daily, due=START + HOUR))
             assert [job.due for job in store.jobs.waiting(due=START + HOUR)] == [START + HOUR]
 
-    @promise("jobs:atomic")
+    @promise("jobs:atomic", "A step of a job that is not committed never happened.", source="DESIGN D1")
     def test_a_claim_that_is_not_committed_never_happened(self) -> None:
         """And the same for every other step of a job."""
         with self.fresh() as store:
@@ -206,7 +227,7 @@ class JobConformance(Conformance):
                     assert list(store.jobs.waiting(due=START)) == before
                     assert list(store.jobs.dead_jobs()) == []
 
-    @promise("jobs:refused")
+    @promise("jobs:refused", "An unusable job or claim is refused with a clear error.", source="issue 3 Jobs")
     def test_an_unusable_job_or_claim_is_refused(self) -> None:
         """A kind without a name, a lease that nobody could know, and times that say nothing."""
         naive = datetime(2026, 1, 1)
@@ -224,7 +245,7 @@ class JobConformance(Conformance):
                 with refuses(InvalidInput):
                     call()
 
-    @promise("jobs:threads")
+    @promise("jobs:threads", "No job is done twice by eight workers, and none is left.", source="issue 3 Jobs")
     def test_no_job_is_done_twice_by_eight_workers(self) -> None:
         """All 200 jobs are handed out, each to one worker."""
         done: list[str] = []
@@ -255,7 +276,11 @@ class JobConformance(Conformance):
             assert sorted(done) == sorted(f"k{number}" for number in range(200))
             assert list(store.jobs.waiting(due=START)) == []
 
-    @promise("jobs:durable")
+    @promise(
+        "jobs:durable",
+        "Held and dead jobs are the same after reopening and after a restore.",
+        source="issue 3 Jobs",
+    )
     def test_a_held_and_a_dead_job_are_the_same_when_the_place_is_opened_again(self) -> None:
         """And after a backup was restored: with lease, attempts, error and the end of the lease."""
         storage = self.storage()

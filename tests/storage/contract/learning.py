@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+from promises import promise
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, TrajectoryNotFound
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.session import Evidence, Judgement, Origin, Refusal, Step, Trajectory
@@ -19,7 +20,6 @@ from storage.contract.base import (
     fill,
     indexed,
     lesson,
-    promise,
     refuses,
     vector,
 )
@@ -52,7 +52,11 @@ NAIVE = datetime(2026, 1, 1)
 class LearningConformance(Conformance):
     """What a store owes to what was learned."""
 
-    @promise("learning:round-trip")
+    @promise(
+        "learning:round-trip",
+        "A trajectory comes back step by step as it was captured, and its judgements in the order they were given.",
+        source="issue 3 Capture; DESIGN D8",
+    )
     def test_a_trajectory_comes_back_as_it_was_captured(self) -> None:
         """Every step and field, in a list without its steps, and its judgements in the order they were given."""
         first = judgement("failure", at=START, evidence=FULL.evidence, probability=0.25)
@@ -78,7 +82,11 @@ class LearningConformance(Conformance):
             )
             assert (entry.steps, entry.at, entry.judgement, entry.distilled) == (3, FULL.created_at, second, None)
 
-    @promise("learning:once")
+    @promise(
+        "learning:once",
+        "The same session is kept once, by its idempotency key and by its content, and what is kept never changes.",
+        source="issue 3 Capture; memoria H19",
+    )
     def test_the_same_session_is_kept_once(self) -> None:
         """By its key and by its content; what is kept never changes."""
         twin = replace(FULL, id="twin")
@@ -104,7 +112,11 @@ class LearningConformance(Conformance):
             assert store.sessions.captured("file:2") == "grown"
             assert [entry.id for entry in store.sessions.trajectories(limit=0)] == [FULL.id, "grown", "t1", "t2"]
 
-    @promise("learning:list")
+    @promise(
+        "learning:list",
+        "Trajectories are listed by their latest verdict and by what waits to be distilled, page by page.",
+        source="issue 3 Jobs, Distil",
+    )
     def test_trajectories_are_listed_by_their_latest_verdict_and_by_what_waits(self) -> None:
         """In the order they were stored, page by page; one that nobody judged is unknown."""
         names = [f"t{number}" for number in (3, 1, 4, 15, 9)]
@@ -135,7 +147,11 @@ class LearningConformance(Conformance):
             assert _listed(store, limit=0, pending=True) == names[1:]
             assert _listed(store, limit=1, offset=1, verdict="unknown", pending=True) == ["t15"]
 
-    @promise("learning:not-found")
+    @promise(
+        "learning:not-found",
+        "An unknown trajectory or trace raises TrajectoryNotFound on every verb that needs it and changes nothing.",
+        source="DESIGN section 3",
+    )
     def test_an_unknown_trajectory_or_trace_is_an_error_of_its_own(self) -> None:
         """On every verb that needs one; an origin needs its memory."""
         with self.fresh() as store:
@@ -169,7 +185,11 @@ class LearningConformance(Conformance):
                     transaction.sessions.add_origin(Origin(memory_id="m1", trajectory="t1", kind="distilled", at=START))
             assert store.check().problems == ()
 
-    @promise("learning:origins")
+    @promise(
+        "learning:origins",
+        "A trajectory teaches a memory once; the origin goes with its memory and outlives its trajectory.",
+        source="issue 3 Distil; DESIGN D6",
+    )
     def test_a_trajectory_teaches_a_memory_once(self) -> None:
         """Found from both sides, oldest first; it is gone with its memory, and stays without its trajectory."""
         taught = Origin(
@@ -204,7 +224,7 @@ class LearningConformance(Conformance):
             assert list(store.sessions.origins(memory_id="m2")) == []
             assert store.check().problems == ()
 
-    @promise("learning:refusals")
+    @promise("learning:refusals", "A refused item is kept with its reason, newest first.", source="issue 3 Distil")
     def test_a_refused_item_is_kept_with_its_reason(self) -> None:
         """Newest first, of one trajectory or of all."""
         items = [
@@ -233,7 +253,11 @@ class LearningConformance(Conformance):
             assert list(store.sessions.refusals(trajectory="t1")) == [items[3], items[1]]
             assert list(store.sessions.refusals(trajectory="t1", limit=1)) == [items[3]]
 
-    @promise("learning:erase")
+    @promise(
+        "learning:erase",
+        "An erased trajectory leaves no byte of itself, its judgements or its refusals in any file; its memories stay.",
+        source="DESIGN D1",
+    )
     def test_an_erased_trajectory_leaves_its_memories_and_nothing_of_itself(self) -> None:
         """Its judgements and refusals go, its content may be captured again, and a new one of its id starts anew."""
         with self.fresh() as store:
@@ -260,7 +284,11 @@ class LearningConformance(Conformance):
             assert [entry.id for entry in store.sessions.trajectories(limit=0)] == ["t2", "t1"]
             assert store.check().problems == ()
 
-    @promise("learning:refused-write")
+    @promise(
+        "learning:refused-write",
+        "What could not be read back is refused before anything is written: bad texts, types, times and vectors.",
+        source="issue 3; memoria H20",
+    )
     def test_what_could_not_be_read_back_is_refused_and_changes_nothing(self) -> None:
         """Texts that are no Unicode, fields of another type, times without a zone, vectors that point nowhere."""
         lone = "lone \ud800"
@@ -307,7 +335,12 @@ class LearningConformance(Conformance):
                 assert _everything(store) == before
             assert store.check().problems == ()
 
-    @promise("learning:atomic")
+    @promise(
+        "learning:atomic",
+        "A lesson, its origin, refusals, judgement, mark and trace are stored together or not at all, and survive "
+        "backup and restore.",
+        source="DESIGN D1, D8",
+    )
     def test_what_is_learned_is_stored_together_or_not_at_all(self) -> None:
         """Memories with their origins, refusals, judgements, the mark and traces; nobody sees half of it."""
         storage = self.storage()

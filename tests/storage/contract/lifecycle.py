@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from promises import promise
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.memory import PRUNED, Cause
 from reasoningbank.types.signal import COUNTERS, SignalAggregate, replay
-from storage.contract.base import SCOPE, START, Conformance, fill, lesson, promise, refuses, signal
+from storage.contract.base import SCOPE, START, Conformance, fill, lesson, refuses, signal
 
 CUTOFF = START - timedelta(days=30)
 NOW = START + timedelta(days=100)
@@ -17,7 +18,12 @@ NOW = START + timedelta(days=100)
 class LifecycleConformance(Conformance):
     """Idle memories, and rolled-up stability and disuse."""
 
-    @promise("storage:idle")
+    @promise(
+        "storage:idle",
+        "A store finds what was not active since a time, in pages, with the time of its last activity, before and "
+        "after a roll-up.",
+        source="issue 4",
+    )
     def test_idle_memories_are_those_without_any_later_activity(self) -> None:
         """Use, edits, every signal but disuse and changes of state are activity; the edge belongs to the idle."""
         with self.fresh() as store:
@@ -73,7 +79,8 @@ class LifecycleConformance(Conformance):
             assert [each.id for each in store.evidence.idle(NOW, after="m4")] == []
             assert [each.id for each in store.evidence.idle(NOW, after="gone", limit=1)] == ["m0"]
 
-    @promise("storage:idle", "storage:roll-up")
+    @promise("storage:idle")
+    @promise("storage:roll-up")
     def test_a_roll_up_keeps_counts_evidence_and_when_a_memory_was_active(self) -> None:
         """The new types are counted by themselves, and idleness is the same before and after."""
         with self.fresh() as store:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
+from promises import promise
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.memory import Memory
@@ -20,7 +21,6 @@ from storage.contract.base import (
     fill,
     indexed,
     lesson,
-    promise,
     refuses,
     signal,
     vector,
@@ -51,7 +51,14 @@ FULL = Memory(
 class MemoryConformance(Conformance):
     """What a store owes to each single memory."""
 
-    @promise("storage:round-trip", "contextd:18", "contextd:19", "contextd:26")
+    @promise(
+        "storage:round-trip",
+        "Every field of a memory comes back as it was stored, unicode, tags, provenance and microseconds included.",
+        source="issue 2 Store; spec/contextd rows 18, 19, 26",
+    )
+    @promise("contextd:18")
+    @promise("contextd:19")
+    @promise("contextd:26")
     def test_every_field_comes_back_as_it_was_stored(self) -> None:
         """Unicode, tags in order, provenance, exact evidence, and times to the microsecond."""
         with self.fresh() as store:
@@ -85,7 +92,12 @@ class MemoryConformance(Conformance):
                 found = store.memories.get(f"m{number}")
                 assert (found.created_at, found.updated_at, found.last_used) == (at, at, at)
 
-    @promise("storage:paging", "contextd:21")
+    @promise(
+        "storage:paging",
+        "Pages follow the order of storing; limit 0 means all; beyond the end is empty; counts agree.",
+        source="seed 004 ListMemories, Count",
+    )
+    @promise("contextd:21")
     def test_pages_follow_the_order_of_storing(self) -> None:
         """Not of ids or times; limit 0 means all, an offset beyond the end gives nothing."""
         names = [f"m{number}" for number in (3, 1, 4, 15, 9, 2, 6)]
@@ -123,7 +135,11 @@ class MemoryConformance(Conformance):
                 transaction.memories.update(replace(store.memories.get("m9"), content="Elsewhere"))
             assert list(store.memories.same_text(store.memories.get("m2").fingerprint)) == ["m2"]
 
-    @promise("storage:not-found")
+    @promise(
+        "storage:not-found",
+        "Every verb on an unknown memory raises MemoryNotFound and changes nothing.",
+        source="seed 004 ErrMemoryNotFound",
+    )
     def test_an_unknown_memory_is_an_error_of_its_own(self) -> None:
         """On every verb that needs one; reads of what hangs on it are empty."""
         with self.fresh() as store:
@@ -152,7 +168,11 @@ class MemoryConformance(Conformance):
             assert store.search.vector(CONTENT_LEG, "m2") is None
             assert store.deliveries.recalls(limit=0) == []
 
-    @promise("storage:update")
+    @promise(
+        "storage:update",
+        "An update replaces the memory and only what it names; earlier versions are kept on wish.",
+        source="issue 2 Store",
+    )
     def test_an_update_replaces_the_memory_and_only_what_it_names(self) -> None:
         """Without derived parts, text and vectors stay; with them, the old ones are gone; versions are kept on wish."""
         with self.fresh() as store:
@@ -176,7 +196,11 @@ class MemoryConformance(Conformance):
             assert store.search.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 5)[0].score == 1.0
             assert store.search.vector("description", "m1") is None
 
-    @promise("storage:erase")
+    @promise(
+        "storage:erase",
+        "Deleting a memory removes its text, vectors, tags, signals, counts, links, deliveries and versions.",
+        source="DESIGN D1, issue 2 Store",
+    )
     def test_a_deleted_memory_leaves_nothing_behind(self) -> None:
         """Text, vectors, tags, signals, counts, links, deliveries and versions go; a new one of its id starts anew."""
         with self.fresh() as store:
@@ -206,7 +230,11 @@ class MemoryConformance(Conformance):
             with store.transaction() as transaction:
                 assert transaction.evidence.add_signal(signal("m1"), once=True)
 
-    @promise("storage:refused-write")
+    @promise(
+        "storage:refused-write",
+        "A refused write changes nothing, even when the caller catches its error and the transaction goes on.",
+        source="DESIGN D1",
+    )
     def test_a_refused_write_changes_nothing_even_when_its_error_is_caught(self) -> None:
         """Each method checks before it writes: the rest of the transaction is committed without a trace of it."""
         other_model = Indexed(text="kiwi", model_id="another/4", vectors={CONTENT_LEG: vector(*EAST)})

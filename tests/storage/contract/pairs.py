@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from promises import promise
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import Outcome, State
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
 from reasoningbank.types.records import Indexed
-from storage.contract.base import EVERYTHING, Conformance, fill, indexed, lesson, promise, vector
+from storage.contract.base import EVERYTHING, Conformance, fill, indexed, lesson, vector
 
 _CLOSE = 1e-6
 _FAR = 0.5
@@ -18,7 +19,11 @@ _FAR = 0.5
 class PairConformance(Conformance):
     """What a store owes to a consolidation."""
 
-    @promise("storage:close-pairs")
+    @promise(
+        "storage:close-pairs",
+        "A store gives exactly the pairs above a threshold that meet a condition, closest first.",
+        source="issue 4",
+    )
     def test_the_pairs_are_those_of_a_full_comparison(self) -> None:
         """Closest first, each once, the older memory before the younger one."""
         angles = [0, 10, 25, 200, 95, 12]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 
+from promises import promise
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreUnavailable
 from reasoningbank.storage.store import Storage, Store
 from reasoningbank.types.memory import Memory
@@ -22,7 +23,6 @@ from storage.contract.base import (
     fill,
     indexed,
     lesson,
-    promise,
     refuses,
     signal,
     vector,
@@ -76,7 +76,12 @@ ADVERSARIAL_NAMES = (
 class ScopeConformance(Conformance):
     """What a store owes to its scope and its place."""
 
-    @promise("isolation:storage", "contextd:20")
+    @promise(
+        "isolation:storage",
+        "No adversarial tenant or project name reaches into another scope's bank.",
+        source="DESIGN D9; issue 2 isolation",
+    )
+    @promise("contextd:20")
     def test_no_name_reaches_into_another_scope(self) -> None:
         """Prefixes, case, look-alikes, wildcards, quotes, separators and thousand characters, as project and tenant."""
         names = [name for name in ADVERSARIAL_NAMES if name.strip()]
@@ -99,7 +104,7 @@ class ScopeConformance(Conformance):
             finally:
                 store.close()
 
-    @promise("isolation:scopes")
+    @promise("isolation:scopes", "A tenant is shown its own scopes only, by exact name.", source="DESIGN D9")
     def test_a_tenant_sees_the_scopes_it_has_and_no_others(self) -> None:
         """By exact name, ordered by project; an unknown tenant has none, and asking makes none."""
         storage = self.storage()
@@ -111,7 +116,13 @@ class ScopeConformance(Conformance):
         assert list(storage.scopes("nobody")) == list(storage.scopes("acm")) == list(storage.scopes("%")) == []
         assert list(storage.scopes("nobody")) == []
 
-    @promise("scopes:storage", "isolation:storage")
+    @promise(
+        "scopes:storage",
+        "Every store keeps projects, teams and orgs of equal names apart, lists them by level, answers whether one "
+        "exists without making it, and keeps a project's membership with its transactions and backups.",
+        source="issue 4 Scopes",
+    )
+    @promise("isolation:storage")
     def test_a_project_a_team_and_an_org_of_one_name_are_three_scopes(self) -> None:
         """Whatever the name is; they are listed by level, exist once they are opened, and asking makes none."""
         storage = self.storage()
@@ -162,7 +173,11 @@ class ScopeConformance(Conformance):
             finally:
                 store.close()
 
-    @promise("storage:backup")
+    @promise(
+        "storage:backup",
+        "A restored backup is the bank of its time; one that is damaged or of another scope is refused.",
+        source="issue 2 Bank backup, restore",
+    )
     def test_a_restored_backup_is_the_bank_of_its_time(self) -> None:
         """Stores that are open go on with it, and write to it."""
         storage = self.storage()
@@ -233,7 +248,12 @@ class ScopeConformance(Conformance):
             assert _titles(storage, SCOPE) == ["mine"]
             assert _titles(storage, other) == ["theirs"]
 
-    @promise("storage:durable", "contextd:39")
+    @promise(
+        "storage:durable",
+        "Everything that was written is there when the place is opened again.",
+        source="issue 2 Store; spec/contextd row 39",
+    )
+    @promise("contextd:39")
     def test_what_was_written_is_there_when_the_place_is_opened_again(self) -> None:
         """Everything, through a new storage object; a scope that was restored without being open as well."""
         storage = self.storage()

@@ -7,6 +7,7 @@ import threading
 import numpy
 from numpy.typing import NDArray
 
+from promises import promise
 from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import Outcome
@@ -24,7 +25,6 @@ from storage.contract.base import (
     fill,
     indexed,
     lesson,
-    promise,
     refuses,
     vector,
 )
@@ -36,7 +36,11 @@ CLOSE = 1e-5
 class SearchConformance(Conformance):
     """What a store owes to a search."""
 
-    @promise("storage:dense-exact")
+    @promise(
+        "storage:dense-exact",
+        "The nearest memories are exactly those of a full comparison, also after updates and deletions.",
+        source="DESIGN D3",
+    )
     def test_the_nearest_are_those_of_a_full_comparison(self) -> None:
         """In both legs, for any limit, before and after changes and deletions."""
         numbers = numpy.random.default_rng(7)
@@ -70,7 +74,11 @@ class SearchConformance(Conformance):
                 store, DESCRIPTION_LEG, vectors[DESCRIPTION_LEG], {n for n in left if n % 3 or n % 7 == 0}, queries
             )
 
-    @promise("storage:ties")
+    @promise(
+        "storage:ties",
+        "Equal scores are ordered oldest first, also where the limit cuts through them.",
+        source="DESIGN section 5",
+    )
     def test_equal_scores_are_ordered_by_age_at_every_limit(self) -> None:
         """The oldest first, also where the limit cuts through them."""
         with self.fresh() as store:
@@ -84,7 +92,11 @@ class SearchConformance(Conformance):
                 )
                 assert [hit.id for hit in store.search.matching("kiwi", EVERYTHING, limit).hits] == order[:limit], limit
 
-    @promise("storage:similarities")
+    @promise(
+        "storage:similarities",
+        "Similarities are inner products of what is stored; a stored vector comes back to the bit.",
+        source="seed 004 GetMemoryVector",
+    )
     def test_similarities_are_inner_products_of_what_is_stored(self) -> None:
         """For the memories asked for that have a vector in the leg; the vector itself comes back to the bit."""
         with self.fresh() as store:
@@ -109,7 +121,12 @@ class SearchConformance(Conformance):
             assert kept.tolist() == vector(0.6, 0.8, 0, 0).tolist()
             assert store.search.vector(DESCRIPTION_LEG, "m3") is None
 
-    @promise("storage:candidates")
+    @promise(
+        "storage:candidates",
+        "One call answers all that a fused search needs, exactly what the legs answer one by one, in one state of the "
+        "bank.",
+        source="issue 2 Recall; make bench",
+    )
     def test_candidates_are_what_the_legs_bring_one_by_one(self) -> None:
         """Pool by pool, for any limits and conditions, also for candidates that lack a description or were replaced."""
         numbers = numpy.random.default_rng(11)
@@ -185,7 +202,11 @@ class SearchConformance(Conformance):
                 store.search.candidates(vector(*EAST), "kiwi", [_pool(99, 99)])[0].lexical.hits
             ) == store.memories.count(EVERYTHING)
 
-    @promise("storage:lexical")
+    @promise(
+        "storage:lexical",
+        "The lexical leg finds only what matches, counts every term, and reads no query language.",
+        source="issue 2 Recall",
+    )
     def test_only_what_matches_is_found_and_every_term_is_counted(self) -> None:
         """Rare words count more, scores are positive and descend, unknown words match nothing."""
         texts = {"m1": "kiwi lamp", "m2": "kiwi kiwi kiwi", "m3": "kiwi zebra", "m4": "brick", "m5": "", "m6": "brick"}
@@ -226,7 +247,11 @@ class SearchConformance(Conformance):
                     assert hit.id == "m1", query
             assert store.check().problems == ()
 
-    @promise("storage:lexical-current")
+    @promise(
+        "storage:lexical-current",
+        "A word searched before it was stored is found as soon as it is stored.",
+        source="issue 2 Recall",
+    )
     def test_a_word_that_was_searched_before_it_was_stored_is_found_afterwards(self) -> None:
         """Nothing that a search remembers makes a later one wrong: after an insert, an update and a delete."""
         with self.fresh() as store:
@@ -243,7 +268,11 @@ class SearchConformance(Conformance):
             assert store.search.matching("zebra", EVERYTHING, 5).terms[0].documents == 0
             assert store.search.matching("kiwi", EVERYTHING, 0).terms[0].documents == 249
 
-    @promise("storage:model")
+    @promise(
+        "storage:model",
+        "Vectors of another model or dimension are refused with ModelMismatch, in writes and queries.",
+        source="DESIGN D11",
+    )
     def test_vectors_of_different_models_never_meet(self) -> None:
         """The first vectors fix model and dimension; others are refused, in writes and in queries."""
         with self.fresh() as store:
@@ -273,7 +302,11 @@ class SearchConformance(Conformance):
                 store.search.candidates(vector(1, 0, 0), "", [_pool(5, 5)])
             assert store.memories.count(EVERYTHING) == 1
 
-    @promise("storage:re-embed")
+    @promise(
+        "storage:re-embed",
+        "A bank that forgets its vectors takes those of another model and never meets the old ones again.",
+        source="DESIGN D11",
+    )
     def test_a_bank_that_forgets_its_vectors_takes_those_of_another_model(self) -> None:
         """Of another dimension too; until they come, nothing is near; the old ones are never met again."""
         with self.fresh() as store:
@@ -297,7 +330,11 @@ class SearchConformance(Conformance):
             assert _model_of(store) is None
             assert list(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)) == []
 
-    @promise("storage:words-worth")
+    @promise(
+        "storage:words-worth",
+        "A store keeps what its bank has learned that words are worth in it, in one transaction, backups included.",
+        source="DESIGN D13",
+    )
     def test_what_words_are_worth_is_kept(self) -> None:
         """It is 1 until it was learned, the last that was learned counts, a transaction that fails changes nothing."""
         with self.fresh() as store:
@@ -333,7 +370,11 @@ class SearchConformance(Conformance):
             with refuses(ModelMismatch), store.transaction() as transaction:
                 transaction.memories.insert(lesson("m1"), indexed())
 
-    @promise("storage:finite")
+    @promise(
+        "storage:finite",
+        "A vector with NaN or infinity is refused, in writes and in queries.",
+        source="spec/engineering B.2 Fuzz",
+    )
     def test_a_query_that_is_not_made_of_numbers_is_refused(self) -> None:
         """NaN and infinity would make every comparison meaningless."""
         with self.fresh() as store:

@@ -7,6 +7,7 @@ from datetime import UTC, timedelta
 
 import numpy
 
+from promises import promise
 from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.storage.store import Store
 from reasoningbank.types.experience import Trace
@@ -25,7 +26,6 @@ from storage.contract.base import (
     fill,
     indexed,
     lesson,
-    promise,
     refuses,
     vector,
 )
@@ -34,7 +34,11 @@ from storage.contract.base import (
 class TraceConformance(Conformance):
     """What a store owes to searches by experience."""
 
-    @promise("learning:traces")
+    @promise(
+        "learning:traces",
+        "A trace comes back as it was run; only how it ended and what was made of it change later.",
+        source="seed 002; issue 3 Experience search",
+    )
     def test_a_trace_comes_back_and_takes_its_end_later(self) -> None:
         """Newest first, of one session or all; the query and what was applied never change."""
         first, second = trace("s1", session="a"), trace("s2", session="b", at=START - timedelta(days=1))
@@ -57,7 +61,11 @@ class TraceConformance(Conformance):
             assert list(store.sessions.traces()) == [second, end]
             assert store.check().problems == ()
 
-    @promise("learning:similar-traces")
+    @promise(
+        "learning:similar-traces",
+        "Similar traces are those of the exact cosine among the newest 10,000; an equal query has exactly 1.",
+        source="memoria H6",
+    )
     def test_similar_traces_are_those_of_the_exact_cosine(self) -> None:
         """An equal query has 1.0; lengths do not matter; equal cosines come newest first; memories are apart."""
         with self.fresh() as store:
@@ -107,7 +115,11 @@ class TraceConformance(Conformance):
                     assert [each.id for each, _ in found] == [f"s{row}" for row in numpy.argsort(-exact)[:20]]
                     assert all(abs(cosine - exact[int(each.id[1:])]) < 2e-6 for each, cosine in found)
 
-    @promise("learning:model")
+    @promise(
+        "learning:model",
+        "Vectors of traces and memories are of one model; others are refused until the bank forgets its vectors.",
+        source="DESIGN D11; memoria H18",
+    )
     def test_traces_and_memories_are_of_one_model(self) -> None:
         """The first vector of either fixes it; a bank that forgets its vectors takes another's for both."""
         with self.fresh() as store:
@@ -139,7 +151,11 @@ class TraceConformance(Conformance):
             assert [each.id for each, _ in store.search.similar_traces(_wide(1), limit=5)] == ["s2", "s1"]
             assert store.check().problems == ()
 
-    @promise("learning:task-leg")
+    @promise(
+        "learning:task-leg",
+        "A memory is found by the task it came from, in a leg of its own that the fused search does not use.",
+        source="issue 3 Recall by task",
+    )
     def test_a_memory_is_found_by_the_task_it_came_from(self) -> None:
         """A third dense leg: filtered, changed and deleted as the others, and not part of the fused search."""
 
@@ -182,7 +198,11 @@ class TraceConformance(Conformance):
                 transaction.memories.update(lesson("m4"), derived(EAST))
             assert [hit.id for hit in store.search.nearest(TASK_LEG, vector(*EAST), EVERYTHING, 9)] == ["m4"]
 
-    @promise("learning:unit")
+    @promise(
+        "learning:unit",
+        "Vectors are kept at unit length; one that points nowhere is refused.",
+        source="memoria H20",
+    )
     def test_vectors_are_kept_at_unit_length(self) -> None:
         """Of memories too: a score is a cosine; one that has unit length already is kept to the bit."""
         with self.fresh() as store:

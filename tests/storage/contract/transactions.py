@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from promises import promise
 from reasoningbank.errors import StoreClosed
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.recall import CONTENT_LEG, Recall
@@ -21,7 +22,6 @@ from storage.contract.base import (
     fill,
     indexed,
     lesson,
-    promise,
     refuses,
     signal,
     vector,
@@ -31,7 +31,11 @@ from storage.contract.base import (
 class TransactionConformance(Conformance):
     """What a store owes to a transaction."""
 
-    @promise("storage:atomic")
+    @promise(
+        "storage:atomic",
+        "An exception inside a transaction leaves no trace of any of its writes.",
+        source="DESIGN D1",
+    )
     def test_an_exception_leaves_no_trace_of_any_write(self) -> None:
         """Whatever its kind and wherever it comes, and the store works on."""
         with self.fresh() as store:
@@ -48,7 +52,11 @@ class TransactionConformance(Conformance):
                 _write_everything(transaction)
             assert _everything(store) != before
 
-    @promise("storage:isolation")
+    @promise(
+        "storage:isolation",
+        "A transaction sees its own writes; nobody else sees them before it ends.",
+        source="DESIGN D1",
+    )
     def test_a_transaction_sees_its_own_writes_and_nobody_else_does(self) -> None:
         """Until it ends; then everybody does, in the same process and through another handle."""
         storage = self.storage()
@@ -79,7 +87,11 @@ class TransactionConformance(Conformance):
             reader.close()
             writer.close()
 
-    @promise("storage:transaction-ends")
+    @promise(
+        "storage:transaction-ends",
+        "A transaction cannot be used after its end, so no write escapes the lock.",
+        source="DESIGN D2",
+    )
     def test_a_transaction_cannot_be_used_after_its_end(self) -> None:
         """A write that belongs to no transaction would be neither atomic nor locked."""
         with self.fresh() as store:
@@ -91,7 +103,11 @@ class TransactionConformance(Conformance):
                 transaction.memories.count(EVERYTHING)
             assert store.memories.count(EVERYTHING) == 0
 
-    @promise("storage:threads")
+    @promise(
+        "storage:threads",
+        "No write of eight threads is lost and a shared count misses none.",
+        source="issue 2 Bank thread-safe",
+    )
     def test_no_write_of_eight_threads_is_lost(self) -> None:
         """Each thread stores, counts up and reads; all 200 memories and 200 steps of the shared count are there."""
         failures: list[BaseException] = []
@@ -122,7 +138,11 @@ class TransactionConformance(Conformance):
             assert len(store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 999)) == 201
             assert len(store.search.matching("kiwi", EVERYTHING, 999).hits) == 200
 
-    @promise("storage:closed")
+    @promise(
+        "storage:closed",
+        "A closed store raises StoreClosed from every method; closing twice is fine.",
+        source="issue 2 Bank",
+    )
     def test_a_closed_store_says_so_and_closing_twice_is_fine(self) -> None:
         """Every method raises StoreClosed; other stores of the same scope go on."""
         storage = self.storage()

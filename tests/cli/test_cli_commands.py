@@ -1,0 +1,479 @@
+"""Every command in this process, on a home of its own: what it prints, which fields, which exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from promises import promise
+from reasoningbank.cli.app import COMMANDS, EXIT_CODES, rbank
+from reasoningbank.errors import BankError
+from reasoningbank.operations import composed
+from reasoningbank.operations.json import schema_of
+from reasoningbank.types.memory import Event, Health, Memory, OutcomeReport, Rating, Stats
+from reasoningbank.types.recall import Hit, Recall
+
+Run = Callable[..., Result]
+RECORD = ("record", "--title", "Retry flaky calls", "--content", "Back off, then retry.", "--outcome", "success")
+
+NOTHING_STOPPED: dict[str, list[str]] = {"quarantined": [], "left_out": []}
+"""What an import says of the gate when it has stopped nothing."""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh data directory; nothing of the developer's own settings."""
+    for name in list(os.environ):
+        if name.startswith("REASONINGBANK_"):
+            monkeypatch.delenv(name)
+    directory = tmp_path / "home"
+    monkeypatch.setenv("REASONINGBANK_HOME", str(directory))
+    monkeypatch.chdir(tmp_path)
+    return directory
+
+
+@pytest.fixture
+def run(home: Path) -> Run:
+    """Runs one command line in tenant acme and project shop."""
+
+    def invoke(*arguments: str, text: str | None = None) -> Result:
+        assert home
+        return CliRunner().invoke(rbank, ["--tenant", "acme", "--project", "shop", *arguments], input=text)
+
+    return invoke
+
+
+def done(result: Result) -> dict[str, object]:
+    """The JSON object of a command that did its work."""
+    assert result.exit_code == 0, result.output
+    return cast(dict[str, object], json.loads(result.stdout))
+
+
+def fields(answer: type) -> set[str]:
+    """The names in the JSON of a result."""
+    return set(schema_of(answer)["properties"])
+
+
+def failed(result: Result, status: int, code: str) -> None:
+    """Checks an error with --json: nothing on stdout, the object on stderr."""
+    assert result.exit_code == status, result.output
+    assert result.stdout == ""
+    error = json.loads(result.stderr)
+    assert set(error) == {"error", "message", "hint"}
+    assert error["error"] == code
+    assert error["message"]
+    assert error["hint"]
+
+
+@promise(
+    "cli:json-fields",
+    "With --json a command prints exactly the fields of the MCP answer.",
+    source="issue, CLI; seed 000 MCP tools",
+)
+def test_json_prints_exactly_the_fields_of_the_mcp_answers(run: Run) -> None:
+    recorded = done(run(*RECORD, "--description", "When a call fails", "--tag", "net", "--tag", "io", "--json"))
+    assert set(recorded) == fields(Memory)
+    assert (recorded["title"], recorded["outcome"], recorded["confidence"]) == ("Retry flaky calls", "success", 0.8)
+    memory_id = str(recorded["id"])
+
+    found = done(run("search", "a call fails now and then, retry it", "--json"))
+    assert set(found) == fields(Recall)
+    hits = cast(list[dict[str, object]], found["memories"])
+    assert found["count"] == len(hits) == 1
+    assert set(hits[0]) == fields(Hit)
+    assert hits[0]["tags"] == ["net", "io"]
+
+    rated = done(run("feedback", memory_id, "helpful", "--json"))
+    assert set(rated) == fields(Rating)
+    assert (rated["memory_id"], rated["helpful"], rated["counted"]) == (memory_id, True, True)
+    assert cast(float, rated["new_confidence"]) > 0.8
+
+    reported = done(run("outcome", memory_id, "failed", "--session", "s1", "--json"))
+    assert set(reported) == fields(OutcomeReport)
+    assert reported["recorded"] is True
+    assert cast(float, reported["new_confidence"]) < cast(float, rated["new_confidence"])
+    assert done(run("outcome", memory_id, "failed", "--session", "s1", "--json"))["recorded"] is False
+
+    whole = done(run("get", memory_id, "--json"))
+    assert set(whole) == fields(Memory)
+    assert cast(dict[str, str], whole["provenance"])["source"] == "cli"
+    listed = done(run("list", "--json"))
+    assert listed == {"memories": [whole], "count": 1}
+    assert set(done(run("stats", "--json"))) == fields(Stats)
+    deleted = done(run("delete", memory_id, "--json"))
+    assert deleted == {"deleted": True, "memory_id": memory_id}
+    assert set(deleted) == {"deleted", "memory_id"}
+
+
+@promise("cli:own-fields", "Commands without a tool print documented JSON fields.", source="issue, CLI")
+def test_commands_without_a_tool_print_documented_fields(run: Run, tmp_path: Path) -> None:
+    memory_id = str(done(run(*RECORD, "--json"))["id"])
+    run("feedback", memory_id, "helpful")
+    life = done(run("history", memory_id, "--json"))
+    assert set(life) == fields(composed.History)
+    alpha, beta = cast(float, life["alpha"]), cast(float, life["beta"])
+    assert life["confidence"] == pytest.approx(alpha / (alpha + beta), abs=1e-5)
+    assert (life["alpha0"], life["beta0"]) == (1.6, 0.4)
+    events = cast(list[dict[str, object]], life["events"])
+    assert [event["kind"] for event in events] == ["recorded", "explicit"]
+    assert all(set(event) == fields(Event) for event in events)
+
+    assert done(run("export", "all.jsonl", "--json")) == {"path": "all.jsonl", "memories": 1}
+    assert done(run("import", "all.jsonl", "--json")) == {
+        "imported": 0,
+        "unchanged": 1,
+        "conflicts": [],
+        **NOTHING_STOPPED,
+    }
+    copied = done(run("backup", "copy.db", "--json"))
+    assert copied == {"path": str(tmp_path / "copy.db"), "bytes": (tmp_path / "copy.db").stat().st_size}
+    run("delete", memory_id)
+    assert done(run("restore", "copy.db", "--json")) == {"restored": True, "path": "copy.db", "memories": 1}
+    changed = done(run("update", memory_id, "--title", "Retry calls", "--tag", "net", "--json"))
+    assert set(changed) == fields(Memory)
+    assert (changed["title"], changed["tags"], changed["version"]) == ("Retry calls", ["net"], 2)
+    assert done(run("update", memory_id, "--no-tags", "--json"))["tags"] == []
+    health = done(run("doctor", "--json"))
+    assert set(health) == fields(Health) | {"reembedded"}
+    assert health["healthy"] is True
+
+
+@promise("cli:import-elsewhere", "What one project exported another one imports.", source="issue, CLI")
+def test_an_export_is_imported_by_another_project(run: Run) -> None:
+    run(*RECORD)
+    run("export", "all.jsonl")
+    imported = done(run("import", "all.jsonl", "--project", "other", "--json"))
+    assert imported == {"imported": 1, "unchanged": 0, "conflicts": []} | NOTHING_STOPPED
+    assert cast(int, done(run("list", "--project", "other", "--json"))["count"]) == 1
+
+
+@promise(
+    "cli:readable",
+    "Without --json an answer is compact text that names ids, confidence and what happened.",
+    source="issue, CLI",
+)
+def test_readable_answers_name_what_matters(run: Run) -> None:
+    memory_id = run(*RECORD, "--description", "When a call fails").stdout.split()[0]
+    found = run("search", "a call fails now and then, retry it").stdout
+    assert "1. Retry flaky calls" in found
+    assert memory_id in found
+    assert "embedder " in found
+    assert run("list").stdout.startswith(f"{memory_id}  0.8")
+    assert "confidence rose from" in run("feedback", memory_id, "helpful").stdout
+    assert "Task success recorded" in run("outcome", memory_id, "succeeded").stdout
+    assert "alpha / (alpha + beta)" in run("history", memory_id).stdout
+    assert "When a call fails" in run("get", memory_id).stdout
+    assert run("stats").stdout.startswith("1 memory of acme in shop")
+    assert "Everything is in order." in run("doctor").stdout
+    assert run("delete", memory_id).stdout == f"Deleted {memory_id}.\n"
+    assert run("list").stdout == "No memories.\n"
+
+
+@promise(
+    "cli:content-from-stdin",
+    "A content of - is read from stdin as UTF-8, and is an error when it is none.",
+    source="issue, CLI",
+)
+def test_content_is_read_from_stdin(run: Run) -> None:
+    arguments = ("record", "--title", "T", "--content", "-", "--outcome", "failure", "--json")
+    memory_id = str(done(run(*arguments, text="Grüße, 東京\nsecond line\n"))["id"])
+    assert str(done(run("get", memory_id, "--json"))["content"]).startswith("Grüße, 東京\nsecond line")
+    result = CliRunner().invoke(rbank, ["--tenant", "acme", *arguments], input=b"\xff\xfe")
+    failed(result, 2, "invalid_input")
+
+
+@promise(
+    "cli:exit-codes",
+    "Every class of error has its documented exit status, with --json an error object on stderr.",
+    source="issue, CLI",
+)
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (("get", "nope"), 3, "memory_not_found"),
+        (("feedback", "nope", "helpful"), 3, "memory_not_found"),
+        (("outcome", "nope", "failed"), 3, "memory_not_found"),
+        (("delete", "nope"), 3, "memory_not_found"),
+        (("history", "nope"), 3, "memory_not_found"),
+        (("update", "nope", "--title", "x"), 3, "memory_not_found"),
+        (("get", " "), 2, "empty_memory_id"),
+        (("search", " "), 2, "empty_query"),
+        (("search", "x", "--limit", "-1"), 2, "negative_limit"),
+        (("search", "x", "--min-confidence", "nan"), 2, "invalid_confidence"),
+        (("search", "x", "--outcome", "maybe"), 2, "invalid_outcome"),
+        (("list", "--offset", "-1"), 2, "negative_offset"),
+        (("record", "--title", " ", "--content", "c", "--outcome", "success"), 2, "empty_title"),
+        (("record", "--title", "t", "--content", " ", "--outcome", "success"), 2, "empty_content"),
+        (("record", "--title", "t", "--content", "c", "--outcome", "Success"), 2, "invalid_outcome"),
+        (("list", "--project", ""), 2, "empty_project_id"),
+        (("restore", "missing.db"), 5, "store_unavailable"),
+        (("import", "missing.jsonl"), 5, "store_unavailable"),
+        (("export", "missing/all.jsonl"), 5, "store_unavailable"),
+        (("backup", "missing/copy.db"), 5, "store_unavailable"),
+        (("feedback", "x", "perhaps"), 2, "usage"),
+        (("record", "--title", "t"), 2, "usage"),
+        (("update", "x"), 2, "usage"),
+        (("update", "x", "--tag", "a", "--no-tags"), 2, "usage"),
+        (("serve", "--http", "nowhere"), 2, "usage"),
+        (("list", "--nonsense"), 2, "usage"),
+        (("nonsense",), 2, "usage"),
+    ],
+)
+def test_errors_have_a_status_a_message_and_a_hint(
+    run: Run, arguments: tuple[str, ...], status: int, code: str
+) -> None:
+    failed(run(*arguments, "--json"), status, code)
+    plain = run(*arguments)
+    assert plain.exit_code == status
+    assert plain.stdout == ""
+    assert plain.stderr.startswith("error: ")
+    assert "\nhint: " in plain.stderr
+
+
+@promise("cli:exit-codes")
+def test_every_class_of_error_has_a_documented_status() -> None:
+    documented = {int(line.split()[0]) for line in EXIT_CODES.splitlines() if line.strip()[:1].isdigit()}
+    classes = [BankError]
+    for error in classes:
+        classes += error.__subclasses__()
+        assert error.exit_code in documented
+    assert {1, 2, 3, 4, 5, 6} <= documented
+
+
+@promise(
+    "cli:tenant-fails-closed",
+    "A blank tenant is refused by every command before anything is touched.",
+    source="seed 000 FR-010; DESIGN D9",
+)
+@pytest.mark.parametrize("name", list(COMMANDS))
+@pytest.mark.parametrize("tenant", ["", " \t"])
+def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenant: str) -> None:
+    needed = {
+        "record": ("--title", "t", "--content", "c", "--outcome", "success"),
+        "search": ("q",),
+        "feedback": ("i", "helpful"),
+        "outcome": ("i", "failed"),
+        "update": ("i", "--title", "t"),
+        "get": ("i",),
+        "delete": ("i",),
+        "history": ("i",),
+        "export": ("f",),
+        "import": ("f",),
+        "restore": ("f",),
+        "source": ("f",),
+        "session-outcome": ("s", "failed"),
+        "hook": ("stop",),
+        "install": ("gemini",),
+        "uninstall": ("gemini",),
+        "capture": ("f",),
+        "trajectory": ("i",),
+        "verdict": ("i", "success"),
+        "judge": ("i",),
+        "distill": ("i",),
+        "distill-session": ("--task", "t", "--approach", "a", "--result", "r", "--outcome", "success"),
+        "experience": ("q",),
+        "scale": ("t", "true"),
+        "undo": ("i",),
+        "demote": ("i",),
+        "share": ("export", "f"),
+        "graph": ("search", "q"),
+        "lesson": ("list",),
+        "versions": ("i",),
+        "revert": ("i", "--version", "1"),
+        "quarantine": ("--memory", "i", "--reason", "r"),
+        "release": ("i",),
+        "origins": ("i",),
+        "trace-outcome": ("i", "success"),
+        "branch-briefing": ("d",),
+        "branch-outcome": ("s", "failed"),
+        "forget": ("i",),
+        "promote": ("i",),
+    }.get(name, ())
+    failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
+    failed(CliRunner().invoke(rbank, [name, *needed, "--tenant", tenant, "--json"]), 4, "missing_tenant")
+    assert not home.exists()
+
+
+@promise("cli:tenant-default", "The tenant is the option, then the setting, then the local user.", source="DESIGN D9")
+def test_the_tenant_is_the_option_then_the_setting_then_the_local_user(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tenant(*before: str) -> object:
+        return done(CliRunner().invoke(rbank, [*before, "--project", "p", "stats", "--json"]))["tenant"]
+
+    assert home
+    monkeypatch.setenv("LOGNAME", "somebody")
+    assert tenant() == "somebody"
+    monkeypatch.setenv("REASONINGBANK_TENANT", "team")
+    assert tenant() == "team"
+    assert tenant("--tenant", "acme") == "acme"
+
+
+@promise(
+    "cli:scope-options",
+    "--url, --tenant and --project stand before the command, or after it.",
+    source="issue, Interface exactly",
+)
+def test_scope_options_stand_before_or_after_the_command(run: Run, tmp_path: Path) -> None:
+    before = done(run("stats", "--json"))
+    after = done(
+        run("stats", "--json", "--tenant", "other", "--project", "elsewhere", "--url", f"sqlite:///{tmp_path}/b.db")
+    )
+    assert (before["tenant"], before["project"]) == ("acme", "shop")
+    assert (after["tenant"], after["project"]) == ("other", "elsewhere")
+    assert (tmp_path / "b.db").is_file()
+
+
+@promise(
+    "cli:settings-checked",
+    "An unknown setting or value is an error with a suggestion, never ignored.",
+    source="spec/engineering C.4",
+)
+def test_an_unknown_setting_or_value_is_an_error_with_a_suggestion(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REASONINGBANK_TENNANT", "x")
+    result = run("stats")
+    assert result.exit_code == 2
+    assert "Did you mean REASONINGBANK_TENANT?" in result.stderr
+    monkeypatch.delenv("REASONINGBANK_TENNANT")
+    monkeypatch.setenv("REASONINGBANK_BACKUPS", "many")
+    failed(run("stats", "--json"), 2, "configuration_error")
+    monkeypatch.delenv("REASONINGBANK_BACKUPS")
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "nonsense")
+    failed(run("stats", "--json"), 2, "configuration_error")
+
+
+@promise("cli:home-unusable", "A data directory that is none is an error with a hint.", source="issue, CLI")
+def test_a_home_that_cannot_be_used_is_an_error_with_a_hint(run: Run, home: Path) -> None:
+    home.write_text("a file where the directory should be", encoding="utf-8")
+    result = run("list", "--json")
+    assert result.exit_code in {2, 5}
+    error = json.loads(result.stderr)
+    assert error["error"] in {"configuration_error", "store_unavailable"}
+    assert error["hint"]
+
+
+@promise(
+    "cli:doctor",
+    "doctor shows engine, checksums, embedder, places, permissions and derivations; it ends with 1 when something is "
+    "wrong.",
+    source="issue, CLI",
+)
+def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, home: Path) -> None:
+    run(*RECORD)
+    facts = cast(dict[str, str], done(run("doctor", "--json"))["facts"])
+    assert "page checksums" in facts["engine"]
+    assert facts["home"] == str(home)
+    assert (facts["tenant from"], facts["project from"]) == ("--tenant", "--project")
+    assert {"reasoningbank", "python", "embedder", "embedder model", "bank model", "permissions"} <= set(facts)
+
+    home.chmod(home.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
+    (home / "notes").write_text("x", encoding="utf-8")
+    result = run("doctor", "--json")
+    assert result.exit_code == 1
+    assert "can be reached by others" in str(json.loads(result.stdout)["problems"])
+    home.chmod(0o700)
+
+    (bank,) = home.glob("banks/*/*.db")
+    bank.write_bytes(b"this is no bank" * 1000)
+    for log in (*bank.parent.glob("*-wal"), *bank.parent.glob("*-shm")):
+        log.unlink()
+    result = run("doctor", "--json")
+    assert result.exit_code == 1
+    answer = json.loads(result.stdout)
+    assert answer["healthy"] is False
+    assert answer["problems"]
+    assert answer["facts"]["home"] == str(home)
+
+
+@promise("cli:reembed", "doctor names a change of embedder, and doctor --reembed heals it.", source="DESIGN D11")
+def test_doctor_finds_and_heals_a_change_of_embedder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(*RECORD)
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "minilm")
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert "rbank doctor --reembed" in result.stdout
+    failed(run("search", "a call fails now and then, retry it", "--json"), 6, "model_mismatch")
+    healed = done(run("doctor", "--reembed", "--json"))
+    assert (healed["healthy"], healed["reembedded"]) == (True, 1)
+    assert done(run("search", "a call fails now and then, retry it", "--json"))["count"] == 1
+
+
+@promise(
+    "cli:help",
+    "Every command and option has help, and --help documents the exit statuses.",
+    source="DESIGN section 5; issue, CLI",
+)
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_every_command_and_option_has_help(name: str | None) -> None:
+    arguments = [name, "--help"] if name else ["--help"]
+    result = CliRunner().invoke(rbank, arguments)
+    assert result.exit_code == 0
+    command = rbank.get_command(click.Context(rbank), name) if name else rbank
+    assert command is not None
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+    if name:
+        assert command.get_short_help_str(200) == COMMANDS[name]
+        assert {"--json", "--url", "--tenant", "--project", "--team", "--org"} <= {
+            flag for parameter in command.params for flag in parameter.opts
+        }
+    else:
+        assert "Exit status:" in result.stdout
+
+
+@promise(
+    "cli:interface",
+    "The command line has the commands, options and defaults that other programs rely on.",
+    source="issue, Interface exactly",
+)
+def test_defaults_are_those_other_programs_rely_on() -> None:
+    search = rbank.get_command(click.Context(rbank), "search")
+    assert search is not None
+    defaults = {parameter.name: parameter.default for parameter in search.params}
+    assert (defaults["limit"], defaults["min_confidence"], defaults["unproven"]) == (5, 0.7, 1)
+    daily = ["record", "search", "briefing", "feedback", "outcome", "get", "list"]
+    memories = ["update", "delete", "history", "versions", "revert", "origins", "experience", "traces", "trace-outcome"]
+    memories += ["branch-briefing", "branch-outcome", "session-outcome"]
+    sessions = ["capture", "trajectories", "trajectory", "forget", "verdict", "judge", "distill", "distill-session"]
+    sessions += ["refusals", "scale"]
+    curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
+    curation += ["quarantine", "quarantines", "release"]
+    wider = ["candidates", "promotions", "demote", "share", "promote"]
+    agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker"]
+    whole = ["stats", "weights", "report", "export", "import", "backup", "restore", "jobs", "doctor", "demo"]
+    graph = ["graph", "source", "lesson"]
+    assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]
+
+
+@promise(
+    "cli:search-filters",
+    "search obeys limit, confidence, outcome, tags and unproven from the command line.",
+    source="issue, Recall",
+)
+def test_search_obeys_its_options(run: Run) -> None:
+    run(*RECORD, "--tag", "net")
+    run("record", "--title", "Retry forever", "--content", "Never retry a call forever.", "--outcome", "failure")
+
+    def outcomes(*options: str) -> list[object]:
+        found = done(run("search", "retry a call that failed", "--json", *options))
+        return [hit["outcome"] for hit in cast(list[dict[str, object]], found["memories"])]
+
+    assert set(outcomes()) == {"success", "failure"}
+    assert outcomes("--outcome", "failure") == ["failure"]
+    assert outcomes("--tag", "net") == ["success"]
+    assert len(outcomes("--limit", "1")) == 1
+    assert outcomes("--limit", "0") == []
+    strict = done(run("search", "retry a call that failed", "--json", "--min-confidence", "0.99", "--unproven", "2"))
+    assert strict["memories"] == []
+    assert len(cast(list[object], strict["unproven"])) == 2
+    assert "Unproven" in run("search", "retry a call that failed", "--min-confidence", "0.99").stdout

@@ -1,0 +1,477 @@
+"""Our entries come and go; every other byte of a client's configuration stays."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promises import promise
+from reasoningbank.errors import InvalidInput, StoreUnavailable
+from reasoningbank.integrations.agents_md import BLOCK, END, START, with_block
+from reasoningbank.integrations.clients import CLIENTS, KEPT_COPIES, Target, Where, install, targets_of, uninstall
+from sessions.learned_sessions import environment
+
+RBANK = Path(sys.executable).parent / "rbank"
+LEVELS = [
+    (client, level) for client in CLIENTS for level in ("user", "project") if (client, level) != ("copilot", "project")
+]
+KEYS = st.sampled_from(["mcpServers", "hooks", "servers", "mcp", "theme", "reasoning", "a b", "é", "", "version"])
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=12)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+GROUPS = st.lists(
+    st.fixed_dictionaries(
+        {"hooks": st.lists(st.fixed_dictionaries({"command": st.sampled_from(["lint", "rbank list"])}))}
+    ),
+    max_size=2,
+)
+EVENTS = st.dictionaries(
+    st.sampled_from(["Stop", "SessionStart", "stop", "preCompact", "sessionStart", "Own"]), GROUPS, max_size=3
+)
+SERVERS = st.dictionaries(
+    st.sampled_from(["github", "own", "reasoning"]), st.just({"command": "x", "args": ["}", "//"]}), max_size=2
+)
+
+
+def where(folder: Path, level: str, command: str = "/opt/my tools/rbank") -> Where:
+    """The places below a folder."""
+    return Where(
+        level="user" if level == "user" else "project", home=folder / "user", project=folder / "work", command=command
+    )
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """A JSON object as a person, a formatter or a client may have written it."""
+    value: dict[str, object] = draw(st.dictionaries(KEYS, VALUES, max_size=4))
+    for key, kind in (("mcpServers", SERVERS), ("servers", SERVERS), ("mcp", SERVERS), ("hooks", EVENTS)):
+        if key in value or draw(st.booleans()):
+            value[key] = draw(kind)
+    text = json.dumps(value, indent=draw(st.sampled_from([None, 0, 2, 4, "\t"])), ensure_ascii=draw(st.booleans()))
+    if draw(st.booleans()):
+        text = text.replace("\n", "\r\n")
+    return text + draw(st.sampled_from(["", "\n", "\n\n", " \t\n"]))
+
+
+@st.composite
+def commented(draw: st.DrawFn) -> str:
+    """The same with comments and trailing commas."""
+    text = draw(documents())
+    last = text.rstrip()[:-1].rstrip()
+    if last != "{":
+        end = len(last)
+        text = text[:end] + draw(st.sampled_from(["", ",", " , // the last\n", "/* , } */"])) + text[end:]
+    inside = draw(st.sampled_from(["", ' // a comment with } and "quotes"\n', "/* one */", "\n\n"]))
+    text = text[:1] + inside + text[1:]
+    return draw(st.sampled_from(["", "// head\n", "\ufeff"])) + text
+
+
+def json_targets(folder: Path) -> list[tuple[str, Target]]:
+    """Every JSON file of every client."""
+    return [
+        (f"{client} {target.path.name}", target)
+        for client, level in LEVELS
+        if not (client == "vscode" and level == "user")
+        for target in targets_of(client, where(folder, level))
+        if target.entries
+    ]
+
+
+@promise(
+    "install:byte-identical",
+    "Install and uninstall leave every byte of a JSON configuration, comments, trailing commas, line ends and byte "
+    "order mark included; a second install changes nothing.",
+    source="issue Hooks, It must show",
+)
+@settings(max_examples=120)
+@given(text=documents() | commented(), number=st.integers(0, 100))
+def test_install_and_uninstall_leave_every_byte(text: str, number: int) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        targets = json_targets(folder)
+        name, target = targets[number % len(targets)]
+        target.path.parent.mkdir(parents=True)
+        target.path.write_bytes(text.encode("utf-8"))
+        (first,) = install([target], folder / "data")
+        assert first.action == "change", name
+        installed = target.path.read_bytes()
+        assert installed == first.text.encode("utf-8")
+        assert first.backup is not None
+        assert first.backup.read_bytes() == text.encode("utf-8")
+        assert [one.action for one in install([target], folder / "data")] == ["none"]
+        assert target.path.read_bytes() == installed
+        assert [one.action for one in uninstall([target], folder / "data")] == ["change"]
+        assert target.path.read_bytes() == text.encode("utf-8"), name
+        assert [one.action for one in uninstall([target], folder / "data")] == ["none"]
+
+
+@promise(
+    "install:adds-only-ours",
+    "What an installation adds to a JSON file is exactly our entries.",
+    source="issue Hooks",
+)
+@settings(max_examples=80)
+@given(text=documents(), number=st.integers(0, 100))
+def test_what_is_added_is_exactly_our_entry(text: str, number: int) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        targets = json_targets(folder)
+        target = targets[number % len(targets)][1]
+        target.path.parent.mkdir(parents=True)
+        target.path.write_bytes(text.encode("utf-8"))
+        install([target], folder / "data")
+        expected = json.loads(text)
+        for entry in target.entries:
+            place: Any = expected
+            for key in entry.path[:-1]:
+                place = place.setdefault(key, {})
+            if entry.key is None:
+                place[entry.path[-1]] = [entry.value, *place.get(entry.path[-1], [])]
+            else:
+                place.setdefault(entry.path[-1], {})[entry.key] = entry.value
+        assert json.loads(target.path.read_bytes()) == expected
+
+
+@promise(
+    "install:creates-and-removes",
+    "For every client and level a dry run says what will be done and does nothing; files that were made go again.",
+    source="issue Hooks",
+)
+@pytest.mark.parametrize(("client", "level"), LEVELS)
+@pytest.mark.parametrize("before", [None, "", "\n"])
+def test_files_that_were_not_there_go_again_and_empty_ones_are_empty_again(
+    tmp_path: Path, client: str, level: str, before: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user" / ".config"))
+    targets = targets_of(client, where(tmp_path, level))
+    for target in targets:
+        if before is not None:
+            target.path.parent.mkdir(parents=True, exist_ok=True)
+            target.path.write_text(before)
+    planned = install(targets, tmp_path / "data", dry_run=True)
+    assert all(target.path.exists() == (before is not None) for target in targets)
+    assert not (tmp_path / "data").exists()
+    done = install(targets, tmp_path / "data")
+    assert [(one.path, one.action, one.text) for one in done] == [(one.path, one.action, one.text) for one in planned]
+    for target in targets:
+        text = target.path.read_text()
+        assert "rbank" in text
+        assert text.endswith("\n")
+        assert (tomllib.loads if target.server else json.loads)(text)
+        assert tmp_path in target.path.parents
+    uninstall(targets, tmp_path / "data")
+    for target in targets:
+        assert (target.path.read_text() if target.path.exists() else None) == before
+
+
+@promise(
+    "install:update",
+    "An entry of ours is brought up to date, one written by hand is refused, and what others add meanwhile stays.",
+    source="issue Hooks",
+)
+def test_an_entry_of_ours_is_brought_up_to_date_and_another_ones_is_left(tmp_path: Path) -> None:
+    old, new = (targets_of("claude-code", where(tmp_path, "user", command)) for command in ("/old/rbank", "/new/rbank"))
+    text = '{\n    "mcpServers": {\n        "github": {"command": "gh"}\n    }\n}\n'
+    servers = old[0].path
+    servers.parent.mkdir(parents=True)
+    servers.write_text(text)
+    install(old, tmp_path / "data")
+    install(new, tmp_path / "data")
+    assert "/old/rbank" not in servers.read_text() + old[1].path.read_text()
+    assert servers.read_text().count("/new/rbank") == 1
+    uninstall(new, tmp_path / "data")
+    assert servers.read_text() == text
+    assert not old[1].path.exists()
+    by_hand = (
+        '{"mcpServers": {"reasoningbank": {"command": "uvx", "args": ["reasoningbank", "serve"], "env": {"A": "b"}}}}'
+    )
+    servers.write_text(by_hand)
+    with pytest.raises(InvalidInput, match="did not write"):
+        install(new, tmp_path / "data")
+    assert servers.read_text() == by_hand
+    assert not new[1].path.exists()
+
+
+@promise("install:byte-identical")
+def test_an_entry_that_somebody_moved_below_a_comment_goes_without_it(tmp_path: Path) -> None:
+    targets = targets_of("gemini", where(tmp_path, "user"))
+    install(targets, tmp_path / "data")
+    targets[0].path.write_text(
+        '{"mcpServers": {"a": {}, // first\n  "reasoningbank": {"command": "x", },\n  /* last */ "b": {} }, }\n'
+    )
+    uninstall(targets, tmp_path / "data")
+    left = targets[0].path.read_text()
+    assert "// first\n" in left
+    assert "/* last */" in left
+    assert json.loads(left.replace("// first", "").replace("/* last */", "").replace(", }", "}")) == {
+        "mcpServers": {"a": {}, "b": {}}
+    }
+
+
+@promise("install:update")
+def test_what_others_add_meanwhile_stays(tmp_path: Path) -> None:
+    targets = targets_of("claude-code", where(tmp_path, "project"))
+    install(targets, tmp_path / "data")
+    settings_file = targets[1].path
+    grown = json.loads(settings_file.read_text())
+    grown["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "notify"}]})
+    grown["model"] = "opus"
+    settings_file.write_text(json.dumps(grown, indent=4))
+    uninstall(targets, tmp_path / "data")
+    assert json.loads(settings_file.read_text()) == {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify"}]}]},
+        "model": "opus",
+    }
+
+
+@promise(
+    "install:refuses",
+    "A file that is not understood is left as it is with an error that names it.",
+    source="issue Hooks",
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '"text"',
+        '{"mcpServers": []}',
+        '{"mcpServers": "x"}',
+        '{"mcpServers": {}, "mcpServers": {}}',
+        '{"a": 01}',
+        "{'a': 1}",
+        '{"a": 1} trailing',
+        '{"a" 1}',
+        "[" * 5_000,
+        '{"a": "\t"}',
+        "{,}",
+    ],
+)
+def test_a_file_that_is_not_understood_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    targets = targets_of("cursor", where(tmp_path, "user"))
+    targets[0].path.parent.mkdir(parents=True)
+    targets[0].path.write_text(text)
+    with pytest.raises(InvalidInput, match=r"mcp\.json") as caught:
+        install(targets, tmp_path / "data")
+    assert caught.value.hint
+    assert targets[0].path.read_text() == text
+    assert sorted(path.name for path in targets[0].path.parent.iterdir()) == ["mcp.json"]
+
+
+@promise("install:refuses")
+def test_what_cannot_be_read_or_is_not_known_is_said(tmp_path: Path) -> None:
+    place = where(tmp_path, "project")
+    for client, at in (("emacs", place), ("copilot", place)):
+        with pytest.raises(InvalidInput):
+            targets_of(client, at)
+    (target,) = targets_of("gemini", place)
+    target.path.parent.mkdir(parents=True)
+    target.path.write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(InvalidInput, match="UTF-8"):
+        install([target], tmp_path / "data")
+    target.path.unlink()
+    target.path.mkdir()
+    with pytest.raises(StoreUnavailable):
+        install([target], tmp_path / "data")
+
+
+@promise(
+    "install:files",
+    "Links stay links, permissions stay, the newest five private copies are kept and no litter is left.",
+    source="issue Hooks",
+)
+def test_links_permissions_and_copies(tmp_path: Path) -> None:
+    (target,) = targets_of("gemini", where(tmp_path, "user"))
+    real = tmp_path / "dotfiles" / "gemini.json"
+    real.parent.mkdir()
+    real.write_text('{"theme": "dark"}\n')
+    real.chmod(0o640)
+    target.path.parent.mkdir(parents=True)
+    target.path.symlink_to(real)
+    for _ in range(KEPT_COPIES + 2):
+        install([target], tmp_path / "data")
+        uninstall([target], tmp_path / "data")
+    assert target.path.is_symlink()
+    assert real.read_text() == '{"theme": "dark"}\n'
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    copies = list((tmp_path / "data" / "backups" / "clients").iterdir())
+    assert len(copies) == KEPT_COPIES
+    assert {stat.S_IMODE(copy.stat().st_mode) for copy in copies} == {0o600}
+    assert [path.name for path in real.parent.iterdir()] == ["gemini.json"]
+
+
+TABLES = st.lists(
+    st.sampled_from(
+        [
+            'model = "gpt"\n',
+            "# a comment\n",
+            "\n",
+            '[mcp_servers.github]\ncommand = "gh"\n',
+            "[features] # switches\nweb = true\n",
+            "[ features ]\n",
+            "[features]\nhooks = true\n",
+            "[features]\nhooks = false\n",
+            "[features]\nhooks = true # reasoning\n",
+            '[projects."/home/dev"]\ntrust_level = "trusted"\n',
+            '[notes]\ntext = """\n[features]\n"""\n',
+            "features = {web = true}\n",
+            "[mcp_servers]\n",
+        ]
+    ),
+    max_size=5,
+    unique=True,
+)
+
+
+@promise(
+    "install:toml",
+    "Codex gets its server's table and hooks switched on in a marked block; every other byte stays, and what is "
+    "appended later survives.",
+    source="spec/clients 4a, 4c",
+)
+@settings(max_examples=150)
+@given(parts=TABLES, end=st.sampled_from(["", "\n", "cut"]), windows=st.booleans())
+def test_codex_gets_its_table_and_every_other_byte_stays(parts: list[str], end: str, windows: bool) -> None:
+    text = "".join(parts)
+    text = text.rstrip("\n") if end == "cut" else text + end
+    text = text.replace("\n", "\r\n") if windows else text
+    try:
+        before = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        before = None
+    with tempfile.TemporaryDirectory() as scratch:
+        target = targets_of("codex", where(Path(scratch), "user"))[0]
+        target.path.parent.mkdir(parents=True)
+        target.path.write_bytes(text.encode())
+        data = Path(scratch) / "data"
+        try:
+            (change,) = install([target], data)
+        except InvalidInput:
+            assert before is None or "[features]\n" in text.replace("\r", "") or "features = {" in text
+            assert target.path.read_bytes() == text.encode()
+            return
+        assert before is not None
+        after = tomllib.loads(target.path.read_bytes().decode())
+        assert after["mcp_servers"]["reasoningbank"] == {"command": "/opt/my tools/rbank", "args": ["serve"]}
+        assert after.get("features", {}).get("hooks") is True or change.advice
+        del after["mcp_servers"]["reasoningbank"]
+        rest = {key: value for key, value in after.items() if key not in {"features", "mcp_servers"}}
+        assert rest == {key: value for key, value in before.items() if key not in {"features", "mcp_servers"}}
+        assert [one.action for one in install([target], data)] == ["none"]
+        uninstall([target], data)
+        assert (target.path.read_bytes() if target.path.exists() else b"") == text.encode()
+
+
+@promise("install:toml")
+def test_a_table_that_codex_appends_after_ours_survives(tmp_path: Path) -> None:
+    target = targets_of("codex", where(tmp_path, "user"))[0]
+    target.path.parent.mkdir(parents=True)
+    target.path.write_text('model = "gpt"')
+    install([target], tmp_path / "data")
+    with target.path.open("a") as file:
+        file.write('\n[projects."/home/dev"]\ntrust_level = "trusted"\n')
+    uninstall([target], tmp_path / "data")
+    left = tomllib.loads(target.path.read_text())
+    assert left == {"model": "gpt", "projects": {"/home/dev": {"trust_level": "trusted"}}}
+    text = '# mine\nmodel = "gpt" # keep\n\n[features] # switches\nweb = true\n'
+    target.path.write_text(text)
+    install([target], tmp_path / "data")
+    target.path.write_text(target.path.read_text().replace("web = true", "web = false") + "# added later\n")
+    uninstall([target], tmp_path / "data")
+    assert target.path.read_text() == text.replace("web = true", "web = false") + "# added later\n"
+    target.path.write_text('[mcp_servers.reasoningbank]\ncommand = "uvx"\n')
+    with pytest.raises(InvalidInput, match="did not write"):
+        install([target], tmp_path / "data")
+
+
+@promise(
+    "install:agents-md",
+    "The block of AGENTS.md is kept once between its marks and the rest stays.",
+    source="spec/clients 4c",
+)
+@given(text=st.text() | st.text("ab\n\r# "), windows=st.booleans())
+def test_the_block_of_agents_md_is_kept_once_and_the_rest_stays(text: str, windows: bool) -> None:
+    once = with_block(text)
+    assert once.startswith(text)
+    assert once.endswith(BLOCK)
+    assert with_block(once) == once
+    old = once.replace("quoted data", "old words")
+    assert with_block(old + "after") == once + "after"
+    for broken in (START, END, f"{END}{START}", BLOCK + BLOCK):
+        with pytest.raises(InvalidInput):
+            with_block(f"{text}{broken}")
+
+
+@promise(
+    "install:command",
+    "rbank install, uninstall and agents-md work from process start, for the user and for a project.",
+    source="issue, Interface exactly",
+)
+def test_the_commands_from_process_start(tmp_path: Path) -> None:
+    user, work, data = tmp_path / "user", tmp_path / "work", tmp_path / "data"
+    user.mkdir()
+    work.mkdir()
+
+    def rbank(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(RBANK), *words],
+            env={**environment(data), "HOME": str(user), "XDG_CONFIG_HOME": str(user / ".config")},
+            cwd=work,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    def files() -> list[str]:
+        return sorted(
+            str(path.relative_to(tmp_path)) for root in (user, work) for path in root.rglob("*") if path.is_file()
+        )
+
+    tried = rbank("install", "claude-code", "--project", "--dry-run")
+    assert tried.returncode == 0
+    assert '+    "reasoningbank": {' in tried.stdout
+    assert files() == []
+    answer = json.loads(rbank("install", "claude-code", "--json").stdout)
+    assert (answer["client"], answer["level"], answer["dry_run"]) == ("claude-code", "user", False)
+    assert [one["action"] for one in answer["files"]] == ["create", "create"]
+    assert rbank("install", "claude-code", "--project").returncode == 0
+    assert files() == [
+        "user/.claude.json",
+        "user/.claude/settings.json",
+        "work/.claude/settings.json",
+        "work/.mcp.json",
+    ]
+    program = json.loads((user / ".claude.json").read_text())["mcpServers"]["reasoningbank"]
+    assert program == {"command": str(RBANK), "args": ["serve"]}
+    assert json.loads((work / ".mcp.json").read_text())["mcpServers"]["reasoningbank"]["command"] == "rbank"
+    stop = json.loads((user / ".claude" / "settings.json").read_text())["hooks"]["Stop"][0]["hooks"][0]
+    done = subprocess.run(
+        [stop["command"], *stop["args"]], input="{}", env=environment(data), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "{}\n"
+    for level in ("--user", "--project"):
+        assert rbank("uninstall", "claude-code", level).returncode == 0
+    assert files() == []
+    both = rbank("install", "codex", "--user", "--project", "--json")
+    assert (both.returncode, json.loads(both.stderr)["error"]) == (2, "invalid_input")
+    assert rbank("install", "emacs").returncode == 2
+    assert rbank("agents-md").stdout == BLOCK
+    (work / "AGENTS.md").write_text("# Ours\n")
+    assert json.loads(rbank("agents-md", "--write", "--json").stdout)["changed"] is True
+    assert json.loads(rbank("agents-md", "--write", "--json").stdout)["changed"] is False
+    assert (work / "AGENTS.md").read_text() == f"# Ours\n\n{BLOCK}"

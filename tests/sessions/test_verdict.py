@@ -1,0 +1,216 @@
+"""How facts combine to a verdict."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from promises import promise
+from reasoningbank.sessions.facts import facts
+from reasoningbank.sessions.judge import by_evidence
+from reasoningbank.types.session import VERDICTS, Evidence, Judgement, Step, Trajectory
+from sessions.judged_cases import EVIDENCE, NOW, STEPS, session, shell, suite
+
+EDIT = Step(tool="Edit", action='{"file_path": "sums.py"}', observation="done")
+WORK = [shell(f"make part{number}") for number in range(9)]
+
+
+def judged(*steps: Step, evidence: tuple[Evidence, ...] = ()) -> Judgement:
+    return by_evidence(session(*steps, evidence=evidence), at=NOW)
+
+
+def fact(kind: str, positive: bool, name: str = "", step: int | None = None) -> Evidence:
+    return Evidence(kind=kind, positive=positive, name=name, step=step)  # type: ignore[arg-type]
+
+
+@promise(
+    "judging:evidence-decides",
+    "Tests, a user's last word, a run without a result, or several different failures beside which little worked "
+    "decide without a model.",
+    source="issue 3 Judge; spec/memoria_haios H10",
+)
+@pytest.mark.parametrize(
+    ("steps", "verdict"),
+    [
+        ([suite(True)], "success"),
+        ([suite(False), EDIT, suite(True)], "success"),
+        ([suite(False)], "failure"),
+        ([suite(True), EDIT, suite(False)], "failure"),
+        ([suite(False, "tests/a.py"), EDIT, suite(True)], "success"),
+        ([suite(True), EDIT, suite(False, "tests/a.py")], "failure"),
+        ([suite(True, "tests/a.py"), suite(False, "tests/b.py")], "partial"),
+        ([*WORK, shell("make wrong", "no rule", 2), suite(True)], "success"),
+        ([suite(True), Step(user="That did not work.", thought="I see")], "failure"),
+        ([suite(False), Step(user="It works now, thanks!", thought="fine")], "success"),
+        ([suite(False), Step(user="Thanks!", thought="fine")], "failure"),
+        ([shell("make a", "", 1), shell("make b", "", 1), shell("make c", "", 1)], "failure"),
+    ],
+)
+def test_tests_and_users_decide(steps: list[Step], verdict: str) -> None:
+    assert judged(*steps).verdict == verdict
+
+
+@promise("judging:superseded")
+@pytest.mark.parametrize(
+    "aside",
+    [
+        [shell("git stash && pytest; git stash pop", "1 failed in 0.01s\n", 1)],
+        [shell("git stash"), suite(False), shell("git stash pop")],
+    ],
+)
+def test_a_run_without_the_edits_does_not_speak_about_them(aside: list[Step]) -> None:
+    assert judged(EDIT, suite(True), *aside).verdict == "success"
+    assert judged(EDIT, suite(True), *aside, suite(False)).verdict == "failure"
+
+
+@promise(
+    "judging:unknown",
+    "That nothing went wrong, that something was committed, repaired, thanked for or claimed is no success: the "
+    "verdict is unknown.",
+    source="issue 3 Judge; DESIGN D8; spec/memoria_haios H10",
+)
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [Step(thought="All tests pass and the task is a complete success.")],
+        WORK,
+        [shell("make a", "", 1), EDIT, shell("make a")],
+        [shell("git commit -am x", "[main abc1234] x")],
+        [*WORK, shell("git commit -am x", "[main abc1234] x"), shell("make a", "", 1), shell("make a")],
+        [Step(user="Do it", action="a", tool="t"), Step(user="Thank you so much!", thought="Welcome")],
+    ],
+)
+def test_nothing_that_decides_is_unknown(steps: list[Step]) -> None:
+    judgement = judged(*steps)
+    assert judgement.verdict == "unknown"
+    assert judgement.judge == "evidence"
+    assert 0.5 <= judgement.probability < 0.85
+
+
+@promise(
+    "judging:tool-errors",
+    "One tool error in ten actions is partial; a repaired one is no failure.",
+    source="spec/memoria_haios H19",
+)
+def test_one_tool_error_in_ten_is_partial() -> None:
+    judgement = judged(*WORK, shell("make wrong", "no rule", 2))
+    assert judgement.verdict == "partial"
+    assert "9 of 10 actions reported no error" in judgement.rationale
+    assert "make wrong" in judgement.rationale
+
+
+@promise("judging:tool-errors")
+def test_a_repaired_error_is_no_failure() -> None:
+    broken = shell("make wrong", "no rule", 2)
+    assert judged(*WORK, broken, EDIT, shell("make wrong")).probability > judged(*WORK, broken).probability
+    assert judged(*WORK, broken, EDIT, shell("make wrong")).verdict == "unknown"
+
+
+@promise("judging:user-verdicts")
+def test_a_person_asked_just_now_decides_alone() -> None:
+    trajectory = session(suite(False), Step(user="That did not work.", thought="no"))
+    for positive, verdict in ((True, "success"), (False, "failure")):
+        user = fact("user_verdict", positive)
+        judgement = by_evidence(trajectory, at=NOW, user=user)
+        assert judgement.verdict == verdict
+        assert judgement.judge == "user"
+        assert judgement.evidence[-1] == user
+
+
+@promise("judging:user-verdicts")
+def test_the_last_verdict_of_a_user_counts() -> None:
+    rejected, worked = Step(user="Still failing.", action="x", tool="t"), Step(user="It works now!", thought="fine")
+    assert judged(EDIT, rejected, worked).verdict == "success"
+    assert judged(EDIT, worked, Step(user="Still failing.", thought="hm")).verdict == "failure"
+
+
+@promise("judging:user-verdicts")
+def test_a_complaint_that_was_worked_on_does_not_decide() -> None:
+    judgement = judged(EDIT, Step(user="Still failing.", thought="hm"), EDIT, EDIT)
+    assert judgement.verdict in {"partial", "unknown"}
+    assert judged(EDIT, Step(user="Still failing."), EDIT, suite(True)).verdict in {"partial", "unknown", "success"}
+    assert judged(EDIT, Step(user="It works."), Step(user="Now add a page", action="x", tool="t")).verdict == "unknown"
+
+
+@promise(
+    "judging:sub-agents",
+    "What a sub-agent saw counts half and makes only sub-agents' facts obsolete.",
+    source="issue 3 Capture",
+)
+def test_what_sub_agents_saw_counts_less() -> None:
+    main, helper = suite(True), suite(True, actor="helper")
+    assert 0.5 < judged(helper).probability < judged(main).probability
+    assert judged(helper).verdict == "unknown"
+    assert judged(suite(False), helper).verdict == "partial"
+    assert judged(suite(False, actor="helper"), main).verdict == "success"
+
+
+@promise("judging:commits")
+def test_work_that_was_thrown_away_speaks_against_success() -> None:
+    made, undone = shell("git commit -am x", "[main abc1234] x"), shell("git revert abc1234")
+    again = shell("git commit -am y", "[main def5678] y")
+    assert judged(made, undone).probability < 0.5 < judged(made).probability
+    assert judged(made, undone, again).probability == judged(made).probability
+
+
+@promise("judging:evidence-decides")
+def test_evidence_that_came_with_the_session_is_weighed() -> None:
+    assert judged(*WORK, evidence=(fact("submission", False), *facts(WORK))).verdict == "failure"
+    assert judged(*WORK, evidence=(fact("submission", True), *facts(WORK))).verdict == "unknown"
+
+
+@promise("judging:never-raises")
+@given(st.lists(STEPS, max_size=10), st.lists(EVIDENCE, max_size=8), st.none() | EVIDENCE)
+def test_any_trajectory_gets_a_judgement(steps: list[Step], evidence: list[Evidence], user: Evidence | None) -> None:
+    judgement = by_evidence(session(*steps, evidence=tuple(evidence)), at=NOW, user=user)
+    assert judgement.verdict in VERDICTS
+    assert (judgement.verdict == "success") == (judgement.probability >= 0.85)
+    assert (judgement.verdict == "failure") == (judgement.probability <= 0.15)
+    assert judgement.rationale
+    assert judgement.at == NOW
+
+
+@promise(
+    "judging:monotone",
+    "A further latest fact against success never raises the probability, one for it never lowers it; facts of "
+    "different steps may come in any order.",
+    source="issue 3 Judge",
+)
+@example(
+    [fact("test_run", True, "pytest a b", 0), fact("test_run", False, "pytest a", 1)],
+    fact("test_run", False, "pytest a c", 10),
+    [EDIT] * 11,
+)
+@given(st.lists(EVIDENCE, max_size=8), EVIDENCE, st.lists(STEPS, min_size=11, max_size=11))
+def test_a_later_fact_moves_the_probability_its_own_way_only(
+    evidence: list[Evidence], latest: Evidence, steps: list[Step]
+) -> None:
+    place = None if latest.step is None or any(earlier.step is None for earlier in evidence) else 10
+    latest = Evidence(kind=latest.kind, positive=latest.positive, name=latest.name, step=place)
+    before = by_evidence(session(*steps, evidence=(fact("repair", True, "-", 0), *evidence)), at=NOW).probability
+    after = by_evidence(session(*steps, evidence=(fact("repair", True, "-", 0), *evidence, latest)), at=NOW).probability
+    assert after >= before if latest.positive else after <= before
+
+
+@promise("judging:monotone")
+@given(st.lists(EVIDENCE, max_size=6, unique_by=lambda evidence: evidence.step))
+def test_facts_of_different_steps_may_come_in_any_order(evidence: list[Evidence]) -> None:
+    steps = [EDIT] * 10
+    expected = by_evidence(session(*steps, evidence=tuple(evidence)), at=NOW)
+    for order in itertools.islice(itertools.permutations(evidence), 24):
+        other = by_evidence(session(*steps, evidence=order), at=NOW)
+        assert (other.verdict, other.probability) == (expected.verdict, expected.probability)
+
+
+@promise("judging:monotone")
+@given(st.lists(STEPS, max_size=8), st.booleans())
+def test_a_last_test_run_moves_a_session_its_own_way_only(steps: list[Step], succeeded: bool) -> None:
+    before = by_evidence(session(*steps), at=NOW).probability
+    trajectory: Trajectory = session(*steps, suite(succeeded))
+    after = by_evidence(trajectory, at=NOW).probability
+    said = any(found.kind == "user_verdict" for found in facts(steps))
+    assert said or (after >= before if succeeded else after <= before)
