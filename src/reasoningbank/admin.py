@@ -246,7 +246,7 @@ class Admin:
             progress: Called with memories done and memories in all.
 
         Raises:
-            InvalidInput: When a line is no part of an export; the message names it.
+            InvalidInput: When a line is not a part of an export; the message names it.
         """
         from reasoningbank.documents.documents import imported, put, vectors_of
         from reasoningbank.graph.importer import graph_of, put_graph

@@ -224,7 +224,7 @@ class Bank:
         """Store a strategy (outcome success) or an anti-pattern (failure); it can be found at once.
 
         Secrets are replaced and invisible characters removed before anything is stored. A text that orders its reader
-        about is kept aside in quarantine with the reason in its provenance, unless a person vouches for it.
+        about is quarantined with the reason in its provenance, unless a person vouches for it.
 
         Args:
             title: What it is about, one line.
@@ -240,7 +240,7 @@ class Bank:
                 quarantined.
 
         Returns:
-            The memory as it was stored, at exactly the given confidence; one that was kept aside at most at 0.6.
+            The memory as it was stored, at exactly the given confidence; one that was quarantined at most at 0.6.
 
         Raises:
             InvalidMemory: When a rule of the memory is broken; the subclass names it.

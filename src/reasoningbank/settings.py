@@ -245,7 +245,7 @@ def _switched(value: object) -> bool:
 def _unknown(name: str, options: list[str]) -> ConfigurationError:
     close = difflib.get_close_matches(name, options, n=1)
     hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(options))}."
-    return ConfigurationError(f"{name} is no setting", hint=hint)
+    return ConfigurationError(f"{name} is not a setting", hint=hint)
 
 
 def secret_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -27,7 +27,7 @@ ORDER = (
 
 @promise(
     "attack:gate",
-    "A text that orders its reader about is found in any of sixteen disguises, in bounded time.",
+    "Text that looks like a prompt injection is found in any of sixteen disguises, in bounded time.",
     source="DESIGN D10",
 )
 @pytest.mark.parametrize("text", [*ORDERS, *TRIGGERS])

@@ -158,7 +158,7 @@ class Story:
         self._steps.append({"file": self.normaliser.replace(str(path)), "lines": lines})
 
     def file(self, name: str, content: object) -> str:
-        """Write a file and return its path; what is no text is written as JSON."""
+        """Write a file and return its path; what is not a text is written as JSON."""
         path = self.folder / "work" / name
         path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
         return str(path)

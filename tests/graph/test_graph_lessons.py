@@ -153,7 +153,7 @@ def test_the_context_is_searched_by_itself(library: Bank) -> None:
 def test_a_rare_word_of_the_context_wins_and_filling_words_find_nothing(library: Bank) -> None:
     assert library.lessons.search("tCO2e SKU-mile").lessons[0].lesson.key_lesson == LESSONS[2][0]
     only = library.lessons.search("emissions", lesson_weight=0.0, context_weight=0.0)
-    assert only.lessons == (), "a word of the lesson is no word of its context"
+    assert only.lessons == (), "a word of the lesson is not a word of its context"
     empty = library.lessons.search("of the and with")
     assert (empty.lessons, empty.message) == (
         (),

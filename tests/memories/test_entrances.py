@@ -290,7 +290,7 @@ def test_the_memory_tool_says_that_a_file_went_into_quarantine_and_why(tmp_path:
     with open_bank(tmp_path / "home") as bank:
         said = str(created(bank, ATTACKS[0], tmp_path))
         assert said.startswith("/memories/strategies/x.md was quarantined.")
-        assert "orders its reader about" in said
+        assert "gives orders to its reader" in said
         assert "rbank release" in said
         assert "does not exist" in run(BankMemoryTool(bank), "view", path="/memories/strategies/x.md")
         (held,) = bank.memories.list(states=("quarantined",))
@@ -319,7 +319,7 @@ def test_an_import_says_what_it_left_out_and_takes_the_rest(tmp_path: Path) -> N
         (tmp_path / "g.json").write_text(as_json(ATTACKS[0]), encoding="utf-8")
         report = bank.graph.import_(tmp_path / "g.json")
         assert [(each.kind, each.id) for each in report.left_out] == [("node", "a"), ("edge", "e")]
-        assert all("orders its reader about" in each.reason for each in report.left_out)
+        assert all("gives orders to its reader" in each.reason for each in report.left_out)
         assert report.nodes_added == 2
         assert bank.memories.count(states=("quarantined",)) == 1
     with open_bank(tmp_path / "second") as bank:

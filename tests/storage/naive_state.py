@@ -119,7 +119,7 @@ def product(row: Vector, vector: Vector) -> float:
 
 
 def check_text(texts: Iterable[str]) -> None:
-    """Refuses what is no Unicode."""
+    """Refuses what is not Unicode."""
     for text in texts:
         try:
             text.encode()

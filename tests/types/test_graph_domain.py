@@ -24,7 +24,7 @@ def test_every_label_takes_its_own_special_fields_and_no_other(label: Label) -> 
     node = Node(label=label, text="t", fields=fields)
     assert dict(node.fields) == fields
     foreign = next(name for other in LABELS for name in LABEL_FIELDS[other] if name not in LABEL_FIELDS[label])
-    with pytest.raises(InvalidNode, match=f"^{foreign}: is no field of {label}"):
+    with pytest.raises(InvalidNode, match=f"^{foreign}: is not a field of {label}"):
         Node(label=label, text="t", fields={**fields, foreign: "x"})
 
 

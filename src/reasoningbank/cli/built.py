@@ -39,7 +39,7 @@ class Moment(click.ParamType[Any]):
         try:
             moment = datetime.fromisoformat(str(value))
         except ValueError:
-            self.fail(f"{str(value)[:80]!r} is no time. Write for example 2026-03-01T12:00:00Z.", param, ctx)
+            self.fail(f"{str(value)[:80]!r} is not a time. Write for example 2026-03-01T12:00:00Z.", param, ctx)
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 

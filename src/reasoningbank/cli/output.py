@@ -39,7 +39,7 @@ class Seconds(click.FloatRange):
         """Return the number; a usage error when it is none or out of range."""
         number: float = super().convert(value, param, ctx)  # type: ignore[arg-type]  # click converts any text
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no number of seconds.", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
         return number
 
 
@@ -85,7 +85,7 @@ def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
 
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
-    """Show a progress bar on stderr while the block runs; nothing when stderr is no terminal."""
+    """Show a progress bar on stderr while the block runs; nothing when stderr is not a terminal."""
     bar = Progress(label)
     try:
         yield bar

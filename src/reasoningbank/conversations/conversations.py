@@ -70,7 +70,7 @@ def why_bare(text: str, names: Sequence[str] = ()) -> str:
         names: What its ends are called.
     """
     if len(_WORD.findall(text)) < LEAST_WORDS:
-        return "its text is no sentence"
+        return "its text is not a sentence"
     own = set(" ".join(analyse(name) for name in names).split())
     said = {word for word in analyse(text).split() if word not in STOP_WORDS and word not in own}
     if not said - _EMPTY:
@@ -125,7 +125,7 @@ def prepared_conversation(given: Conversation | Mapping[str, object], *, at: dat
 def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
     """Return the request, the final answer, and the nodes, edges and the lesson that the conversation tells itself.
 
-    A text that orders its reader about, and an edge without a reason or with an end that was refused, are left out and
+    Text that looks like a prompt injection, and an edge without a reason or with a refused end, are left out and
     said so.
     """
     parts = Parts(conv_id=conversation.conv_id)
@@ -173,7 +173,7 @@ def add_edge(parts: Parts, edge: Edge, *, outside: bool = False) -> bool:
     elif edge.source in refused or edge.target in refused:
         reason = "an end of it was refused"
     elif not outside and not {edge.source, edge.target} <= parts.nodes.keys():
-        reason = "an end of it is no part of the conversation"
+        reason = "an end of it is not a part of the conversation"
     elif danger := graph_danger(edge):
         reason = f"its text {danger}"
     if reason:

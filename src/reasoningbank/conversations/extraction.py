@@ -213,7 +213,7 @@ def _lesson(parts: Parts, proposed: NewLesson, ids: Mapping[str, str], said: str
     if not lesson or not context:
         problem = "the lesson or when it applies is empty"
     elif order := find_order(lesson) or find_order(context):
-        problem = f"it orders its reader about: {order[:80]!r}"
+        problem = f"it gives orders to its reader: {order[:80]!r}"
     elif markup := find_markup(title, context, lesson):
         problem = markup
     elif is_about_memory(title, lesson):

@@ -42,7 +42,7 @@ def read_conversation(record: Mapping[str, object], *, at: datetime) -> Conversa
     unknown = sorted(set(record) - _KEYS)
     if unknown:
         raise InvalidInput(
-            f"{str(unknown[0])[:80]}: is no field of a conversation", hint=f"It has {', '.join(sorted(_KEYS))}."
+            f"{str(unknown[0])[:80]}: is not a field of a conversation", hint=f"It has {', '.join(sorted(_KEYS))}."
         )
     told = Conversation(
         conv_id=text_of(record, "conv_id"),
@@ -177,7 +177,7 @@ class _Reading:
         known = {key: value for key, value in record.items() if value is not None}
         reader.node({**known, "conv_id": self._conv_id})
         if reader.draft.ignored:
-            raise InvalidInput(f"{next(iter(reader.draft.ignored))[:80]}: is no field of {name}")
+            raise InvalidInput(f"{next(iter(reader.draft.ignored))[:80]}: is not a field of {name}")
         (node,) = reader.draft.nodes
         if node.id in self._texts:
             raise InvalidInput(f"id: {node.id[:80]!r} is given twice, or stands for the request or the answer")
@@ -206,7 +206,7 @@ class _Reading:
         source = self._names.get(source, source)
         for end in (source, target):
             if not self._texts.get(end, ""):
-                raise InvalidInput(f"uses, rests_on: {end[:80]!r} is no part of the conversation")
+                raise InvalidInput(f"uses, rests_on: {end[:80]!r} is not a part of the conversation")
         self.edges.append(
             Edge(
                 id=derived_id("e", self._conv_id, source, target, sentence),

@@ -369,7 +369,7 @@ class Workflows:
 
         Raises:
             EmptyContent: When the answer is blank.
-            InvalidInput: When it is too long, or a call is no JSON object.
+            InvalidInput: When it is too long, or a call is not a JSON object.
             WorkflowNotFound: When there is no such workflow.
             WorkflowBusy: When no turn waits for an answer, or another one does.
         """

@@ -239,7 +239,7 @@ def put_together(
     The sources keep their texts, times, versions and evidence; only their state and ``consolidation_id`` change.
 
     Raises:
-        InvalidMemory: When the text looks like a prompt injection and is no source's; nothing was stored.
+        InvalidMemory: When the text looks like a prompt injection and is not a source's; nothing was stored.
         StoreBusy: When a source was changed or set aside since the cluster was found; nothing was stored.
         ModelMismatch: When the bank was built with another embedder; nothing was stored.
     """

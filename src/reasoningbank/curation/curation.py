@@ -175,7 +175,7 @@ class Curation:
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
-            InvalidInput: When it is no consolidation, was undone before, went into a further one, or is in quarantine.
+            InvalidInput: When it is not a consolidation, was undone, went into a further one, or is in quarantine.
         """
         from reasoningbank.curation.consolidation import take_apart
 

@@ -422,7 +422,7 @@ class Past:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise ReadOnlyBank(
             f"the bank as it stood at {self.moment.isoformat()} can be read with get, list, count and search; "
-            f"{name[:80]} is no verb of it"
+            f"{name[:80]} is not a verb of it"
         )
 
 

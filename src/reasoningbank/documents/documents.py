@@ -46,7 +46,7 @@ def safe_value(value: Mapping[str, object]) -> dict[str, object]:
     """Return the JSON object with every text in it made safe; keys and numbers stay.
 
     Raises:
-        InvalidInput: When it is no JSON object, is nested too deeply, or a key holds a secret.
+        InvalidInput: When it is not a JSON object, is nested too deeply, or a key holds a secret.
     """
     return cast("dict[str, object]", _safe(value, "", 0))
 
@@ -56,7 +56,7 @@ def to_text(value: Mapping[str, object]) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
-        raise InvalidInput(f"the value is no JSON: {error}", hint="Numbers must be finite.") from error
+        raise InvalidInput(f"the value is not JSON: {error}", hint="Numbers must be finite.") from error
 
 
 def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
@@ -180,7 +180,7 @@ def _safe(value: object, name: str, depth: int) -> object:
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return [_safe(item, name, depth + 1) for item in value]
     raise InvalidInput(
-        f"a value of type {type(value).__name__} is no JSON",
+        f"a value of type {type(value).__name__} is not JSON",
         hint="Use texts, numbers, true, false, null, lists and objects.",
     )
 

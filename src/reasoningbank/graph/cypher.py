@@ -45,13 +45,13 @@ def tokens(text: str) -> Iterator[Token]:
     """Yield the words of a file, comments left out, and an end.
 
     Raises:
-        InvalidInput: At what is no word of the language; the message names the line.
+        InvalidInput: At what is not a word of the language; the message names the line.
     """
     position, line = 0, 1
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise InvalidInput(f"line {line}: {text[position : position + 20]!r} is no part of the Cypher subset")
+            raise InvalidInput(f"line {line}: {text[position : position + 20]!r} is not a part of the Cypher subset")
         kind, found = str(match.lastgroup), match.group()
         if kind == "quoted":
             yield Token("quoted", _ESCAPE.sub(_unescaped, found[1:-1]), line)
@@ -207,7 +207,7 @@ class Words:
         if known in _WORDS:
             return _WORDS[known]
         if known not in _TIMES:
-            raise self.error(f"{name!r} is no value of the Cypher subset")
+            raise self.error(f"{name!r} is not a value of the Cypher subset")
         self.need("(")
         value: Value = None
         if not self.sees({")"}):

@@ -198,7 +198,7 @@ _READERS: Mapping[GraphFormat, Callable[[str, Reader], None]] = {
 
 _IMPORT_BATCH = 2_000
 _DIGITS = 19
-"""From so many digits on, a number is no row id."""
+"""From so many digits on, a number is not a row id."""
 _Item = TypeVar("_Item", Node, Edge)
 
 
@@ -264,7 +264,7 @@ def write_import(transaction: Transaction, ready: Ready) -> GraphImport:
         left_out=tuple(ready.left_out),
         bands=dict(count.bands),
         messages=tuple(
-            f"{number} times {name!r} was left out: it is no field of a node, an edge or a lesson."
+            f"{number} times {name!r} was left out: it is not a field of a node, an edge or a lesson."
             for name, number in sorted(ready.draft.ignored.items())
         ),
     )

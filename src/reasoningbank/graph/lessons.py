@@ -49,7 +49,7 @@ class Lessons:
     ) -> Lesson:
         """Store a lesson as a memory, with links to the nodes it comes from; it can be found at once.
 
-        Like every memory, one that orders its reader about is kept aside in quarantine unless a person vouches for it.
+        Like every memory, one that looks like a prompt injection is quarantined unless a person vouches for it.
 
         Args:
             key_lesson: What to do, or what to avoid: the memory's content.

@@ -121,7 +121,7 @@ def decoded(raw: bytes) -> Request:
     """Return the inverse of encoded.
 
     Raises:
-        ValueError: When it is no request.
+        ValueError: When it is not a request.
     """
     fields = json.loads(raw)
     if not isinstance(fields, dict):

@@ -100,9 +100,9 @@ def payload_of(raw: bytes) -> Payload:
     try:
         given = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the payload is no JSON: {type(error).__name__}") from error
+        raise InvalidInput(f"the payload is not JSON: {type(error).__name__}") from error
     if not isinstance(given, dict):
-        raise InvalidInput("the payload is no JSON object")
+        raise InvalidInput("the payload must be a JSON object")
     return _payload(given)
 
 

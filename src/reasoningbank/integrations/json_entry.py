@@ -61,7 +61,7 @@ def put(text: str, entries: Sequence[Entry], *, known: bool) -> tuple[str, list[
         known: Whether entries of ours that differ may be replaced: those that we have written ourselves.
 
     Raises:
-        InvalidInput: When the text is no JSON object or something else stands where the entry belongs.
+        InvalidInput: When the text is not a JSON object or something else stands where the entry belongs.
     """
     made: list[tuple[str, ...]] = []
     for entry in entries:
@@ -86,7 +86,7 @@ def take(text: str, entries: Sequence[Entry], made: Sequence[tuple[str, ...]]) -
     """Return the text without our entries and without the objects and arrays that were made for them and are empty now.
 
     Raises:
-        InvalidInput: When the text is no JSON object.
+        InvalidInput: When the text is not a JSON object.
     """
     document = _Document(text)
     for entry in entries:
@@ -117,7 +117,7 @@ class _Document:
     """The text of a JSON object with comments, and where its members stand.
 
     Raises:
-        InvalidInput: When it is no JSON object, with the line.
+        InvalidInput: When it is not a JSON object, with the line.
     """
 
     def __init__(self, text: str) -> None:
@@ -128,10 +128,10 @@ class _Document:
             value = json.loads(self._plain, parse_int=str, parse_constant=_refuse)
         except json.JSONDecodeError as error:
             raise InvalidInput(
-                f"line {error.lineno} is no JSON", hint="Correct the file; nothing was changed."
+                f"line {error.lineno} is not JSON", hint="Correct the file; nothing was changed."
             ) from error
         except (ValueError, RecursionError) as error:
-            raise InvalidInput("the file is no JSON", hint=HINT) from error
+            raise InvalidInput("the file is not JSON", hint=HINT) from error
         if not isinstance(value, dict):
             raise InvalidInput("the file holds no JSON object", hint=HINT)
 

@@ -154,7 +154,7 @@ class BankStore(BaseStore):
     What differs from ``InMemoryStore`` is what a store that lasts and never keeps secrets must do otherwise:
 
     * secrets in a value are replaced and invisible characters removed before anything is stored;
-    * values are JSON: tuples come back as lists, anything else that is no JSON is refused;
+    * values are JSON: tuples come back as lists, anything else that is not JSON is refused;
     * an item keeps the time when it was first stored, and replacing it replaces its vectors;
     * a namespace exists as long as it holds an item; a number is never compared with what is none.
 

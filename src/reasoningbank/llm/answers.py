@@ -125,7 +125,7 @@ def _unambiguous(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise _AmbiguousError(f"{name} is no JSON number")
+    raise _AmbiguousError(f"{name} is not a JSON number")
 
 
 def _names(shape: type[BaseModel]) -> frozenset[str]:

@@ -111,7 +111,7 @@ def check_space(store: Store, embedder: Embedder) -> bool:
 
 
 HELD = "held"
-"""The entry of a memory's provenance that says why it was kept aside when it came."""
+"""The entry of a memory's provenance that says why it was quarantined when it came."""
 DOUBTED = "doubted"
 """The entry of a memory's provenance that says why it began unproven though it was recorded."""
 AGENT_SOURCES = frozenset({"mcp"})
@@ -158,7 +158,7 @@ def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memor
 
 
 def why_held(memory: Memory) -> str:
-    """Return what is told to whoever recorded a memory that was kept aside or doubted; empty for any other."""
+    """Return what is told to whoever recorded a memory that was quarantined or doubted; empty for any other."""
     if memory.state == "quarantined" and (reason := memory.provenance.get(HELD, "")):
         return f"Kept aside, no search finds it: its text {reason}. {ADVICE}"
     if memory.state == "candidate" and (address := memory.provenance.get(DOUBTED, "")):

@@ -140,7 +140,7 @@ def _state(value: object) -> State:
     for known in STATES:
         if value == known:
             return known
-    raise InvalidInput(f"{json.dumps(value)[:80]} is no state")
+    raise InvalidInput(f"{json.dumps(value)[:80]} is not a state")
 
 
 FORMAT = "reasoningbank"
@@ -247,7 +247,7 @@ def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[Weight
             raise InvalidInput(f"line {number}: {error}", hint=error.hint) from error
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InvalidInput(
-                f"line {number} is no line of an export: {type(error).__name__}: {str(error)[:200]}",
+                f"line {number} is not a line of an export: {type(error).__name__}: {str(error)[:200]}",
                 hint="Pass a file that `rbank export` wrote.",
             ) from error
     if number == 0:

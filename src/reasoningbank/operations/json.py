@@ -141,7 +141,7 @@ def to_json(result: object) -> Json:
     """
     value = json_of(result)
     if not isinstance(value, dict):
-        raise TypeError(f"{type(result).__name__} is no object")
+        raise TypeError(f"{type(result).__name__} is not an object")
     return value
 
 

@@ -515,7 +515,7 @@ _SHOWN = 80
 
 
 def find_danger(*texts: str) -> str:
-    """Return what a text orders its reader to do, in words and with the words that say it; empty for a lesson.
+    """Return what a text tells its reader to do, in words and with the words that say it; empty for a lesson.
 
     Args:
         texts: The texts of one memory, read as one.
@@ -534,7 +534,7 @@ def _found(text: str) -> str:
     if _SUBJECT.search(rest):
         text = rest
     if order := find_order(text):
-        return f"orders its reader about: {_short(order)}"
+        return f"gives orders to its reader: {_short(order)}"
     for what, rule in [_COMPILED[number] for number in passed if number < len(_COMPILED)]:
         for match in rule.finditer(text):
             before = text[max(0, match.start() - 120) : match.start()]

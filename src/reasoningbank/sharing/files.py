@@ -276,7 +276,7 @@ def _file(path: Path, lines: Sequence[str]) -> SharedFile:
             raise InvalidInput(f"{path.name} line {number}: {error.message}", hint=error.hint) from error
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InvalidInput(
-                f"{path.name} line {number} is no line of a shared file: {type(error).__name__}: {str(error)[:200]}",
+                f"{path.name} line {number} is not a line of a shared file: {type(error).__name__}: {str(error)[:200]}",
                 hint=_HINT,
             ) from error
         known = records.get(record.memory.id)

@@ -9,7 +9,7 @@ What cannot be found: names of people that are not known from a path, an address
 letters.
 
 Neither is believed: whoever has written it, a text with a name, path, host, user or secret left in it is refused, and
-so is one that orders its reader about. A model's claims must stand in the sources that they name
+so is one that looks like a prompt injection. A model's claims must stand in the sources that they name
 (``consolidating.grounds``). The rules put a common noun in the place of what they take out; where that would change a
 command, or take out more than a part of the text, they refuse, and a person has to write it.
 """
@@ -286,7 +286,7 @@ def problem_of(text: GeneralText, private: Private) -> str:
             return f"a {name} still names what belongs to one project"
     for part in (text.title, text.description, text.content):
         if order := find_order(part):
-            return f"it orders its reader about: {order[:80]!r}"
+            return f"it gives orders to its reader: {order[:80]!r}"
     if markup := find_markup(text.title, text.description, text.content):
         return markup
     if is_about_memory(text.title, text.content):

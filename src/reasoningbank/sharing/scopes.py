@@ -248,7 +248,7 @@ class Sharing:
     def import_(self, source: str | Path, *, other_project: bool = False) -> ShareReport:
         """Take over shared files: new memories, newer texts, and the evidence that is new here, each signal once.
 
-        Every text goes through the same gate as a recorded one, and one that orders its reader about is refused. A
+        Every text goes through the gate, and text that looks like a prompt injection is refused. A
         file of a team or an org goes into that scope's bank, and only when this bank belongs to it. Importing the same
         files again changes nothing.
 

@@ -140,7 +140,7 @@ def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Docum
     """Return the document as it will be read back, and the text it is read back from.
 
     Raises:
-        InvalidInput: When its value is no JSON object, a text is no Unicode, or a text has no vector.
+        InvalidInput: When its value is not a JSON object, a text is not Unicode, or a text has no vector.
     """
     if len(vectors) != len(document.texts):
         raise InvalidInput(f"a document with {len(document.texts)} texts has as many vectors, not {len(vectors)}")

@@ -189,7 +189,7 @@ def _check_fields(node: Node) -> None:
     allowed = LABEL_FIELDS[node.label]
     for name, value in node.fields.items():
         if name not in allowed:
-            raise InvalidNode(f"{str(name)[:80]}: is no field of {node.label}; its fields are {', '.join(allowed)}")
+            raise InvalidNode(f"{str(name)[:80]}: is not a field of {node.label}; its fields are {', '.join(allowed)}")
         if name in LIST_FIELDS:
             if not isinstance(value, tuple) or not all(isinstance(text, str) for text in value):
                 raise InvalidNode(f"{name}: must be a tuple of texts")

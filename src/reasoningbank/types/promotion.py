@@ -60,7 +60,7 @@ class Reference:
         """Return the inverse of ``str``.
 
         Raises:
-            InvalidInput: When the text is no reference.
+            InvalidInput: When the text is not a reference.
         """
         place, _, memory_id = text.partition("#")
         named, _, name = place.partition(":")

@@ -58,7 +58,7 @@ class ExposureConformance(Conformance):
 
     @promise("uplift:exposures")
     def test_an_unusable_exposure_changes_nothing(self) -> None:
-        """A way of meeting that nobody knows, a text that is no Unicode, or a transaction that fails."""
+        """A way of meeting that nobody knows, a text that is not Unicode, or a transaction that fails."""
         with self.fresh() as store:
             fill(store, [lesson("m1"), lesson("m2")])
             with store.transaction() as transaction:

@@ -306,7 +306,7 @@ class GraphConformance(Conformance):
 
     @promise("memoria:P4")
     def test_descriptions_are_matched_alone(self) -> None:
-        """A word of the content is no word of the context; lengths and frequencies are those of the descriptions."""
+        """A word of the content is not a word of the context; lengths and frequencies are those of the descriptions."""
         with self.fresh() as store:
             fill(
                 store,

@@ -95,7 +95,7 @@ class _Conversation:
             return f"a line of type {kind} without a message"
         content = message["content"]
         if isinstance(content, list) and not all(isinstance(block, dict) for block in content):
-            return "a message with a block that is no object"
+            return "a message with a block that is not an object"
         mark = text(line.get("uuid"))
         if mark and mark in self._read:
             return ""

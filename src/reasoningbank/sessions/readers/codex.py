@@ -54,7 +54,7 @@ class Codex:
         line = fields(entry)
         self._place = self._place or place
         if not line:
-            yield Skipped(place, "it is no object")
+            yield Skipped(place, "it is not an object")
             return
         self._session.starts(moment(line.get("timestamp")))
         kind, payload = line.get("type"), line.get("payload")
