@@ -85,6 +85,7 @@ def test_the_page_documents_no_command_or_option_that_is_not_there() -> None:
         assert set(re.findall(r"^\| `(--[a-z0-9-]+)", section(f"rbank {name}"), flags=re.MULTILINE)) <= known
 
 
+@pytest.mark.promise("operations:once")
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.method)
 def test_every_operation_is_offered_somewhere_and_every_offer_is_documented(operation: Operation) -> None:
     assert operation.command or operation.tool or operation.route
@@ -107,11 +108,13 @@ def public_types() -> dict[str, type]:
     return {each.__name__: each for each in kinds if is_dataclass(each)}
 
 
+@pytest.mark.promise("operations:once")
 @pytest.mark.parametrize("name", list(SHAPES))
 def test_every_shape_is_of_a_type_and_names_only_what_the_type_has(name: str) -> None:
     assert schema_of(public_types()[name])["properties"]
 
 
+@pytest.mark.promise("web:openapi")
 def test_the_openapi_description_names_every_route_and_only_what_it_defines() -> None:
     described = openapi()
     assert described["openapi"] == "3.1.0"

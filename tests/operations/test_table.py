@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.cli import app
 from reasoningbank.mcp import schemas, tools
@@ -66,6 +67,16 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: None
 
 
+@promise(
+    "operations:once",
+    "An operation is one method and one entry of a table: command, tool, route, schemas and reference follow from it.",
+    source="DESIGN D17; issue 10",
+)
+@promise(
+    "web:openapi",
+    "GET /openapi.json describes every endpoint of `serve --web` as OpenAPI 3.1.",
+    source="issue 10",
+)
 @pytest.mark.usefixtures("added")
 def test_one_method_and_one_entry_are_a_command_a_tool_a_route_and_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
