@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promises import promise
 from reasoningbank import storage
 
 FOLDER = Path(storage.__file__).parent
@@ -40,6 +41,11 @@ def statements(file: Path) -> list[str]:
     return found
 
 
+@promise(
+    "storage:portable-sql",
+    "The statements of the tables use no spelling that only SQLite knows, but for a list of named exceptions.",
+    source="DESIGN D18",
+)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_no_statement_of_the_tables_is_for_sqlite_alone(file: Path) -> None:
     texts = statements(file)
@@ -48,6 +54,7 @@ def test_no_statement_of_the_tables_is_for_sqlite_alone(file: Path) -> None:
     assert "import apsw" not in file.read_text(encoding="utf-8")
 
 
+@promise("storage:portable-sql")
 def test_a_statement_for_sqlite_alone_is_seen() -> None:
     seen = ["INSERT OR REPLACE INTO a VALUES (?)", "SELECT iif(a, 1, 2)", "SELECT a WHERE b = ?1", "SELECT a LIMIT -1"]
     assert all(ONLY_SQLITE.search(text) for text in seen)
