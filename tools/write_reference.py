@@ -20,8 +20,9 @@ from reasoningbank.cli.built import plain
 from reasoningbank.mcp.schemas import specs_of
 from reasoningbank.mcp.schemas import written as written_tools
 from reasoningbank.operations.methods import answer_schema, described, written_interface
+from reasoningbank.operations.operation import PROFILES
 from reasoningbank.operations.signature import read_docstring
-from reasoningbank.operations.table import OPERATIONS, PROFILES
+from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.web.routes import openapi
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -19,7 +19,8 @@ from promises import promise
 from reasoningbank.cli.app import COMMANDS, GROUPS, SubGroup, command_of
 from reasoningbank.operations.json import SHAPES, schema_of
 from reasoningbank.operations.methods import answer_schema, interface
-from reasoningbank.operations.table import OPERATIONS, Operation
+from reasoningbank.operations.operation import Operation
+from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.settings import PREFIX, Settings
 from reasoningbank.web.routes import openapi
 

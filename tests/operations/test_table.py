@@ -20,7 +20,7 @@ from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.operations import methods as binding
 from reasoningbank.operations import table
-from reasoningbank.operations.table import Command, Operation, Route, Tool
+from reasoningbank.operations.operation import Command, Operation, Route, Tool
 from reasoningbank.settings import Settings
 from reasoningbank.types.memory import Memory
 from reasoningbank.web import app as web

@@ -14,7 +14,8 @@ from reasoningbank import __version__
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import print_error
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.operations.table import OPERATIONS, SECTIONS, Operation, Section
+from reasoningbank.operations.operation import SECTIONS, Operation, Section
+from reasoningbank.operations.table import OPERATIONS
 
 _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "scale": ("Sessions", "Let a program try a task several times and learn from all attempts.", "people:scale"),

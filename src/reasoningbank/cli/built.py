@@ -16,8 +16,8 @@ from reasoningbank.cli.output import confirmed, print_json, print_note, print_te
 from reasoningbank.errors import InvalidInput
 from reasoningbank.operations.json import json_of
 from reasoningbank.operations.methods import answer_json, bound, described, run
+from reasoningbank.operations.operation import Command, Operation
 from reasoningbank.operations.signature import Kind, Parameter
-from reasoningbank.operations.table import Command, Operation
 from reasoningbank.operations.text import notes_of, text_of
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def promote(
     Without --yes the text is shown and a question asked; without a terminal to ask on nothing is stored. `rbank
     candidates` lists what waits for review.
     """
-    from reasoningbank.operations.text import candidate_text, promotion_text
+    from reasoningbank.operations.sharing_text import candidate_text, promotion_text
     from reasoningbank.settings import local_tenant
 
     with call.open_bank() as bank:

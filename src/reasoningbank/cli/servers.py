@@ -14,7 +14,7 @@ import click
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import Seconds, print_json, print_note, print_text
-from reasoningbank.operations.table import PROFILES
+from reasoningbank.operations.operation import PROFILES
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank

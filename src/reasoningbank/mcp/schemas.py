@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import Any
 
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.operations.table import OPERATIONS, PROFILES, Operation, Tool, inputs_of
+from reasoningbank.operations.operation import PROFILES, Operation, Tool, inputs_of
+from reasoningbank.operations.table import OPERATIONS
 
 Json = dict[str, Any]
 INSTRUCTIONS = (

@@ -19,7 +19,7 @@ from reasoningbank.types.recall import Hit, Recall
 
 if TYPE_CHECKING:
     from reasoningbank.operations.composed import Assigned
-    from reasoningbank.operations.table import Operation, Tool
+    from reasoningbank.operations.operation import Operation, Tool
     from reasoningbank.types.memory import Stats
 
 TOKEN_BUDGET = 22_000

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.errors import BankError, EmptyProjectId, MemoryNotFound, NodeNotFound, TrajectoryNotFound
 from reasoningbank.mcp.calls import Answer, Caller
 from reasoningbank.mcp.schemas import ToolSpec, tools_in, tools_of
-from reasoningbank.operations.table import inputs_of
+from reasoningbank.operations.operation import inputs_of
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.mcp.background import Background
     from reasoningbank.mcp.banks import Banks
     from reasoningbank.operations.arguments import Arguments
-    from reasoningbank.operations.table import Operation, Tool
+    from reasoningbank.operations.operation import Operation, Tool
 
 _log = logging.getLogger(__name__)
 _ALWAYS_KNOWN = frozenset({"memory_distill", "memory_consolidate"})

@@ -11,8 +11,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from reasoningbank.operations.json import Json, json_of, schema_of, to_json
+from reasoningbank.operations.operation import Operation
 from reasoningbank.operations.signature import Description, Signature, description_of, signature_of
-from reasoningbank.operations.table import OPERATIONS, Operation
+from reasoningbank.operations.table import OPERATIONS
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank

@@ -14,8 +14,9 @@ from reasoningbank.operations.arguments import Arguments
 from reasoningbank.operations.composed import lesson_named, unique
 from reasoningbank.operations.json import Json, schema_of
 from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
+from reasoningbank.operations.operation import Operation, Route, inputs_of
 from reasoningbank.operations.signature import Parameter
-from reasoningbank.operations.table import OPERATIONS, Operation, Route, inputs_of
+from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.conversation import Workflow
 from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
 from reasoningbank.web.requests import Desk, Handler, answering, body_of, query_whole

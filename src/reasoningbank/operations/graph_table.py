@@ -1,0 +1,409 @@
+"""Operations of the graph, lessons, conversations, questions and workflows."""
+
+from __future__ import annotations
+
+from reasoningbank.operations.operation import Command, Operation, Route, Tool
+
+_WALK = ("preset", "tags", "max_depth", "max_branches", "min_activation", "max_paths")
+_WALK_OPTIONS = {
+    "max_depth": "--depth",
+    "max_branches": "--branches",
+    "rendering": "--as",
+    "seeds": "--seed",
+}
+_PAGE = {"limit": 50}
+_MOST_PAGE = {"limit": 200}
+
+GRAPH_OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        method="graph.import_",
+        summary="Add nodes, edges and lessons of a file.",
+        command=Command(name="graph import", section="Graph", arguments=("source",)),
+        choices={"format": ("json", "jsonl", "csv", "cypher")},
+    ),
+    Operation(
+        method="+remember",
+        summary="Store a finished conversation, once.",
+        command=Command(name="graph remember", section="Graph", arguments=("conversation",), files=("conversation",)),
+        tool=Tool(
+            name="remember_conversation",
+            profiles=("graph",),
+            description=(
+                "Call once at the end of a task. conversation: {conv_id, user_id, user_role, request, answer, "
+                "sources: [{text, doc_pointer, relevant_parts}], actions: [{text, parameters, status, uses: "
+                "[source-1]}], rests_on: [action-1], edges: [{source, target, text, weight}], preferences: "
+                "[{preference_type, text}], lesson: {key_lesson, context_to_prefer, tags, link_nodes}}. Only conv_id "
+                "and request are needed. Again the same adds nothing."
+            ),
+            inputs="!conversation project_id",
+            outputs="nodes edges new proposals refused waiting message",
+            repeatable=True,
+        ),
+        route=Route(method="POST", path="/conversations", inputs="*conversation", created="new"),
+    ),
+    Operation(
+        method="questions.ask",
+        summary="Plan what to look up and answer, or ask back.",
+        command=Command(
+            name="graph ask",
+            section="Graph",
+            arguments=("question",),
+            options={"ask": "--no-question", "nodes": "--limit"},
+            stdin=("question",),
+            hide=("history", "lessons", "session"),
+        ),
+        tool=Tool(
+            name="graph_search",
+            profiles=("graph",),
+            description=(
+                "Call BEFORE answering: finds what is known about a question as paths of sentences through facts, and "
+                "lessons. With ask, a vague question gets one question back instead, to put to the user."
+            ),
+            inputs=(
+                "!query=question clarification ask limit=nodes budget user_id=user user_role=role project_id "
+                "session_id=session"
+            ),
+            about={
+                "query": "The question in words",
+                "clarification": "The user's answer to the question back",
+                "limit": "Most nodes to begin at",
+                "budget": "Most tokens",
+            },
+            outputs="clarification seeds paths lessons context tokens message",
+            most={"nodes": 20, "budget": 6_000},
+            defaults={"ask": False, "budget": 2_000},
+            only=True,
+        ),
+        route=Route(
+            method="POST",
+            path="/questions",
+            inputs=("!question ask clarification history limit=nodes lessons budget user_id=user user_role=role"),
+        ),
+    ),
+    Operation(
+        method="+search_graph",
+        summary="Find nodes, and the paths that begin there.",
+        command=Command(
+            name="graph search",
+            section="Graph",
+            arguments=("query",),
+            options=_WALK_OPTIONS,
+        ),
+        route=Route(method="GET", path="/graph/search", inputs="q=query limit budget", defaults={"budget": 2_000}),
+        parts=_WALK,
+    ),
+    Operation(
+        method="+walk_graph",
+        summary="Show the paths from known nodes.",
+        command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS),
+        route=Route(
+            method="POST",
+            path="/graph/walk",
+            inputs="!seeds tags preset max_depth max_branches min_activation max_paths",
+        ),
+        parts=_WALK,
+    ),
+    Operation(
+        method="+walk_with_context",
+        summary="Show the paths from known nodes, and the same as a model's context.",
+        tool=Tool(
+            name="graph_paths",
+            profiles=("graph",),
+            description="Walks from known nodes along the strongest sentences; tags are words of the question.",
+            inputs="!seeds tags depth=max_depth limit=max_paths project_id",
+            about={"seeds": "Ids of nodes", "limit": "Most paths"},
+            outputs="seeds paths context tokens",
+            most={"max_paths": 20},
+            defaults={"max_paths": 10},
+            reads=True,
+        ),
+        parts=_WALK,
+    ),
+    Operation(
+        method="graph.get",
+        summary="Show a node with its edges and lessons.",
+        command=Command(name="graph get", section="Graph", arguments=("node_id",)),
+        route=Route(method="GET", path="/graph/nodes/{id:path}", inputs="id=node_id"),
+    ),
+    Operation(
+        method="+node_or_conversation",
+        summary="Show a node with its edges and lessons, or every node of a conversation.",
+        tool=Tool(
+            name="graph_get",
+            profiles=("graph",),
+            description="Shows one node whole, with its edges and lessons, or every node of a conversation in order.",
+            inputs="id conv_id project_id",
+            outputs="node edges lessons nodes",
+            reads=True,
+        ),
+    ),
+    Operation(
+        method="+list_nodes",
+        summary="Show nodes in the order they were stored.",
+        command=Command(name="graph list", section="Graph"),
+    ),
+    Operation(
+        method="graph.list",
+        summary="List nodes by label, tag and conversation.",
+        route=Route(
+            method="GET",
+            path="/graph/nodes",
+            inputs="label=labels tag=tags conv_id limit offset",
+            defaults=_PAGE,
+            most=_MOST_PAGE,
+        ),
+        parts=("labels", "tags", "conv_id"),
+        plural="nodes",
+    ),
+    Operation(
+        method="graph.conversation",
+        summary="List the nodes of a conversation in the order they were ingested.",
+        route=Route(method="GET", path="/conversations/{conv_id:path}", inputs="conv_id"),
+        plural="nodes",
+        echo=("conv_id",),
+    ),
+    Operation(
+        method="+add_node",
+        summary="Keep a node.",
+        command=Command(
+            name="graph add",
+            section="Graph",
+            options={"id": "--id", "conv_id": "--conversation"},
+            stdin=("text",),
+        ),
+        tool=Tool(
+            name="graph_add",
+            profiles=("graph",),
+            description="Keeps one fact as a node with exactly one label. Connect it with graph_link.",
+            inputs="!label !text id conv_id tags *fields project_id",
+            about={
+                "id": "Default: made from label, conversation and text",
+                "status": "AgentAction: complete, failed",
+                "parameter_field": "AgentAction: exact SQL, command or parameters",
+                "doc_pointer": "DataSource: path or address",
+                "start_date": "Event: YYYY-MM-DD",
+            },
+            outputs="id new message",
+            only=True,
+            repeatable=True,
+        ),
+        route=Route(method="POST", path="/graph/nodes", inputs="id !label !text conv_id tags *fields", created="new"),
+    ),
+    Operation(
+        method="graph.update",
+        summary="Change a node; what is not named stays.",
+        command=Command(
+            name="graph edit",
+            section="Graph",
+            arguments=("node_id",),
+            options={"conv_id": "--conversation"},
+            stdin=("text",),
+            clears=("tags",),
+            changes=True,
+        ),
+        route=Route(method="PATCH", path="/graph/nodes/{id:path}", inputs="id=node_id text tags conv_id *fields"),
+    ),
+    Operation(
+        method="+delete_node",
+        summary="Erase a node with its edges.",
+        command=Command(
+            name="graph delete",
+            section="Graph",
+            arguments=("node_id",),
+            confirm="Erase {it.node.text!r}, its edges and its links to lessons?",
+            look="graph.get",
+        ),
+        route=Route(method="DELETE", path="/graph/nodes/{id:path}", inputs="id=node_id"),
+    ),
+    Operation(
+        method="+add_edge",
+        summary="Connect two nodes by a sentence.",
+        command=Command(
+            name="graph link",
+            section="Graph",
+            arguments=("source", "target"),
+            options={"id": "--id"},
+            stdin=("text",),
+        ),
+        tool=Tool(
+            name="graph_link",
+            profiles=("graph",),
+            description=(
+                "Connects two nodes by a whole sentence that reads from source to target and says why and how; "
+                "'related to' is no reason."
+            ),
+            inputs="!source !target !text !weight tags project_id",
+            about={"weight": "0.85-1 direct, 0.55-0.75 strong, 0.25-0.45 weak"},
+            outputs="id band new message",
+            only=True,
+            repeatable=True,
+        ),
+        route=Route(method="POST", path="/graph/edges", inputs="id !source !target !text !weight tags", created="new"),
+    ),
+    Operation(
+        method="edges.get",
+        summary="Show an edge.",
+        command=Command(name="graph edge", section="Graph", arguments=("edge_id",)),
+        route=Route(method="GET", path="/graph/edges/{id:path}", inputs="id=edge_id"),
+    ),
+    Operation(
+        method="edges.search",
+        summary="Find the sentences that fit a question.",
+        command=Command(
+            name="graph edges",
+            section="Graph",
+            arguments=("query",),
+        ),
+        plural="edges",
+    ),
+    Operation(
+        method="edges.update",
+        summary="Change an edge; its ends stay.",
+        command=Command(
+            name="graph edit-edge",
+            section="Graph",
+            arguments=("edge_id",),
+            stdin=("text",),
+            clears=("tags",),
+            changes=True,
+        ),
+        route=Route(method="PATCH", path="/graph/edges/{id:path}", inputs="id=edge_id text weight tags"),
+    ),
+    Operation(
+        method="edges.delete",
+        summary="Erase an edge; its nodes stay.",
+        command=Command(
+            name="graph delete-edge",
+            section="Graph",
+            arguments=("edge_id",),
+            confirm="Erase the edge {it.text!r}?",
+            look="edges.get",
+        ),
+        route=Route(method="DELETE", path="/graph/edges/{id:path}", inputs="id=edge_id"),
+        echo=("edge_id",),
+    ),
+    Operation(
+        method="preferences.add",
+        summary="Keep how a user or a role wants things.",
+        command=Command(
+            name="graph prefer",
+            section="Graph",
+            arguments=("text",),
+            options={"preference_type": "--type", "conv_id": "--conversation"},
+            stdin=("text",),
+        ),
+    ),
+    Operation(
+        method="preferences.list",
+        summary="Show what holds for a user or a role.",
+        command=Command(name="graph preferences", section="Graph", options={"preference_type": "--type"}),
+        plural="preferences",
+    ),
+    Operation(
+        method="graph.events",
+        summary="Show what happened in a window of time.",
+        command=Command(name="graph events", section="Graph"),
+        plural="events",
+    ),
+    Operation(
+        method="sources.list",
+        summary="Show what an answer rests on.",
+        command=Command(name="graph sources", section="Graph", arguments=("answer_id",)),
+        plural="sources",
+    ),
+    Operation(
+        method="graph.actions",
+        summary="Show how things were done.",
+        command=Command(name="graph actions", section="Graph", options={"conv_id": "--conversation"}),
+        plural="actions",
+    ),
+    Operation(
+        method="+keep_source",
+        summary="Keep a source in the graph, with what it names and states.",
+        command=Command(
+            name="source",
+            section="Graph",
+            arguments=("text",),
+            options={"source_type": "--type", "conv_id": "--conversation"},
+            files=("text",),
+        ),
+    ),
+    Operation(
+        method="lessons.add",
+        summary="Store a lesson with links to the graph.",
+        command=Command(
+            name="lesson add",
+            section="Graph",
+            options={"context_to_prefer": "--context", "link_nodes": "--node", "key_lesson": "--key-lesson"},
+            stdin=("key_lesson",),
+            hide=("confidence", "title"),
+        ),
+        route=Route(
+            method="POST",
+            path="/lessons",
+            inputs="!key_lesson context_to_prefer tags link_nodes title outcome",
+            created="always",
+        ),
+    ),
+    Operation(
+        method="lessons.get",
+        summary="Show a lesson.",
+        command=Command(name="lesson get", section="Graph", arguments=("lesson",)),
+        route=Route(method="GET", path="/lessons/{id}", inputs="id=lesson"),
+    ),
+    Operation(
+        method="lessons.update",
+        summary="Change a lesson; what is not named stays.",
+        command=Command(
+            name="lesson update",
+            section="Graph",
+            arguments=("lesson",),
+            options={"context_to_prefer": "--context", "link_nodes": "--node", "key_lesson": "--key-lesson"},
+            stdin=("key_lesson",),
+            clears=("tags", "link_nodes"),
+            changes=True,
+        ),
+        route=Route(
+            method="PATCH", path="/lessons/{id}", inputs="id=lesson key_lesson context_to_prefer tags link_nodes"
+        ),
+    ),
+    Operation(
+        method="+delete_lesson",
+        summary="Erase a lesson with its links.",
+        command=Command(
+            name="lesson delete",
+            section="Graph",
+            arguments=("lesson",),
+            confirm="Erase the lesson {it.key_lesson!r} and its evidence?",
+            look="lessons.get",
+        ),
+        route=Route(method="DELETE", path="/lessons/{id}", inputs="id=lesson"),
+    ),
+    Operation(
+        method="lessons.search",
+        summary="Find lessons by what they say and when they apply.",
+        command=Command(name="lesson search", section="Graph", arguments=("query",), options={"linked_to": "--node"}),
+        tool=Tool(
+            name="lesson_search",
+            profiles=("graph",),
+            description="Finds lessons by what they say and by when they apply; linked_to keeps those of these nodes.",
+            inputs="!query limit tags linked_to project_id session_id=session",
+            outputs="lessons message",
+            most={"limit": 20},
+        ),
+        route=Route(method="GET", path="/lessons/search", inputs="q=query limit tag=tags linked_to"),
+    ),
+    Operation(
+        method="lessons.list",
+        summary="List lessons in the order they were recorded.",
+        command=Command(name="lesson list", section="Graph", options={"linked_to": "--node"}),
+        route=Route(
+            method="GET",
+            path="/lessons",
+            inputs="tag=tags linked_to limit offset",
+            defaults=_PAGE,
+            most=_MOST_PAGE,
+        ),
+        plural="lessons",
+    ),
+)

@@ -1,0 +1,186 @@
+"""What an operation is: a method of the bank, and where it is offered as a command, a tool and a route.
+
+Nothing is imported here but the standard library, so that ``rbank --help`` and a listing of tools cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Section: TypeAlias = Literal[
+    "Every day", "Memories", "Sessions", "Curation", "Graph", "Sharing", "Agents and servers", "The bank"
+]
+
+
+SECTIONS: tuple[Section, ...] = (
+    "Every day",
+    "Memories",
+    "Sessions",
+    "Curation",
+    "Graph",
+    "Sharing",
+    "Agents and servers",
+    "The bank",
+)
+"""The sections of ``rbank --help`` in their order."""
+
+
+PROFILES: tuple[str, ...] = ("core", "briefing", "curation", "learning", "experience", "graph")
+"""The profiles of the MCP server."""
+
+
+_MEMORY_PROFILES = ("core", "briefing", "curation", "learning", "experience")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """How an operation is a command.
+
+    Attributes:
+        name: Its name; two words for a command of a group.
+        section: The section of ``rbank --help``.
+        arguments: The parameters that are given by position, in their order.
+        options: Other names of options, by the parameter.
+        words: Of a truth value that is given by position: the word for yes and the word for no.
+        stdin: The texts for which ``-`` reads standard input.
+        files: The texts that are read from a file.
+        clears: The lists that an option ``--no-...`` empties.
+        changes: Whether at least one option must be given.
+        confirm: A question to ask on a terminal first; empty for none. ``{name}`` stands for an argument, ``{it}`` for
+            what ``look`` gives.
+        look: The method that shows what the question is about; empty when it says all.
+        hide: The parameters that the command does not have.
+        past: The method of the bank as it stood at ``--as-of``; empty when there is none.
+    """
+
+    name: str
+    section: Section
+    arguments: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    stdin: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    clears: tuple[str, ...] = ()
+    changes: bool = False
+    confirm: str = ""
+    look: str = ""
+    hide: tuple[str, ...] = ()
+    past: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """How an operation is a tool of the MCP server.
+
+    Attributes:
+        name: Its name.
+        profiles: The profiles that offer it.
+        description: When an agent calls it.
+        inputs: Its arguments in their order, ``given=parameter`` where the names differ; ``!`` marks a required one.
+        about: What the schema says of an argument; only where an agent would err without it.
+        outputs: The fields of the answer that the schema names; of ``name{...}`` the fields inside as well.
+        most: The largest number that reaches the bank, by parameter.
+        defaults: What it takes instead of the method's own defaults.
+        fixed: Arguments that every call has.
+        only: Whether the answer holds the named outputs and nothing else.
+        anywhere: Whether a memory is found in every project of the tenant (DESIGN D9).
+        reads: It changes nothing.
+        destroys: It removes what was there.
+        repeatable: Calling it again with the same arguments changes nothing more.
+    """
+
+    name: str
+    profiles: tuple[str, ...]
+    description: str
+    inputs: str
+    about: Mapping[str, str] = field(default_factory=dict)
+    outputs: str
+    most: Mapping[str, int] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    only: bool = False
+    anywhere: bool = False
+    reads: bool = False
+    destroys: bool = False
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """How an operation is an endpoint.
+
+    Attributes:
+        method: The HTTP method.
+        path: Its path; ``{name}`` and ``{name:path}`` are arguments.
+        inputs: Its other arguments, of the query of GET and of the JSON body else; ``given=parameter`` where the names
+            differ. ``*`` takes the whole body as the parameter after it.
+        created: ``always`` for 201, ``new`` for 201 when the answer says that something is new.
+        most: The largest number that reaches the bank, by parameter.
+        limit: What holds when no limit is given; the largest one as well for 0.
+    """
+
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    path: str
+    inputs: str = ""
+    created: Literal["", "always", "new"] = ""
+    most: Mapping[str, int] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation.
+
+    Attributes:
+        method: The method of a bank (``search``, ``graph.walk``), or ``+name`` for a function of
+            ``reasoningbank.operations.composed``.
+        summary: What it does, in one line.
+        command, tool, route: Where it is offered.
+        defaults: What the entrances take instead of the method's own defaults.
+        fixed: Arguments that the command line always passes.
+        parts: The fields of an options object that are offered; the others keep their defaults.
+        choices: The values of a parameter, for schemas; the bank checks them.
+        plural: The name of the list when the method gives several things.
+        echo: The arguments that stand in the answer.
+    """
+
+    method: str
+    summary: str
+    command: Command | None = None
+    tool: Tool | None = None
+    route: Route | None = None
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    plural: str = ""
+    echo: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """One argument of a tool or of a route.
+
+    Attributes:
+        given: Its name in a call.
+        parameter: The parameter of the operation; ``project_id`` is of no operation.
+        required: Whether it must be given.
+        spread: Whether it stands for several arguments: the special fields of a node, or a whole body.
+    """
+
+    given: str
+    parameter: str
+    required: bool = False
+    spread: bool = False
+
+
+def inputs_of(words: str) -> tuple[Input, ...]:
+    """Return the arguments that a tool or a route names."""
+    found = []
+    for word in words.split():
+        given, _, parameter = word.strip("!*").partition("=")
+        required, spread = word.startswith("!"), word.startswith("*")
+        found.append(Input(given=given, parameter=parameter or given, required=required, spread=spread))
+    return tuple(found)

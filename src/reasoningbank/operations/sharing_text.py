@@ -1,0 +1,95 @@
+"""Results about sharing and copies of banks as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reasoningbank.operations import composed
+    from reasoningbank.types.memory import ImportReport
+    from reasoningbank.types.promotion import Promotion, PromotionCandidate, ShareReport
+
+
+def candidate_text(candidate: PromotionCandidate) -> str:
+    """Return a proposal for a person to judge."""
+    ids = " ".join(source.reference.id for source in candidate.sources)
+    lines = [
+        f"to the {candidate.level} {candidate.name}: {candidate.outcome}, alike {candidate.similarity:.3f}, "
+        f"would begin at {candidate.confidence:.2f}"
+    ]
+    lines += [
+        f"  from {source.reference.level} {source.reference.name}, {source.memory.confidence:.2f}: "
+        f"{source.memory.title}"
+        for source in candidate.sources
+    ]
+    text = candidate.text
+    if candidate.reason or text is None:
+        lines.append(f"  no text is proposed: {candidate.reason}")
+    else:
+        lines += [f"  proposed by {text.source}:", f"    {text.title}"]
+        if text.description:
+            lines.append(f"    when: {text.description}")
+        lines += [f"    {line}" for line in text.content.splitlines()]
+    lines += [f"  the {candidate.level} says the opposite: {one}" for one in candidate.conflicts]
+    lines.append(f"  rbank promote {ids} --to {candidate.level}")
+    return "\n".join(lines)
+
+
+def candidates_text(found: Iterable[PromotionCandidate]) -> str:
+    """Return everything that waits for review."""
+    return "\n\n".join(map(candidate_text, found)) or "Nothing waits for review."
+
+
+def promotion_text(promotion: Promotion) -> str:
+    """Return a promoted memory in a few lines."""
+    memory = promotion.memory
+    made = "promoted" if promotion.created else memory.state
+    lines = [
+        f"{memory.id}  {made} in the {promotion.level} {promotion.name}, confidence {memory.confidence:.2f}",
+        f"  {memory.title}",
+    ]
+    lines += [f"  from {source}" for source in promotion.sources]
+    lines += [f"  quarantined: {source}" for source in promotion.doubtful]
+    lines += [f"  no longer recalled: {source}" for source in promotion.gone]
+    return "\n".join(lines)
+
+
+def promotions_text(found: Iterable[Promotion]) -> str:
+    """Return everything that was promoted."""
+    return "\n".join(map(promotion_text, found)) or "Nothing was promoted."
+
+
+def share_text(report: ShareReport) -> str:
+    """Return what sharing did in a few lines."""
+    if report.files and not (report.added or report.updated or report.unchanged or report.refused):
+        return "\n".join([*report.files, f"{report.memories} memories written"])
+    lines = [f"refused   {one.id}: {one.reason}" for one in report.refused]
+    lines += [f"kept      {one}: another text here, of the same or a later version" for one in report.conflicts]
+    lines += [f"moved     {one.id}: {one.before:.3f} to {one.after:.3f}" for one in report.moved]
+    lines.append(
+        f"{len(report.added)} added, {len(report.updated)} updated, {len(report.unchanged)} unchanged, "
+        f"{report.signals} pieces of evidence"
+    )
+    return "\n".join(lines)
+
+
+def exported_text(exported: composed.Exported) -> str:
+    """Return where an export lies."""
+    return f"{exported.memories} memories in {exported.path}"
+
+
+def imported_text(report: ImportReport) -> str:
+    """Return what an import did."""
+    counts = len(report.imported), len(report.unchanged), len(report.conflicts)
+    return "{} imported, {} here already, {} in conflict".format(*counts)
+
+
+def copy_text(copy: composed.Copy) -> str:
+    """Return where a backup lies."""
+    return copy.path
+
+
+def restored_text(restored: composed.Restored) -> str:
+    """Return which backup is the bank now."""
+    return f"Restored {restored.memories} memories from {restored.path}."
