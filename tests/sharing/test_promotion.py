@@ -17,7 +17,8 @@ from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreBusy
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.sharing.promotion import link_back, pooled_confidence
-from reasoningbank.storage.store import Store, StoreSearch
+from reasoningbank.storage.store import Store
+from reasoningbank.storage.store_search import StoreSearch
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder, Prompt
 from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, GeneralText, Reference

@@ -9,12 +9,12 @@ from typing import Protocol, cast
 import apsw
 
 from reasoningbank.errors import ScopeViolation, StoreCorrupt
-from reasoningbank.storage import text_search as lexical
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import decoding, translated
 from reasoningbank.storage.locks import WriteLock
 from reasoningbank.storage.schema import MIGRATIONS, check_readable, migrate
 from reasoningbank.storage.sidecars import Sidecars
+from reasoningbank.storage.vocabulary import prepare_vocabulary
 from reasoningbank.types.scope import LEVELS, Scope
 
 
@@ -135,7 +135,7 @@ class Opening:
         connection = self._medium.connect()
         try:
             if check_readable(connection, path.name):
-                lexical.prepare_vocabulary(connection)
+                prepare_vocabulary(connection)
             return ConnectionSource(path, self._scope.project, connection, self._medium.identity)
         except BaseException:
             connection.close()
@@ -173,7 +173,7 @@ class Opening:
             with source.connection:
                 for name, value in _owner(self._scope).items():
                     source.run("INSERT INTO meta VALUES (?, ?)", (name, value))
-        lexical.prepare_vocabulary(source.connection)
+        prepare_vocabulary(source.connection)
 
 
 def scope_of(meta: Mapping[str, str]) -> Scope | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from reasoningbank.storage.graph_search import FoundInGraph
 from reasoningbank.storage.graph_tables import GraphReader
-from reasoningbank.storage.search import Search
 from reasoningbank.storage.unit import Source, Unit
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import StoreReport
+
+if TYPE_CHECKING:
+    from reasoningbank.storage.graph_search import FoundInGraph
+    from reasoningbank.storage.search import Search
 
 
 class Database(Source, Protocol):

@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
-import numpy
-
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, Value, checksum, from_json, proven, to_json
 from reasoningbank.storage.unit import Source, Unit
-from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.document import Document
 from reasoningbank.types.ports import Vector
 
@@ -62,6 +59,8 @@ class DocumentTables:
 
         None when it has no vector.
         """
+        from reasoningbank.storage.vector_search import unit_vector
+
         query = unit_vector(vector)
         where, values = _where(collection, path)
         columns = ", ".join(f"d.{name}" for name in _COLUMNS.split(", "))
@@ -84,6 +83,8 @@ class DocumentTables:
 
     def put_document(self, document: Document, vectors: Sequence[Vector] = (), model_id: str = "") -> None:
         """Store a document, in the place of the one that is there, with one vector for each of its texts."""
+        from reasoningbank.storage.vector_search import unit_vector
+
         kept, text = owned_document(document, vectors)
         if len({len(unit_vector(vector)) for vector in vectors}) > 1:
             raise ModelMismatch("the vectors of one document have different dimensions")
@@ -193,6 +194,8 @@ def _document(row: Row) -> Document:
 
 
 def _cosine(row: Row, stored: Value, query: Vector) -> float:
+    import numpy
+
     proven("a document's vector", row, stored)
     with decoding("a document's vector"):
         kept = numpy.frombuffer(cast(bytes, row[2]), dtype=numpy.float32)

@@ -19,9 +19,10 @@ from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.graph_tables import TABLE, TEXT_INDEX, filter_sql, items
 from reasoningbank.storage.rows import Row, checksum
-from reasoningbank.storage.text_search import TextIndex, placed, prepare_vocabulary, rank, words_of
+from reasoningbank.storage.text_search import placed, rank, words_of
 from reasoningbank.storage.vector_index import Reader
 from reasoningbank.storage.vector_search import LegMatrix, LegView
+from reasoningbank.storage.vocabulary import TextIndex, prepare_vocabulary
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.records import LexicalMatches, Scored

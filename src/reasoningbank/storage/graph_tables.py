@@ -23,7 +23,6 @@ from reasoningbank.storage.rows import (
     upsert,
 )
 from reasoningbank.storage.unit import Source, Unit
-from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.graph import LIST_FIELDS, Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind, GraphSize
 from reasoningbank.types.ports import Vector
@@ -327,6 +326,8 @@ class GraphTables:
         """
         if not model_id:
             raise InvalidInput("a vector needs the name of its model")
+        from reasoningbank.storage.vector_search import unit_vector
+
         rows = {name: unit_vector(vector) for name, vector in vectors.items()}
         if len({len(row) for row in rows.values()}) > 1:
             raise ModelMismatch("the vectors of one graph have different dimensions")

@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
-import numpy
-
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
@@ -31,7 +29,6 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.schema import CHANGES_SINCE
 from reasoningbank.storage.unit import Source, Unit
-from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
 from reasoningbank.types.records import Indexed, Link
@@ -333,15 +330,19 @@ class MemoryTables:
             raise ScopeViolation(f"a memory of project {memory.project[:80]!r} does not belong into this bank")
         if indexed is None:
             return {}
+        from reasoningbank.storage.vector_search import unit_vector
+
         vectors: dict[str, bytes] = {}
+        dimensions: dict[str, int] = {}
         for leg, vector in indexed.vectors.items():
             if leg not in VECTOR_LEGS:
                 raise InvalidInput(f"there is no dense leg {leg!r}; the legs are {', '.join(VECTOR_LEGS)}")
-            vectors[leg] = unit_vector(vector).tobytes()
-        if len({len(raw) for raw in vectors.values()}) > 1:
+            row = unit_vector(vector)
+            vectors[leg], dimensions[leg] = row.tobytes(), len(row)
+        if len(set(dimensions.values())) > 1:
             raise ModelMismatch("the vectors of one memory have different dimensions")
-        for raw in vectors.values():
-            self._unit.check_space(indexed.model_id, len(raw) // numpy.dtype(numpy.float32).itemsize)
+        for dimension in dimensions.values():
+            self._unit.check_space(indexed.model_id, dimension)
         return vectors
 
     def _write_derived(self, key: int, indexed: Indexed, vectors: Mapping[str, bytes]) -> None:

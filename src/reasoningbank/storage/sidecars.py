@@ -8,22 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
-
-import numpy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.errors import StoreError
 from reasoningbank.storage.locks import BankLock
-from reasoningbank.storage.vector_file import (
-    SUFFIX,
-    Header,
-    Snapshot,
-    erase_keys,
-    read_snapshot,
-    remove_unfinished,
-    write_snapshot,
-)
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from reasoningbank.storage.vector_file import Header, Snapshot
 
 SIDECAR_NAME = "sidecar {}"
 """Under this name the bank's ``meta`` table holds the token of a leg's current sidecar."""
@@ -32,7 +26,7 @@ RETRY_SECONDS = 60.0
 
 Register = Callable[[str, str, int], bool]
 """Says in the bank which sidecar is the current one (name, token, change); False when that cannot be done now."""
-Rows = Callable[[], tuple[NDArray[numpy.int64], NDArray[numpy.float32]]]
+Rows = Callable[[], "tuple[NDArray[numpy.int64], NDArray[numpy.float32]]"]
 """All rows that a sidecar is to hold: keys, ascending, and vectors."""
 
 
@@ -78,11 +72,13 @@ class SidecarFiles:
         return sum(file.stat().st_size for file in self._directory.iterdir())
 
     def read(self, wanted: Header, tokens: Mapping[str, str]) -> Snapshot | None:
+        from reasoningbank.storage import vector_file
+
         path = self._path(wanted)
         token = tokens.get(SIDECAR_NAME.format(path.name))
         if token is None:
             return None
-        return read_snapshot(
+        return vector_file.read_snapshot(
             path,
             bank=wanted.bank,
             leg=wanted.leg,
@@ -94,6 +90,8 @@ class SidecarFiles:
     def write(self, header: Header, rows: Rows, register: Register) -> Snapshot | None:
         if time.monotonic() < self._retry:
             return None
+        from reasoningbank.storage import vector_file
+
         path = self._path(header)
         name = SIDECAR_NAME.format(path.name)
         try:
@@ -101,7 +99,7 @@ class SidecarFiles:
                 if not free or not register(name, header.token, header.change):
                     return None
                 keys, vectors = rows()
-                write_snapshot(path, replace(header, rows=len(keys)), keys, vectors)
+                vector_file.write_snapshot(path, replace(header, rows=len(keys)), keys, vectors)
         except (OSError, StoreError):
             # The sidecar is derived: without it the rows stay in memory and searches answer the same.
             self._retry = time.monotonic() + RETRY_SECONDS
@@ -112,25 +110,31 @@ class SidecarFiles:
         """Overwrite the vectors with zeros in all files; a file that cannot be overwritten is removed."""
         if not self._directory.is_dir():
             return
+        from reasoningbank.storage import vector_file
+
         with suppress(StoreError), self._lock.held():
-            remove_unfinished(self._directory)
-            for path in self._directory.glob(f"*{SUFFIX}"):
+            vector_file.remove_unfinished(self._directory)
+            for path in self._directory.glob(f"*{vector_file.SUFFIX}"):
                 try:
-                    erase_keys(path, keys)
+                    vector_file.erase_keys(path, keys)
                 except OSError:
                     path.unlink(missing_ok=True)
 
     def remove(self) -> bool:
+        from reasoningbank.storage import vector_file
+
         with self._lock.held_if_free() as alone:
             if alone:
                 with suppress(OSError):
-                    for path in self._directory.glob(f"*{SUFFIX}*"):
+                    for path in self._directory.glob(f"*{vector_file.SUFFIX}*"):
                         path.unlink(missing_ok=True)
             return alone
 
     def _path(self, header: Header) -> Path:
+        from reasoningbank.storage import vector_file
+
         model = hashlib.sha256(header.model_id.encode()).hexdigest()[:12]
-        return self._directory / f"{header.leg}-{model}{SUFFIX}"
+        return self._directory / f"{header.leg}-{model}{vector_file.SUFFIX}"
 
 
 class SidecarArrays:
@@ -140,9 +144,13 @@ class SidecarArrays:
         return None
 
     def write(self, header: Header, rows: Rows, register: Register) -> Snapshot:  # noqa: ARG002
+        import numpy
+
+        from reasoningbank.storage import vector_file
+
         keys, vectors = rows()
         erased = numpy.empty(0, dtype=numpy.int64)
-        return Snapshot(header=replace(header, rows=len(keys)), keys=keys, matrix=vectors, erased=erased)
+        return vector_file.Snapshot(header=replace(header, rows=len(keys)), keys=keys, matrix=vectors, erased=erased)
 
     def erase(self, keys: Sequence[int]) -> None:
         """Do nothing: whoever has one lets the rows of deleted memories die before its next search."""

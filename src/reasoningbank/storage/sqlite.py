@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -16,15 +17,12 @@ from reasoningbank.storage.bank_file import Medium, Opening
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.failures import translated
 from reasoningbank.storage.graph_cache import GraphCache
-from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
 from reasoningbank.storage.locks import LOCK_TIMEOUT
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.schema import MIGRATIONS
-from reasoningbank.storage.search import Search
+from reasoningbank.storage.sidecars import Register, Sidecars
 from reasoningbank.storage.store import StoreReader
-from reasoningbank.storage.trace_index import TraceIndex
 from reasoningbank.storage.unit import ERASURE, Standings, Unit
-from reasoningbank.storage.vector_index import DenseIndex
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
@@ -33,17 +31,39 @@ from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import StoreReport
 from reasoningbank.types.scope import Scope
 
+if TYPE_CHECKING:
+    from reasoningbank.storage.graph_search import FoundInGraph
+    from reasoningbank.storage.indexes import Indexes
+    from reasoningbank.storage.search import Search
+
 
 class _Generation:
     """Idle connections to one file, and what was derived from it; another file at the same path is another one."""
 
-    def __init__(self, identity: tuple[int, int] | None, dense: DenseIndex) -> None:
+    def __init__(self, identity: tuple[int, int] | None, sidecars: Sidecars, register: Register) -> None:
         self.identity = identity
-        self.dense = dense
-        self.traces = TraceIndex()
-        self.graph = GraphIndex()
         self.walked = GraphCache()
         self.idle: list[ConnectionSource] = []
+        self._sidecars = sidecars
+        self._register = register
+        self._lock = threading.Lock()
+        self._indexes: Indexes | None = None
+
+    @property
+    def seen_model_id(self) -> str | None:
+        """The vector space as the last search saw it; None before the first."""
+        return None if self._indexes is None else self._indexes.model_id
+
+    def indexes(self) -> Indexes:
+        """Return what searches hold in memory, the same for all of them; the first of them makes it."""
+        if self._indexes is None:
+            # Arrays need numpy, whose import takes longer than all that a bank does when nothing is searched.
+            from reasoningbank.storage.indexes import Indexes
+
+            with self._lock:
+                if self._indexes is None:
+                    self._indexes = Indexes(self._sidecars, self._register)
+        return self._indexes
 
 
 class _Walks:
@@ -100,7 +120,7 @@ class SqliteDatabase:
         """The same as the last search saw it, without a look into the bank; None before the first."""
         with self._pool_lock:
             self._check_open()
-            return self._generation.dense.model_id
+            return self._generation.seen_model_id
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """Return one statement on a pooled connection."""
@@ -144,9 +164,7 @@ class SqliteDatabase:
     ) -> Iterator[Search]:
         """Give a search inside one short read transaction, so that all it reads is of one state."""
         with self._one_state() as (generation, source):
-            dimension = None if query is None else len(query)
-            view = generation.dense.view(source.run, conditions, dimension, leg=leg, context=context)
-            yield Search(view, source)
+            yield generation.indexes().search(source, conditions, query, leg, context=context)
 
     @contextmanager
     def search_graph(
@@ -154,13 +172,12 @@ class SqliteDatabase:
     ) -> Iterator[FoundInGraph]:
         """Give a search of the graph inside one short read transaction."""
         with self._one_state() as (generation, source):
-            view = generation.graph.view(source.run, kind, None if query is None else len(query))
-            yield FoundInGraph(view, source, kind, condition)
+            yield generation.indexes().search_graph(source, kind, condition, query)
 
     def similar_traces(self, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
         """Return the traces closest to a unit vector, best first."""
         with self._one_state() as (generation, source):
-            return generation.traces.similar(source.run, query, limit)
+            return generation.indexes().similar_traces(source, query, limit)
 
     def check(self) -> StoreReport:
         """Read everything and report every defect."""
@@ -280,8 +297,7 @@ class SqliteDatabase:
                     source.run("COMMIT")
 
     def _new_generation(self, identity: tuple[int, int] | None) -> _Generation:
-        dense = DenseIndex(self._medium.sidecars, register=partial(self._register, identity))
-        return _Generation(identity, dense)
+        return _Generation(identity, self._medium.sidecars, partial(self._register, identity))
 
     def _current_writer(self) -> ConnectionSource:
         """Return the writing connection, opened anew when another file lies at the path; called under the lock."""

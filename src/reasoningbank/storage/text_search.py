@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.vector_search import Columns, Places, changed_since
+from reasoningbank.storage.vocabulary import MEMORY_TEXT, TextIndex
 from reasoningbank.types.records import LexicalTerm
 
 POSTINGS_BUDGET = 4_000
@@ -61,24 +62,6 @@ Run = Callable[[str, Sequence[Value]], Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextIndex:
-    """One of the bank's text indexes, and what its two views are called on a connection.
-
-    Attributes:
-        table: The FTS5 table.
-        vocabulary: Its terms with their document frequencies.
-        occurrences: Its terms' occurrences.
-    """
-
-    table: str
-    vocabulary: str
-    occurrences: str
-
-
-MEMORY_TEXT = TextIndex(table="memory_text", vocabulary="vocabulary", occurrences="occurrences")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Contexts:
     """Where in a memory's words those of its description stand, by the memory's place in the columns.
 
@@ -109,14 +92,6 @@ class Ranking:
     places: NDArray[numpy.int64]
     scores: NDArray[numpy.float64]
     terms: tuple[LexicalTerm, ...]
-
-
-def prepare_vocabulary(connection: apsw.Connection, index: TextIndex = MEMORY_TEXT) -> None:
-    """Give the connection views of the index: its terms with their document frequencies, and their occurrences."""
-    for name, kind in ((index.vocabulary, "row"), (index.occurrences, "instance")):
-        connection.execute(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name} USING fts5vocab (main, {index.table}, {kind})"
-        )
 
 
 def lengths(run: Run, since: int, columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:

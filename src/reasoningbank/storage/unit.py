@@ -11,7 +11,6 @@ from typing import Protocol, cast
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, StoreError
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, upsert, weights_from
-from reasoningbank.storage.vector_search import unit_vector
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.signal import ProjectWeights
 
@@ -320,6 +319,8 @@ class Unit:
 
     def vector(self, vector: Vector, model_id: str) -> bytes:
         """Return the bytes of a vector of the bank's model; raise ModelMismatch."""
+        from reasoningbank.storage.vector_search import unit_vector
+
         if not model_id:
             raise InvalidInput("a vector needs the name of its model")
         row = unit_vector(vector)
