@@ -18,20 +18,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field
-
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
 from reasoningbank.graph.render import BUDGET, to_llm_context
 from reasoningbank.graph.search import GraphQuestion, content_terms, find_nodes
 from reasoningbank.graph.traversal import plain_tag
 from reasoningbank.graph.walk import asked_with, question_tags, reveal_walk, walk
-from reasoningbank.llm.answers import read_answer
-from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.words import STOP_WORDS, analyse
 from reasoningbank.safety.arguments import checked_limit, session_name
-from reasoningbank.safety.injection import find_order
-from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START, fence, quote
+from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START
 from reasoningbank.safety.text import safe_line
 from reasoningbank.search.search import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.store import Store
@@ -47,7 +42,7 @@ from reasoningbank.types.graph_search import (
     NodeHit,
     Preference,
 )
-from reasoningbank.types.ports import Embedder, LanguageModel
+from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import Filter, Hit, Recall
 from reasoningbank.types.walk import GraphContext, WalkParameters, WalkResult
 
@@ -232,121 +227,6 @@ def _weights(text: str) -> tuple[float, float]:
     return _EXACT if _NAMED.search(text) else _EVEN
 
 
-SHOWN_TAGS = 300
-"""Most tags that a model is shown: those of the question first, then the most frequent."""
-_HISTORY, _LONGEST = 5, 500
-
-
-class PlannedGraphQuery(BaseModel):
-    """A search in the graph as the model proposes it."""
-
-    query: str
-    bm25_weight: float = Field(0.5, ge=0.0, le=1.0)
-    similarity_search_weight: float = Field(0.5, ge=0.0, le=1.0)
-    query_tags: list[str] = []
-
-
-class PlannedBankQuery(BaseModel):
-    """A search for lessons as the model proposes it."""
-
-    query: str
-    bm25_weight: float = Field(0.5, ge=0.0, le=1.0)
-    similarity_search_weight: float = Field(0.5, ge=0.0, le=1.0)
-
-
-class PlannedQuestion(BaseModel):
-    """What the model is asked for."""
-
-    clarification_question: str | None = None
-    graph: list[PlannedGraphQuery] = []
-    bank: list[PlannedBankQuery] = []
-
-
-def plan_with(model: LanguageModel, asked: Asked, vocabulary: Vocabulary) -> QuestionPlan:
-    """Return the plan of a language model, checked.
-
-    Tags that the graph does not have are dropped and said; a question back that is not allowed is not asked, and the
-    rule takes the place of a list that is empty.
-
-    Raises:
-        ModelUnavailable, BudgetExhausted: When there was no answer.
-        MalformedAnswer: When the answer does not have the shape that was asked for.
-    """
-    wanted = prompt("questions", material(asked, vocabulary))
-    completion = model.complete(wanted, PlannedQuestion.model_json_schema(), temperature=0.0)
-    answer = read_answer(completion.text, PlannedQuestion)
-    name = completion.model or model.name
-    back = safe_line(answer.clarification_question or "")[:_LONGEST]
-    if back and asked.ask:
-        if find_order(back):
-            raise MalformedAnswer("the question back is an order")
-        return QuestionPlan(
-            question=asked.question,
-            clarification=back,
-            model=name,
-            message="The question could mean quite different things; nothing was searched.",
-        )
-    dropped: dict[str, None] = {}
-    graph = [_model_graph_query(each, vocabulary, dropped) for each in answer.graph[:MOST_PARTS] if each.query.strip()]
-    bank = [_bank_query(each) for each in answer.bank[:MOST_PARTS] if each.query.strip()]
-    ruled = plan_by_rule(replace(asked, ask=False), vocabulary)
-    said = [f"Planned by {name}."]
-    if not graph or not bank:
-        said.append("What it left out was planned by rule.")
-    if dropped:
-        said.append(f"The graph has no tag {', '.join(repr(tag[:64]) for tag in dropped)}.")
-    return QuestionPlan(
-        question=asked.question,
-        graph=tuple(graph) or ruled.graph,
-        bank=tuple(bank) or ruled.bank,
-        dropped=tuple(dropped),
-        model=name,
-        message=" ".join(said),
-    )
-
-
-def material(asked: Asked, vocabulary: Vocabulary) -> str:
-    """Return the question, what was said before and the tags as quoted data (DESIGN D10)."""
-    own = vocabulary.matching(asked.whole, limit=SHOWN_TAGS)
-    tags = (*own, *vocabulary.frequent(SHOWN_TAGS - len(own), without=own))
-    allowed = "A question back is allowed." if asked.ask else "No question may be asked."
-    body = (
-        f"QUESTION\n{quote(asked.question)}WHAT THE USER ADDED\n{quote(asked.clarification)}"
-        f"SAID BEFORE\n{''.join(quote(each) for each in asked.history[-_HISTORY:])}"
-        f"TAGS\n{quote(', '.join(tags))}{allowed}\n"
-    )
-    return fence("a question", body)
-
-
-def _model_graph_query(planned: PlannedGraphQuery, vocabulary: Vocabulary, dropped: dict[str, None]) -> GraphQuery:
-    kept: dict[str, None] = {}
-    for tag in planned.query_tags:
-        known = vocabulary.known(tag.strip())
-        if known:
-            kept[known] = None
-        elif tag.strip():
-            dropped[safe_line(tag)] = None
-    words, meaning = _model_weights(planned)
-    return GraphQuery(
-        query=safe_line(planned.query)[:_LONGEST],
-        bm25_weight=words,
-        dense_weight=meaning,
-        tags=tuple(kept)[:MOST_TAGS],
-    )
-
-
-def _bank_query(planned: PlannedBankQuery) -> BankQuery:
-    words, meaning = _model_weights(planned)
-    return BankQuery(query=safe_line(planned.query)[:_LONGEST], bm25_weight=words, dense_weight=meaning)
-
-
-def _model_weights(planned: PlannedGraphQuery | PlannedBankQuery) -> tuple[float, float]:
-    """Return its weights; both even when it gave both as 0, with which nothing could be searched."""
-    if not planned.bm25_weight and not planned.similarity_search_weight:
-        return 0.5, 0.5
-    return planned.bm25_weight, planned.similarity_search_weight
-
-
 LESSONS_SHARE = 3
 """Lessons take at most one part in so many of the budget."""
 _TAG = BLOCK_START[1:]
@@ -473,6 +353,9 @@ class Questions:
         vocabulary = Vocabulary(self._context.store().graph.graph_tags())
         if self._context.model is None:
             return plan_by_rule(asked, vocabulary)
+        # What a model answers is checked by pydantic, which only who asks one needs.
+        from reasoningbank.conversations.model_plan import plan_with
+
         try:
             return plan_with(self._context.model, asked, vocabulary)
         except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:

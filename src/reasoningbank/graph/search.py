@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from reasoningbank.memories.words import STOP_WORDS, query_terms
 from reasoningbank.safety.graph_text import reveal
-from reasoningbank.search.fusion import CANDIDATES_PER_HIT, Blended, blend, calibration_of
 from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.graph_search import (
@@ -26,6 +26,9 @@ from reasoningbank.types.memory import MAX_TITLE
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Filter
 from reasoningbank.types.records import Scored
+
+if TYPE_CHECKING:
+    from reasoningbank.search.fusion import Blended
 
 _LEGS: Mapping[str, str] = {LESSON_LEG: CONTENT_LEG, CONTEXT_LEG: DESCRIPTION_LEG}
 """The dense legs of a lesson and what they are called of a memory."""
@@ -70,6 +73,8 @@ def find_lessons(store: Store, embedder: Embedder, question: LessonQuestion) -> 
     Raises:
         ModelMismatch: When the bank was built with another embedder.
     """
+    from reasoningbank.search.fusion import blend
+
     terms = content_terms(question.text)
     if not terms:
         return FoundLessons(lessons=(), message="The query has only words that every text has; nothing was searched.")
@@ -93,6 +98,8 @@ def above(
         lexical: The leg of words.
         noun: What it is.
     """
+    from reasoningbank.search.fusion import calibration_of
+
     if not found:
         return [], f"Nothing relevant is known: no leg found any {noun}."
     if least is not None:
@@ -149,6 +156,8 @@ def _node(pointer: Pointer) -> str:
 
 def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str) -> dict[str, Sequence[Scored]]:
     """Return what each leg finds; legs without weight find nothing."""
+    from reasoningbank.search.fusion import CANDIDATES_PER_HIT
+
     most = question.limit * CANDIDATES_PER_HIT
     allowed = _allowed(store, question)
     legs: dict[str, Sequence[Scored]] = {}
@@ -228,6 +237,8 @@ def find_edges(store: Store, embedder: Embedder, question: GraphQuestion) -> tup
 
 
 def _find(store: Store, embedder: Embedder, question: GraphQuestion, kind: GraphKind) -> tuple[list[Blended], str]:
+    from reasoningbank.search.fusion import CANDIDATES_PER_HIT, blend
+
     terms = content_terms(question.text)
     if not terms:
         return [], "The query has only words that every text has; nothing was searched."

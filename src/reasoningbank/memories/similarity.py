@@ -30,13 +30,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-
-import numpy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from reasoningbank.memories.words import overlap, polarity, terms
 from reasoningbank.types.consolidation import SIMILARITY_THRESHOLD
 from reasoningbank.types.memory import Memory, fingerprint
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
 
 
 def cosine_similarity(
@@ -46,6 +48,8 @@ def cosine_similarity(
 
     Returns 0.0 for empty vectors, vectors of different lengths and vectors of length zero, as seed 004 does.
     """
+    import numpy
+
     left = numpy.asarray(first, dtype=numpy.float64)
     right = numpy.asarray(second, dtype=numpy.float64)
     if left.size == 0 or left.shape != right.shape:

@@ -21,7 +21,6 @@ from reasoningbank.memories.admission import TASK
 from reasoningbank.memories.exposure import EXTRACT, decide
 from reasoningbank.safety.arguments import checked_limit, session_name
 from reasoningbank.safety.text import reveal
-from reasoningbank.search.fusion import FLOOR, calibration_of, fuse
 from reasoningbank.search.search import _UNLOGGED, DEFAULT_SEARCH_LIMIT, MAX_QUERY, checked_question, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -54,7 +53,7 @@ _LEAST_CANDIDATES = 50
 
 
 def experiences(
-    store: Store, vector: Vector, condition: Filter, *, count: int, model_id: str, floor: float = FLOOR
+    store: Store, vector: Vector, condition: Filter, *, count: int, model_id: str, floor: float | None = None
 ) -> tuple[Hit, ...]:
     """Return the items of the experiences whose tasks are closest, one experience after the other.
 
@@ -66,8 +65,10 @@ def experiences(
         condition: What an item must be.
         count: Most experiences, at most ``MAX_EXPERIENCES``.
         model_id: The vector space.
-        floor: The least relevance of a task.
+        floor: The least relevance of a task; None for that of a search.
     """
+    from reasoningbank.search.fusion import FLOOR, fuse
+
     wanted = min(count, MAX_EXPERIENCES)
     if wanted <= 0:
         return ()
@@ -79,7 +80,7 @@ def experiences(
             {},
             LexicalMatches(documents=store.memories.count(condition)),
             model_id=model_id,
-            floor=floor,
+            floor=FLOOR if floor is None else floor,
         )
     }
     ranks = {one.id: Leg(rank=rank, score=one.score) for rank, one in enumerate(near, start=1)}
@@ -249,6 +250,8 @@ NOISE = 2
 
 def similar_traces(store: Store, vector: Vector, model_id: str) -> tuple[tuple[Trace, float], ...]:
     """Return the similar searches among the nearest ones, nearest first, each with its cosine."""
+    from reasoningbank.search.fusion import calibration_of
+
     background = calibration_of(model_id).background
     least = background + LEAST_NEARNESS * (1.0 - background)
     return tuple(
