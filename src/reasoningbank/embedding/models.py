@@ -13,14 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy
-from numpy.typing import NDArray
-
 from reasoningbank.embedding.runtime import fastembed_model
 from reasoningbank.embedding.session import Encode, Loaded, OnnxEmbedder, from_json, open_session, unit_rows
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
 
 if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
     from reasoningbank.embedding.encoder import EncoderWeights
     from reasoningbank.embedding.runtime import TextEmbedding
 
@@ -161,6 +161,8 @@ class FastEmbedder:
         return self._rows(texts, queries=False)
 
     def _rows(self, texts: Sequence[str], *, queries: bool) -> NDArray[numpy.float32]:
+        import numpy
+
         if not texts:
             return numpy.empty((0, self.dimension), dtype=numpy.float32)
         model = self._loaded()
@@ -244,6 +246,8 @@ def folder_embedder(folder: Path, *, dimension: int | None = None) -> OnnxEmbedd
 
 
 def _folder_encoder(model: Path, *, first: bool) -> Encode:
+    import numpy
+
     session = open_session(model)
     wanted = [node.name for node in session.get_inputs()]
     unknown = set(wanted) - {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
@@ -331,6 +335,8 @@ def minilm(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
 
 
 def _encoder(weights: EncoderWeights, *, first: bool) -> Encode:
+    import numpy
+
     from reasoningbank.embedding.encoder import encoder_graph
 
     session = open_session(encoder_graph(), constants=weights.constants)

@@ -10,15 +10,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-import numpy
-from numpy.typing import NDArray
-
 from reasoningbank.embedding.session import unit_rows
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
 from reasoningbank.settings import on_this_machine
 
 if TYPE_CHECKING:
+    import numpy
     from httpx2 import Client, Response
+    from numpy.typing import NDArray
 
 MAXIMUM_DIMENSION = 3072
 """The longest vector accepted from an endpoint."""
@@ -129,6 +128,8 @@ class RemoteEmbedder:
             client.close()
 
     def _embed(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        import numpy
+
         result = numpy.empty((len(texts), self._dimension), dtype=numpy.float32)
         for start in range(0, len(texts), _BATCH):
             batch = [text.encode("utf-8", "replace").decode() or " " for text in texts[start : start + _BATCH]]
@@ -186,6 +187,8 @@ class RemoteEmbedder:
             return self._client
 
     def _vectors(self, answer: object, count: int) -> NDArray[numpy.float32]:
+        import numpy
+
         items = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(items, list) or len(items) != count:
             raise self._bad(f"does not hold {count} vectors")

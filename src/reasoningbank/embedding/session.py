@@ -9,13 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy
-from numpy.typing import NDArray
-
 from reasoningbank.embedding.runtime import onnx_runtime
 from reasoningbank.errors import BankError, ModelError, ModelMissing
 
 if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from reasoningbank.embedding.encoder import Array
@@ -88,7 +87,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-Encode = Callable[[NDArray[numpy.int64]], NDArray[numpy.float32]]
+Encode = Callable[["NDArray[numpy.int64]"], "NDArray[numpy.float32]"]
 """Token ids (batch, tokens), all of one length, to vectors (batch, dimension) of any length."""
 
 _GROUP_TOKENS = 2048
@@ -173,6 +172,8 @@ class OnnxEmbedder:
             return self._loaded
 
     def _embed(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        import numpy
+
         result = numpy.empty((len(texts), self._dimension), dtype=numpy.float32)
         if not texts:
             return result
@@ -202,6 +203,8 @@ def unit_rows(rows: NDArray[numpy.float32], source: str) -> NDArray[numpy.float3
     Raises:
         ModelError: A row is zero or not finite, so that it has no direction.
     """
+    import numpy
+
     lengths = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows, dtype=numpy.float64))
     if not (numpy.isfinite(lengths).all() and (lengths > 0).all()):
         raise ModelError(f"The model {source} gave a vector without a direction.")
