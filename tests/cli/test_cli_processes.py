@@ -21,6 +21,9 @@ RBANK = Path(sys.executable).parent / "rbank"
 SCOPE = ("--tenant", "acme", "--project", "shop")
 HEAVY = ("numpy", "apsw", "mcp", "onnxruntime", "opentelemetry", "tokenizers", "tiktoken", "platformdirs", "asyncio")
 
+COMPARING = ("numpy", "onnxruntime", "tokenizers", "pydantic", "mcp")
+"""What only a comparison of texts, a language model or a server needs."""
+
 
 def environment(home: Path) -> dict[str, str]:
     """The environment of a process with this data directory and nothing of the developer's settings."""
@@ -126,6 +129,50 @@ def test_help_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert all(name in done.stdout for name in COMMANDS)
     assert done.stderr.splitlines() == ["[]", "[]"]
+
+
+@promise(
+    "cli:without-vectors",
+    "A command that compares nothing imports neither numpy nor a model's libraries.",
+    source="DESIGN D12",
+)
+def test_commands_that_compare_nothing_import_no_numpy(tmp_path: Path) -> None:
+    own = tmp_path / "home"
+    text = ("--title", "Retry flaky calls", "--content", "Back off, then retry.", "--outcome", "success", "--json")
+    recorded = str(answer(rbank(own, "record", *text))["id"])
+    commands = (
+        ("list",),
+        ("get", recorded),
+        ("history", recorded),
+        ("stats",),
+        ("feedback", recorded, "helpful"),
+        ("outcome", recorded, "succeeded", "--session", "s"),
+        ("export", "all.jsonl"),
+        ("delete", recorded),
+    )
+    code = (
+        "import json, sys\n"
+        "from reasoningbank.cli import main\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    status = 0\n"
+        "    try:\n        main(words)\n"
+        "    except SystemExit as end:\n        status = end.code or 0\n"
+        f"    imported = [name for name in {COMPARING!r} if name in sys.modules]\n"
+        "    print(json.dumps([words[4], status, imported]), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps([[*SCOPE, *words] for words in commands])],
+        env=environment(own),
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    told = [json.loads(line) for line in done.stderr.splitlines()]
+    assert told == [[words[0], 0, []] for words in commands]
+    assert (tmp_path / "all.jsonl").read_text().count("Retry flaky calls") >= 1
 
 
 @promise("cli:entry-points", "rbank, reasoningbank and python -m are the same command.", source="issue, CLI")
