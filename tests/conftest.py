@@ -25,12 +25,13 @@ from reasoningbank.bank import Bank
 from reasoningbank.embedding import open_embedder
 from reasoningbank.embedding.models import granite, minilm
 from reasoningbank.embedding.session import OnnxEmbedder
+from reasoningbank.llm.provider import no_paid_calls
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
-from reasoningbank.testing import FrozenClock, HashingEmbedder, no_paid_calls
+from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.scope import Scope
 from web.servers import Served, serving, with_tenants

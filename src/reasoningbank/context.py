@@ -9,12 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from reasoningbank.errors import (
-    MemoryNotFound,
-    StoreClosed,
-    StoreCorrupt,
-    StoreError,
-)
+from reasoningbank.errors import MemoryNotFound, StoreClosed, StoreCorrupt, StoreError
 from reasoningbank.safety.arguments import session_name
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction

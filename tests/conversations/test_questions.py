@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.conversations.questions import Asked, Vocabulary, plan_by_rule, split
+from reasoningbank.conversations.questions import Asked, TagVocabulary, plan_by_rule, split
 from reasoningbank.demo.run import QUESTION, copy_shop_graph
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
@@ -117,7 +117,7 @@ def test_the_delivery_of_lessons_counts_and_preferences_stand_in_the_text(shop: 
 )
 def test_a_question_of_two_parts_is_two_sub_queries_each_with_its_own_tags() -> None:
     plan = plan_by_rule(
-        Asked(question="Why did the heat packs fail, and which start week did the sale get?"), Vocabulary(TAGS)
+        Asked(question="Why did the heat packs fail, and which start week did the sale get?"), TagVocabulary(TAGS)
     )
     assert [(each.query, each.tags) for each in plan.graph] == [
         ("Why did the heat packs fail", ("heat_pack",)),
@@ -137,7 +137,7 @@ def test_a_question_of_two_parts_is_two_sub_queries_each_with_its_own_tags() -> 
     ],
 )
 def test_exact_names_are_looked_for_by_their_words(question: str, words: float) -> None:
-    plan = plan_by_rule(Asked(question=question, ask=False), Vocabulary(TAGS))
+    plan = plan_by_rule(Asked(question=question, ask=False), TagVocabulary(TAGS))
     assert {each.bm25_weight for each in plan.graph} | {each.bm25_weight for each in plan.bank} == {words}
     assert all(each.bm25_weight + each.dense_weight == 1.0 for each in plan.graph)
 
@@ -159,7 +159,7 @@ def test_exact_names_are_looked_for_by_their_words(question: str, words: float) 
     ],
 )
 def test_what_is_ambiguous_is_told_by_the_words(question: str, history: tuple[str, ...], asks: bool) -> None:
-    plan = plan_by_rule(Asked(question=question, history=history), Vocabulary(TAGS))
+    plan = plan_by_rule(Asked(question=question, history=history), TagVocabulary(TAGS))
     assert bool(plan.clarification) is asks
     if history:
         assert history[-1] in plan.graph[0].query
@@ -257,7 +257,7 @@ def test_unusable_questions_are_refused(bank: Bank) -> None:
 def test_any_question_is_planned_the_same_way_twice_with_tags_of_the_vocabulary(
     question: str, tags: list[str], ask: bool, clarification: str
 ) -> None:
-    vocabulary = Vocabulary([(tag, 1) for tag in tags])
+    vocabulary = TagVocabulary([(tag, 1) for tag in tags])
     asked = Asked(question=question, ask=ask, clarification=clarification)
     plan = plan_by_rule(asked, vocabulary)
     assert plan == plan_by_rule(asked, vocabulary)
@@ -274,7 +274,7 @@ def test_any_question_is_planned_the_same_way_twice_with_tags_of_the_vocabulary(
     source="issue 5",
 )
 def test_tags_are_found_by_their_words_in_either_number_and_only_whole() -> None:
-    vocabulary = Vocabulary((*TAGS, ("Berlin", 1), ("policies", 1)))
+    vocabulary = TagVocabulary((*TAGS, ("Berlin", 1), ("policies", 1)))
     assert vocabulary.known("heat-packs") == "heat_pack"
     assert vocabulary.known("START_WEEK") == "start week"
     assert vocabulary.known("week") == ""

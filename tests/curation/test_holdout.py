@@ -17,7 +17,7 @@ from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.integrations.hooks import Place, run
+from reasoningbank.integrations.hooks import HookPlace, run
 from reasoningbank.memories.exposure import draw
 from reasoningbank.settings import Settings, load_settings
 from reasoningbank.testing import FrozenClock
@@ -218,7 +218,7 @@ def test_hooks_say_nothing_in_a_held_out_session(tmp_path: Path, monkeypatch: py
     for session, shown in ((held(0.5), False), (given_memory(0.5), True)):
         for event, payload in events.items():
             said = io.StringIO()
-            run(event, io.BytesIO(json.dumps({"session_id": session} | payload).encode()), said, Place())
+            run(event, io.BytesIO(json.dumps({"session_id": session} | payload).encode()), said, HookPlace())
             assert not (event == "SessionStart" and shown) or "additionalContext" in said.getvalue()
             assert shown or "network call" not in said.getvalue()
     with Bank.open() as bank:

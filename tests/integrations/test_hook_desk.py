@@ -27,7 +27,7 @@ from reasoningbank.integrations import hook_client as asking
 from reasoningbank.integrations.hook_client import FOLDER, SOCKET, Request, ask, decoded, encoded, fingerprint, place_of
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.hook_server import Desk
+from reasoningbank.mcp.hook_server import HookServer
 from reasoningbank.safety.quotation import memories_in
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.scope import Membership, Scope
@@ -50,7 +50,7 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture
-def desk(home: Path) -> Iterator[Desk]:
+def desk(home: Path) -> Iterator[HookServer]:
     """A desk in this process, over a bank with one memory."""
     filled(home)
     made = desk_of(home)
@@ -60,10 +60,10 @@ def desk(home: Path) -> Iterator[Desk]:
     made.stop()
 
 
-def desk_of(home: Path, tenant: str = "acme") -> Desk:
+def desk_of(home: Path, tenant: str = "acme") -> HookServer:
     """A desk with the fast test embedder."""
     settings = Settings(home=home)
-    return Desk(Banks(settings, embedder=HashingEmbedder()), Caller(tenant=tenant, session="s"), settings)
+    return HookServer(Banks(settings, embedder=HashingEmbedder()), Caller(tenant=tenant, session="s"), settings)
 
 
 def filled(home: Path) -> str:
@@ -192,7 +192,7 @@ def test_of_two_servers_one_answers_and_the_other_takes_over(home: Path, monkeyp
     "A server answers only hooks of its own user, tenant, settings and version; nobody else can stand in for it.",
     source="DESIGN D9",
 )
-def test_only_hooks_of_the_same_tenant_settings_and_version_are_answered(home: Path, desk: Desk) -> None:
+def test_only_hooks_of_the_same_tenant_settings_and_version_are_answered(home: Path, desk: HookServer) -> None:
     assert "Retry flaky calls" in (ask(home, request(home)) or "")
     assert ask(home, request(home, scope=Scope(tenant="other", project="shop"))) is None
     assert ask(home, request(home, scope=Scope(tenant="acme", project="unknown"))) == ""
@@ -211,7 +211,7 @@ def test_only_hooks_of_the_same_tenant_settings_and_version_are_answered(home: P
 
 
 @promise("hook:desk-own")
-def test_nobody_else_can_stand_in_for_the_server(home: Path, desk: Desk) -> None:
+def test_nobody_else_can_stand_in_for_the_server(home: Path, desk: HookServer) -> None:
     (home / FOLDER).chmod(0o755)
     assert ask(home, request(home)) is None
     (home / FOLDER).chmod(0o700)
@@ -264,7 +264,7 @@ def test_whatever_a_server_answers_the_hook_goes_on(
 
 @promise("hook:desk-fallback")
 def test_a_hook_that_says_nothing_or_nonsense_does_not_stop_the_others(
-    home: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    home: Path, desk: HookServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reasoningbank.mcp.hook_server.READ_SECONDS", 0.2)
     path = os.fspath(home / FOLDER / SOCKET)

@@ -14,7 +14,7 @@ import pytest
 
 from promises import promise
 from reasoningbank import Bank, Settings
-from reasoningbank.integrations.hooks import Place, run
+from reasoningbank.integrations.hooks import HookPlace, run
 from sessions.learned_sessions import REPAIRED
 
 PROMPT = "A network call fails now and then, make it reliable."
@@ -187,7 +187,7 @@ def answered(home: Path, monkeypatch: pytest.MonkeyPatch, event: str, given: dic
     monkeypatch.setenv("REASONINGBANK_HOME", str(home))
     monkeypatch.delattr(os, "fork")
     target = io.StringIO()
-    run(event, io.BytesIO(json.dumps(given).encode()), target, Place(tenant="acme", project="shop"))
+    run(event, io.BytesIO(json.dumps(given).encode()), target, HookPlace(tenant="acme", project="shop"))
     found = json.loads(target.getvalue())
     assert isinstance(found, dict)
     assert not (home / "hooks.log").exists()

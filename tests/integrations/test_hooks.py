@@ -18,7 +18,7 @@ import pytest
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.integrations.hook_actions import LOG_FILE, MAX_LOG, QUIET, SUMMARY_SOURCE, write
-from reasoningbank.integrations.hooks import Event, Payload, Place, event_of, payload_of, reply, run
+from reasoningbank.integrations.hooks import Event, HookPlace, Payload, event_of, payload_of, reply, run
 from reasoningbank.safety.quotation import BLOCK_START, memories_in
 from reasoningbank.settings import Settings
 from reasoningbank.types.records import Job
@@ -84,7 +84,7 @@ def inside(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, object
 
     def answer(event: str, payload: object) -> dict[str, Any]:
         target = io.StringIO()
-        place = Place(tenant="acme", project="shop")
+        place = HookPlace(tenant="acme", project="shop")
         run(event, io.BytesIO(json.dumps(payload).encode()), target, place)
         found = json.loads(target.getvalue())
         assert isinstance(found, dict)

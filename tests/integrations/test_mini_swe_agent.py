@@ -18,7 +18,7 @@ from promises import promise
 from reasoningbank.errors import ConfigurationError, InvalidInput
 from reasoningbank.integrations.agent_command import block
 from reasoningbank.integrations.mini_swe_agent import SUBMIT, WORKSPACE, MiniSweAgent
-from reasoningbank.matts.attempts import Parts, run
+from reasoningbank.matts.attempts import ScalingParts, run
 from reasoningbank.matts.comparison import parallel, sequential
 from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START, memories_in, without_blocks
 from reasoningbank.sessions.judge import by_evidence
@@ -214,7 +214,7 @@ def test_two_rollouts_beside_each_other_work_in_their_own_copies_and_the_fixed_o
         learned.append(rollouts)
         return DistilReport()
 
-    parts = Parts(
+    parts = ScalingParts(
         recall=lambda task: Recall(memories=(a_hit(),), query=task.goal, session="scale-1"),
         prepare=prepare,
         judge=lambda trajectory: by_evidence(trajectory, at=AT),
@@ -241,7 +241,7 @@ def test_two_rollouts_beside_each_other_work_in_their_own_copies_and_the_fixed_o
 @promise("matts:sequential")
 def test_it_checks_its_own_work_in_the_same_copy_until_nothing_is_left_to_do(repository: Path, tmp_path: Path) -> None:
     scripts = iter([FAILS, (FIX.replace("min(low, max(value, high))", "max(value, high)"), *FIXES[2:]), FIXES[3:]])
-    parts = Parts(
+    parts = ScalingParts(
         recall=lambda task: Recall(query=task.goal, session="scale-1"),
         prepare=prepare,
         judge=lambda trajectory: by_evidence(trajectory, at=AT),
@@ -259,7 +259,7 @@ def test_it_checks_its_own_work_in_the_same_copy_until_nothing_is_left_to_do(rep
 @promise("agents:mini-swe-agent")
 def test_one_repository_without_copies_takes_one_attempt_at_a_time(repository: Path) -> None:
     slow = MiniSweAgent(repository, scripted("sleep 1.5", f"echo {SUBMIT}"))
-    parts = Parts(
+    parts = ScalingParts(
         recall=lambda task: Recall(query=task.goal),
         prepare=prepare,
         judge=lambda trajectory: by_evidence(trajectory, at=AT),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from reasoningbank.matts.attempts import Parts
+from reasoningbank.matts.attempts import ScalingParts
 from reasoningbank.sessions.judge import by_evidence
 from reasoningbank.sessions.readers import prepare
 from reasoningbank.types.matts import Rollout, Task
@@ -88,6 +88,6 @@ class Ledger:
         return DistilReport(distilled=("lesson-1",))
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> ScalingParts:
         """All of them."""
-        return Parts(recall=self.recall, prepare=prepare, judge=self.judge, learn=self.learn)
+        return ScalingParts(recall=self.recall, prepare=prepare, judge=self.judge, learn=self.learn)

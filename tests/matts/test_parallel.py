@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from matts.attempts import SOLVED, TASK, UNSOLVED, Ledger, a_memory, a_run, an_edit, ran_tests
 from promises import promise
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable, PaidCallRefused
-from reasoningbank.matts.attempts import Agent, Parts, run
+from reasoningbank.matts.attempts import Agent, ScalingParts, run
 from reasoningbank.matts.comparison import parallel, scale, sequential
 from reasoningbank.types.matts import MAX_ROLLOUTS, Rollout, Scaled, Selection, Task
 from reasoningbank.types.recall import Hit, Recall
@@ -40,7 +40,7 @@ class Turns:
         return turn
 
 
-def scaled(agent: Agent, k: int, parts: Parts, task: Task = TASK) -> Scaled:
+def scaled(agent: Agent, k: int, parts: ScalingParts, task: Task = TASK) -> Scaled:
     return run(parallel(task, agent, k, parts))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from matts.attempts import SOLVED, TASK, UNSOLVED, Ledger, a_memory, a_run, an_edit, ran_tests
 from promises import promise
-from reasoningbank.matts.attempts import Parts, run
+from reasoningbank.matts.attempts import ScalingParts, run
 from reasoningbank.matts.comparison import sequential
 from reasoningbank.sessions.readers import prepare
 from reasoningbank.types.matts import Rollout, Scaled, Task
@@ -34,7 +34,7 @@ class Rounds:
         return this(task) if callable(this) else this
 
 
-def refined(agent: Rounds, k: int, parts: Parts) -> Scaled:
+def refined(agent: Rounds, k: int, parts: ScalingParts) -> Scaled:
     return run(sequential(TASK, agent, k, parts))
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from promises import promise
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.mcp.banks import Banks
-from reasoningbank.mcp.calls import Answer, Caller
+from reasoningbank.mcp.calls import Caller, ToolAnswer
 from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.mcp.server import listed
 from reasoningbank.mcp.text import SHORTENED, memory_text, search_text
@@ -40,7 +40,7 @@ def tools_as_listed() -> list[dict[str, object]]:
     return [listed(tool).model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS.values()]
 
 
-def tokens_of(answer: Answer) -> int:
+def tokens_of(answer: ToolAnswer) -> int:
     """Tokens of the text and of the structured content together."""
     return count_tokens(answer.text) + count_tokens(json.dumps(answer.fields, ensure_ascii=False))
 

@@ -22,7 +22,7 @@ from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.integrations.hook_actions import open_bank as open_for_hook
-from reasoningbank.integrations.hooks import Payload, Place
+from reasoningbank.integrations.hooks import HookPlace, Payload
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.http import Gate, _Callers, security_of
@@ -273,14 +273,14 @@ def test_the_gate_of_the_http_server_hands_on_the_membership_of_the_token(tmp_pa
 )
 def test_a_hook_of_a_new_project_opens_its_bank_for_what_the_team_knows(place: Path, local_embedder: Embedder) -> None:
     payload = Payload(directory=str(place), session="s")
-    options = Place(tenant="acme", project="new", team="payments")
+    options = HookPlace(tenant="acme", project="new", team="payments")
     assert open_for_hook(payload, options, make=False) is None
     plant(place, local_embedder, "team", "payments", title=RETRY[0], content=RETRY[1])
     bank = open_for_hook(payload, options, make=False)
     assert bank is not None
     assert [item.scope for item in bank.briefing(QUERY).items] == ["team"]
     bank.close()
-    assert open_for_hook(payload, Place(tenant="acme", project="other"), make=False) is None
+    assert open_for_hook(payload, HookPlace(tenant="acme", project="other"), make=False) is None
 
 
 @promise("scopes:async", "A bank in memory cascades and promotes like one on the disk.", source="issue 4 Scopes")

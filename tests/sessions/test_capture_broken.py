@@ -246,7 +246,11 @@ def test_a_document_read_in_pieces_gives_the_same_as_read_whole(
     text = json.dumps(values, indent=2 if spaced else None)
     known, documents._CHUNK = documents._CHUNK, chunk
     try:
-        found = [part.value for part in documents.parts(io.BytesIO(text.encode())) if isinstance(part, documents.Part)]
+        found = [
+            part.value
+            for part in documents.parts(io.BytesIO(text.encode()))
+            if isinstance(part, documents.DocumentPart)
+        ]
     finally:
         documents._CHUNK = known
     assert json.dumps(found) == json.dumps(json.loads(text))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from promises import promise
-from reasoningbank.graph.importer import Ready, with_words, write_import
-from reasoningbank.graph.records import Reader
+from reasoningbank.graph.importer import ReadyImport, with_words, write_import
+from reasoningbank.graph.records import RecordReader
 from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.graph import Edge, Node
@@ -112,13 +112,13 @@ class GraphLockstep(TwoStores):
 
     @rule(record=records)
     def import_twice(self, record: dict[str, list[dict[str, object]]]) -> None:
-        reader = Reader(datetime(2026, 1, 1, tzinfo=UTC))
+        reader = RecordReader(datetime(2026, 1, 1, tzinfo=UTC))
         for node in record["nodes"]:
             reader.node(node)
         for edge in record["edges"]:
             reader.edge(edge)
         draft = reader.draft
-        ready = Ready(draft=draft, nodes=with_words(draft.nodes), edges=with_words(draft.edges))
+        ready = ReadyImport(draft=draft, nodes=with_words(draft.nodes), edges=with_words(draft.edges))
         self.write(lambda transaction: write_import(transaction, ready))
         before = everything(self.model.as_store)
         reports = []

@@ -114,7 +114,7 @@ class SubGroup(click.Group):
             formatter.write_dl([(name, _ALL[f"{self.name} {name}"][1]) for name in self.list_commands(ctx)])
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group that imports a command's module when it is needed and turns every BankError into a message."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -181,7 +181,7 @@ def _begin(**options: Any) -> None:
     context.obj = Call(**options)
 
 
-rbank = Group(
+rbank = CommandGroup(
     "rbank",
     callback=_begin,
     params=shared_options(json=False),

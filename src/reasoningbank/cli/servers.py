@@ -83,9 +83,9 @@ def hook(call: Call, *, event: str) -> None:
     EVENT in any client's spelling: session-start, user-prompt-submit, tool-failure, stop, session-end, pre-compact,
     post-compact. Failures are noted in hooks.log below the data directory.
     """
-    from reasoningbank.integrations.hooks import Place, run
+    from reasoningbank.integrations.hooks import HookPlace, run
 
-    place = Place(url=call.url, tenant=call.tenant, project=call.project, team=call.team, org=call.org)
+    place = HookPlace(url=call.url, tenant=call.tenant, project=call.project, team=call.team, org=call.org)
     run(event, sys.stdin.buffer, sys.stdout, place)
 
 

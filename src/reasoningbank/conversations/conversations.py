@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from reasoningbank.conversations.format import conversation_fields, derived_id, read_conversation, short
 from reasoningbank.documents.documents import safe_value, to_text
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
-from reasoningbank.graph.nodes import EMBED, EMBED_KEY, Prepared, prepared, words
+from reasoningbank.graph.nodes import EMBED, EMBED_KEY, PreparedGraph, prepared, words
 from reasoningbank.graph.provenance import add as add_preference
 from reasoningbank.graph.search import GraphQuestion, find_nodes, lessons_of
 from reasoningbank.jobs.jobs import Handler
@@ -83,7 +83,7 @@ _DIRECT = 0.9
 
 
 @dataclass(slots=True, kw_only=True)
-class Parts:
+class ConversationParts:
     """What is to be stored of a conversation.
 
     Attributes:
@@ -122,13 +122,13 @@ def prepared_conversation(given: Conversation | Mapping[str, object], *, at: dat
     return read_conversation(cast("dict[str, object]", _without_echo(safe_value(fields))), at=at)
 
 
-def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
+def certain_parts(conversation: Conversation, *, at: datetime) -> ConversationParts:
     """Return the request, the final answer, and the nodes, edges and the lesson that the conversation tells itself.
 
     Text that looks like a prompt injection, and an edge without a reason or with a refused end, are left out and
     said so.
     """
-    parts = Parts(conv_id=conversation.conv_id)
+    parts = ConversationParts(conv_id=conversation.conv_id)
     owner = {"user_role": conversation.user_role, "user_id": conversation.user_id}
     told = [_node(conversation, REQUEST, at, fields={name: text for name, text in owner.items() if text.strip()})]
     if conversation.answered:
@@ -149,7 +149,7 @@ def certain_parts(conversation: Conversation, *, at: datetime) -> Parts:
     return parts
 
 
-def add_node(parts: Parts, node: Node) -> bool:
+def add_node(parts: ConversationParts, node: Node) -> bool:
     """Take a node unless its text is an order; whether it was taken."""
     if danger := graph_danger(node):
         parts.refuse("node", node.id, f"its text {danger}")
@@ -158,7 +158,7 @@ def add_node(parts: Parts, node: Node) -> bool:
     return True
 
 
-def add_edge(parts: Parts, edge: Edge, *, outside: bool = False) -> bool:
+def add_edge(parts: ConversationParts, edge: Edge, *, outside: bool = False) -> bool:
     """Take an edge that gives a reason; whether it was taken.
 
     Args:
@@ -239,7 +239,7 @@ MOST = 6
 _ASKED, _PER_NODE, _TEXT = 4, 8, 2_000
 
 
-def propose(store: Store, embedder: Embedder, parts: Parts) -> tuple[Proposal, ...]:
+def propose(store: Store, embedder: Embedder, parts: ConversationParts) -> tuple[Proposal, ...]:
     """Return the nodes that are most like the request and the answers, the most alike first.
 
     None of the conversation itself.
@@ -292,8 +292,8 @@ class ReadyConversation:
         twin: Told a transaction, finds the memory that says the same as the lesson.
     """
 
-    parts: Parts
-    fresh: Prepared
+    parts: ConversationParts
+    fresh: PreparedGraph
     lesson: ReadyMemory | None = None
     twin: Callable[[Transaction], Memory | None] | None = None
 
@@ -326,7 +326,7 @@ def read_note(reader: StoreReader, key: str) -> Note:
     )
 
 
-def fresh_of(store: Store, parts: Parts, embedder: Embedder) -> Prepared:
+def fresh_of(store: Store, parts: ConversationParts, embedder: Embedder) -> PreparedGraph:
     """Return the nodes and edges that the store does not have, admitted and with vectors.
 
     Raises:
@@ -483,7 +483,7 @@ def _owned(node: Node, conversation: Conversation) -> Node | None:
     return None
 
 
-def _preferences_of(parts: Parts) -> set[str]:
+def _preferences_of(parts: ConversationParts) -> set[str]:
     return {node.id for node in parts.nodes.values() if node.label == "UserPreference"}
 
 
@@ -559,7 +559,7 @@ class Conversations:
 
     def _asked(
         self, store: Store, told: Conversation, key: str, proposals: tuple[Proposal, ...], before: Stored
-    ) -> tuple[Stored, Parts]:
+    ) -> tuple[Stored, ConversationParts]:
         """Ask the model and store what it finds, all of it or nothing."""
         from reasoningbank.conversations.extraction import ask
 
@@ -574,7 +574,15 @@ class Conversations:
         return stored, parts
 
     def _remembered(
-        self, store: Store, parts: Parts, told: Conversation, key: str, *, done: bool, waits: bool, at: datetime
+        self,
+        store: Store,
+        parts: ConversationParts,
+        told: Conversation,
+        key: str,
+        *,
+        done: bool,
+        waits: bool,
+        at: datetime,
     ) -> Stored:
         """Store what is new of the parts, in one transaction."""
         from reasoningbank.sessions.distil import twin_of
@@ -590,7 +598,7 @@ class Conversations:
         with store.transaction() as transaction:
             return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)
 
-    def _conversation_lesson(self, parts: Parts, told: Conversation) -> Ready | None:
+    def _conversation_lesson(self, parts: ConversationParts, told: Conversation) -> Ready | None:
         """Return the lesson as a memory that still has to prove itself."""
         from reasoningbank.graph.search import title_of
         from reasoningbank.memories.admission import draft, prepare
@@ -628,7 +636,9 @@ class Conversations:
         return store
 
 
-def _report(parts: Parts, stored: Stored, proposals: tuple[Proposal, ...], problem: str) -> ConversationReport:
+def _report(
+    parts: ConversationParts, stored: Stored, proposals: tuple[Proposal, ...], problem: str
+) -> ConversationReport:
     linked = {(edge.source, edge.target) for edge in stored.edges}
     own = {node.id for node in stored.nodes}
     open_proposals = tuple(

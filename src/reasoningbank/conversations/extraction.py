@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import BaseModel, Field
 
-from reasoningbank.conversations.conversations import Parts, add_edge, add_node, why_bare
+from reasoningbank.conversations.conversations import ConversationParts, add_edge, add_node, why_bare
 from reasoningbank.conversations.format import derived_id
 from reasoningbank.errors import InvalidEdge, InvalidNode
 from reasoningbank.graph.search import title_of
@@ -85,7 +85,12 @@ class _Names:
 
 
 def ask(
-    model: LanguageModel, conversation: Conversation, parts: Parts, neighbours: Sequence[Node], *, at: datetime
+    model: LanguageModel,
+    conversation: Conversation,
+    parts: ConversationParts,
+    neighbours: Sequence[Node],
+    *,
+    at: datetime,
 ) -> None:
     """Add what the model finds to what is certain; what fails a check is left out and said so.
 
@@ -111,7 +116,7 @@ def ask(
         parts.lesson_model, parts.lesson_prompt = completion.model or model.name, asked.label
 
 
-def material(conversation: Conversation, parts: Parts, neighbours: Sequence[Node]) -> str:
+def material(conversation: Conversation, parts: ConversationParts, neighbours: Sequence[Node]) -> str:
     """Return the conversation, what is known of it and the neighbours as quoted data (DESIGN D10)."""
     turns = "".join(f"{each.role}\n{quote(each.text)}" for each in conversation.messages if each.text.strip())
     known = "".join(f"{node.id}, {node.label}\n{quote(node.text)}" for node in parts.nodes.values())
@@ -123,7 +128,7 @@ def material(conversation: Conversation, parts: Parts, neighbours: Sequence[Node
     return fence("a conversation and what is known of it", body)
 
 
-def _names(parts: Parts, neighbours: Sequence[Node]) -> _Names:
+def _names(parts: ConversationParts, neighbours: Sequence[Node]) -> _Names:
     ids = {node.id: node.id for node in parts.nodes.values()}
     for name, label in ((REQUEST, "UserRequest"), (ANSWER, "AgentAnswer")):
         of_label = [node.id for node in parts.nodes.values() if node.label == label]
@@ -133,7 +138,7 @@ def _names(parts: Parts, neighbours: Sequence[Node]) -> _Names:
     return _Names(ids, {node.id: node.text for node in (*parts.nodes.values(), *neighbours)})
 
 
-def _node(parts: Parts, proposed: NewNode, said: str, at: datetime) -> Node | None:
+def _node(parts: ConversationParts, proposed: NewNode, said: str, at: datetime) -> Node | None:
     """Return the node, when its label and fields are valid and its text stands in the conversation."""
     label = proposed.label
     if label not in LABELS or label == "UserRequest":
@@ -170,7 +175,7 @@ def _node(parts: Parts, proposed: NewNode, said: str, at: datetime) -> Node | No
         return None
 
 
-def _edge(parts: Parts, proposed: NewEdge, ids: Mapping[str, str], said: str, at: datetime) -> None:
+def _edge(parts: ConversationParts, proposed: NewEdge, ids: Mapping[str, str], said: str, at: datetime) -> None:
     """Take the edge, when its ends are known and its sentence gives a reason that stands in what was said."""
     label = f"{proposed.source} -> {proposed.target}"
     source, target = ids.get(proposed.source.strip(), ""), ids.get(proposed.target.strip(), "")
@@ -204,7 +209,7 @@ def _edge(parts: Parts, proposed: NewEdge, ids: Mapping[str, str], said: str, at
     add_edge(parts, edge, outside=True)
 
 
-def _lesson(parts: Parts, proposed: NewLesson, ids: Mapping[str, str], said: str) -> None:
+def _lesson(parts: ConversationParts, proposed: NewLesson, ids: Mapping[str, str], said: str) -> None:
     """Take the lesson, when it is one and stands in the conversation."""
     lesson, context = proposed.key_lesson.strip(), proposed.context_to_prefer.strip()
     title = title_of(lesson) if lesson else ""
@@ -241,7 +246,7 @@ def _ungrounded(text: str, said: str) -> str:
     )
 
 
-def _said(conversation: Conversation, parts: Parts) -> str:
+def _said(conversation: Conversation, parts: ConversationParts) -> str:
     """Return everything that the conversation says: its messages, and what was told of it."""
     texts = [each.text for each in conversation.messages]
     for node in parts.nodes.values():

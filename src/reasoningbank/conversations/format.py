@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.graph.records import Reader, Record
+from reasoningbank.graph.records import Record, RecordReader
 from reasoningbank.types.conversation import ANSWER, REQUEST, SPEAKERS, Conversation, LessonNote, Message, Wish
 from reasoningbank.types.graph import Edge, Node
 
@@ -173,7 +173,7 @@ class _Reading:
 
     def node(self, record: Record, name: str) -> Node:
         """Take a node; an edge may name it by its id or by the short name."""
-        reader = Reader(self._at)
+        reader = RecordReader(self._at)
         known = {key: value for key, value in record.items() if value is not None}
         reader.node({**known, "conv_id": self._conv_id})
         if reader.draft.ignored:
@@ -220,7 +220,7 @@ class _Reading:
 
     def edge(self, record: Record) -> None:
         """Take an edge that is told in full."""
-        reader = Reader(self._at)
+        reader = RecordReader(self._at)
         reader.edge(record)
         (edge,) = reader.draft.edges
         source, target = (self._names.get(end, end) for end in (edge.source, edge.target))

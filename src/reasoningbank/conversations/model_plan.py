@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
-from reasoningbank.conversations.questions import MOST_PARTS, MOST_TAGS, Asked, Vocabulary, plan_by_rule
+from reasoningbank.conversations.questions import MOST_PARTS, MOST_TAGS, Asked, TagVocabulary, plan_by_rule
 from reasoningbank.errors import MalformedAnswer
 from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
@@ -46,7 +46,7 @@ class PlannedQuestion(BaseModel):
     bank: list[PlannedBankQuery] = []
 
 
-def plan_with(model: LanguageModel, asked: Asked, vocabulary: Vocabulary) -> QuestionPlan:
+def plan_with(model: LanguageModel, asked: Asked, vocabulary: TagVocabulary) -> QuestionPlan:
     """Return the plan of a language model, checked.
 
     Tags that the graph does not have are dropped and said; a question back that is not allowed is not asked, and the
@@ -89,7 +89,7 @@ def plan_with(model: LanguageModel, asked: Asked, vocabulary: Vocabulary) -> Que
     )
 
 
-def material(asked: Asked, vocabulary: Vocabulary) -> str:
+def material(asked: Asked, vocabulary: TagVocabulary) -> str:
     """Return the question, what was said before and the tags as quoted data (DESIGN D10)."""
     own = vocabulary.matching(asked.whole, limit=SHOWN_TAGS)
     tags = (*own, *vocabulary.frequent(SHOWN_TAGS - len(own), without=own))
@@ -102,7 +102,7 @@ def material(asked: Asked, vocabulary: Vocabulary) -> str:
     return fence("a question", body)
 
 
-def _model_graph_query(planned: PlannedGraphQuery, vocabulary: Vocabulary, dropped: dict[str, None]) -> GraphQuery:
+def _model_graph_query(planned: PlannedGraphQuery, vocabulary: TagVocabulary, dropped: dict[str, None]) -> GraphQuery:
     kept: dict[str, None] = {}
     for tag in planned.query_tags:
         known = vocabulary.known(tag.strip())

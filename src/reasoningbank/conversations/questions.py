@@ -58,7 +58,7 @@ _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes"
 _SHORTEST = 3
 
 
-class Vocabulary:
+class TagVocabulary:
     """The tags of a graph, the most frequent first, found by their words whatever stands between these.
 
     Args:
@@ -159,7 +159,7 @@ class Asked:
         return f"{self.question} {self.clarification}".strip()
 
 
-def plan_by_rule(asked: Asked, vocabulary: Vocabulary) -> QuestionPlan:
+def plan_by_rule(asked: Asked, vocabulary: TagVocabulary) -> QuestionPlan:
     """Return the plan for a question, without a language model."""
     if asked.ask and is_ambiguous(asked, vocabulary):
         return QuestionPlan(
@@ -189,7 +189,7 @@ def split(question: str) -> tuple[str, ...]:
     return tuple(telling) or (question,)
 
 
-def is_ambiguous(asked: Asked, vocabulary: Vocabulary) -> bool:
+def is_ambiguous(asked: Asked, vocabulary: TagVocabulary) -> bool:
     """Return whether nothing says what the question is about."""
     telling = set(content_terms(asked.whole).split()) - _GENERAL
     if any(len(plain_tag(tag).split()) > 1 for tag in vocabulary.matching(asked.whole)):
@@ -211,14 +211,14 @@ def _referred(asked: Asked, parts: Sequence[str]) -> str:
     return asked.history[-1] if _POINTING.search(asked.question) or not telling else ""
 
 
-def _question_back(asked: Asked, vocabulary: Vocabulary) -> str:
+def _question_back(asked: Asked, vocabulary: TagVocabulary) -> str:
     """Return one question; it offers what the graph knows of."""
     offered = vocabulary.frequent(_OFFERED)
     known = f" For example: {', '.join(offered)}." if offered else ""
     return f'What do you mean by "{asked.question.rstrip(" ?!.")}": which subject, period or measure?{known}'
 
 
-def _graph_query(text: str, vocabulary: Vocabulary) -> GraphQuery:
+def _graph_query(text: str, vocabulary: TagVocabulary) -> GraphQuery:
     words, meaning = _weights(text)
     return GraphQuery(query=text, bm25_weight=words, dense_weight=meaning, tags=vocabulary.matching(text))
 
@@ -350,7 +350,7 @@ class Questions:
             history=tuple(safe_line(each) for each in history if each.strip()),
             ask=ask and not clarification.strip(),
         )
-        vocabulary = Vocabulary(self._context.store().graph.graph_tags())
+        vocabulary = TagVocabulary(self._context.store().graph.graph_tags())
         if self._context.model is None:
             return plan_by_rule(asked, vocabulary)
         # What a model answers is checked by pydantic, which only who asks one needs.

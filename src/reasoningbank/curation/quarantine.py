@@ -41,7 +41,14 @@ from reasoningbank.types.memory import (
     change_of,
 )
 from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, Reference
-from reasoningbank.types.quarantine import SPREADING, Isolated, Quarantine, QuarantineReport, ReleaseReport, Selection
+from reasoningbank.types.quarantine import (
+    SPREADING,
+    Isolated,
+    Quarantine,
+    QuarantineReport,
+    QuarantineSelection,
+    ReleaseReport,
+)
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.scope import Scope
 
@@ -53,7 +60,7 @@ _BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScopedMemory:
     """One memory of one scope."""
 
     scope: Scope
@@ -68,7 +75,7 @@ def everything(store: Store) -> Iterator[Memory]:
         offset += len(batch)
 
 
-def selected(store: Store, selection: Selection) -> list[Place]:
+def selected(store: Store, selection: QuarantineSelection) -> list[ScopedMemory]:
     """Return the memories of a bank that a quarantine names.
 
     A consolidation follows from its sources and is not one of them.
@@ -81,13 +88,13 @@ def selected(store: Store, selection: Selection) -> list[Place]:
     else:
         memories = everything(store)
     return [
-        Place(store.scope, memory.id)
+        ScopedMemory(store.scope, memory.id)
         for memory in memories
         if selection.covers(memory, () if is_consolidated(memory) else store.sessions.origins(memory_id=memory.id))
     ]
 
 
-def descendants(stores: Mapping[Scope, Store], selected: Sequence[Place]) -> dict[Place, frozenset[str]]:
+def descendants(stores: Mapping[Scope, Store], selected: Sequence[ScopedMemory]) -> dict[ScopedMemory, frozenset[str]]:
     """Return everything that was made of the selected memories, in any of the banks, each with what it was made of.
 
     Args:
@@ -95,7 +102,7 @@ def descendants(stores: Mapping[Scope, Store], selected: Sequence[Place]) -> dic
         selected: Where it begins; none of these is in the answer.
     """
     mentions = _mentions(stores)
-    found: dict[Place, set[str]] = {}
+    found: dict[ScopedMemory, set[str]] = {}
     begun = set(selected)
     waiting = list(dict.fromkeys(selected))
     while waiting:
@@ -109,7 +116,7 @@ def descendants(stores: Mapping[Scope, Store], selected: Sequence[Place]) -> dic
     return {place: frozenset(because) for place, because in found.items()}
 
 
-def _linked(stores: Mapping[Scope, Store], place: Place) -> Iterator[Place]:
+def _linked(stores: Mapping[Scope, Store], place: ScopedMemory) -> Iterator[ScopedMemory]:
     """Yield what links lead to from the memory: consolidations in its own bank, promoted copies in wider ones.
 
     A promoted copy is linked from its own bank first, so it is found also when its source was not linked to it in time.
@@ -120,14 +127,14 @@ def _linked(stores: Mapping[Scope, Store], place: Place) -> Iterator[Place]:
         if scope.level != "project":
             for link in wider.memories.links(named):
                 if link.kind == PROMOTED_FROM and link.source in wider.memories.many([link.source]):
-                    yield Place(scope, link.source)
+                    yield ScopedMemory(scope, link.source)
     for link in store.memories.links(place.id):
         if link.source != place.id:
             continue
         if link.kind == CONSOLIDATED_INTO:
-            made = Place(place.scope, link.target)
+            made = ScopedMemory(place.scope, link.target)
         elif link.kind == PROMOTED_TO and (reference := _reference(link.target)) is not None:
-            made = Place(reference.scope(place.scope.tenant), reference.id)
+            made = ScopedMemory(reference.scope(place.scope.tenant), reference.id)
         else:
             continue
         if made.scope in stores and made.id in stores[made.scope].memories.many([made.id]):
@@ -141,13 +148,13 @@ def _reference(text: str) -> Reference | None:
         return None
 
 
-def _mentions(stores: Mapping[Scope, Store]) -> dict[str, list[Place]]:
+def _mentions(stores: Mapping[Scope, Store]) -> dict[str, list[ScopedMemory]]:
     """Return the lessons of all banks by the memories that they name as shown when they were learned."""
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[ScopedMemory]] = {}
     for scope, store in stores.items():
         for memory in everything(store):
             for name in _named(store, memory):
-                found.setdefault(name, []).append(Place(scope, memory.id))
+                found.setdefault(name, []).append(ScopedMemory(scope, memory.id))
     return found
 
 
@@ -165,22 +172,22 @@ _QUARANTINED = Filter(states=("quarantined",))
 
 
 @dataclass(slots=True)
-class Held:
+class HeldMemories:
     """What one quarantine holds: each memory with the entry of the log that says why."""
 
-    memories: dict[Place, Memory] = field(default_factory=dict)
-    entries: dict[Place, StateChange] = field(default_factory=dict)
-    before: dict[Place, State] = field(default_factory=dict)
+    memories: dict[ScopedMemory, Memory] = field(default_factory=dict)
+    entries: dict[ScopedMemory, StateChange] = field(default_factory=dict)
+    before: dict[ScopedMemory, State] = field(default_factory=dict)
 
 
-def held_by(stores: Mapping[Scope, Store]) -> dict[str, Held]:
+def held_by(stores: Mapping[Scope, Store]) -> dict[str, HeldMemories]:
     """Return every quarantine that holds memories in these banks now, by its id."""
-    found: dict[str, Held] = {}
+    found: dict[str, HeldMemories] = {}
     for scope, store in stores.items():
         for memory in store.memories.page(_QUARANTINED, limit=0, offset=0):
             changes = store.memories.changes(memory_id=memory.id)
             for reference, entry in holding(changes).items():
-                held, place = found.setdefault(reference, Held()), Place(scope, memory.id)
+                held, place = found.setdefault(reference, HeldMemories()), ScopedMemory(scope, memory.id)
                 held.memories[place], held.entries[place] = memory, entry
                 held.before[place] = without_quarantine(memory, changes).state
     return found
@@ -200,7 +207,7 @@ def listed(stores: Mapping[Scope, Store]) -> tuple[Quarantine, ...]:
     return tuple(sorted(found, key=lambda one: (one.at, one.id)))
 
 
-def isolated(place: Place, memory: Memory, before: State, because: tuple[str, ...]) -> Isolated:
+def isolated(place: ScopedMemory, memory: Memory, before: State, because: tuple[str, ...]) -> Isolated:
     """Return a member of a quarantine, as it is shown: without secrets."""
     return Isolated(
         id=place.id,
@@ -212,7 +219,7 @@ def isolated(place: Place, memory: Memory, before: State, because: tuple[str, ..
     )
 
 
-def freed(held: Held, memory_id: str) -> list[Place]:
+def freed(held: HeldMemories, memory_id: str) -> list[ScopedMemory]:
     """Return the memory, and those that the quarantine holds for its sake alone."""
     roots = {place.id for place, entry in held.entries.items() if not entry.because and place.id != memory_id}
     reached, waiting = set(roots), list(roots)
@@ -434,7 +441,7 @@ class Quarantines:
             InvalidInput: When nothing is selected or no reason is given.
             MemoryNotFound: When this tenant has no such memory.
         """
-        selection = Selection(memory_id=memory_id, session=session, source=source, since=since, until=until)
+        selection = QuarantineSelection(memory_id=memory_id, session=session, source=source, since=since, until=until)
         cause = Cause(
             at=self._context.clock.now(),
             kind=QUARANTINED,
@@ -489,7 +496,7 @@ class Quarantines:
             held = held_by(stores)
             if memory_id is not None:
                 owner = self._context.owner(memory_id).scope
-                named = {key: one for key, one in held.items() if Place(owner, memory_id) in one.entries}
+                named = {key: one for key, one in held.items() if ScopedMemory(owner, memory_id) in one.entries}
                 going = [(key, place) for key, one in named.items() for place in freed(one, memory_id)]
             else:
                 if not quarantine_id or quarantine_id not in held:
@@ -528,12 +535,12 @@ class Quarantines:
         return stores
 
     def _members(
-        self, stores: Mapping[Scope, Store], selection: Selection, *, cascade: bool
-    ) -> dict[Place, tuple[str, ...]]:
+        self, stores: Mapping[Scope, Store], selection: QuarantineSelection, *, cascade: bool
+    ) -> dict[ScopedMemory, tuple[str, ...]]:
         """Return what a quarantine is to hold now, each with what it was made of."""
         store = stores[self._context.scope] if selection.memory_id is None else self._context.owner(selection.memory_id)
         chosen = selected(store, selection)
-        members: dict[Place, tuple[str, ...]] = dict.fromkeys(chosen, ())
+        members: dict[ScopedMemory, tuple[str, ...]] = dict.fromkeys(chosen, ())
         if cascade and chosen:
             made = descendants({**stores, store.scope: store}, chosen)
             members |= {place: tuple(sorted(because)) for place, because in made.items()}
@@ -541,7 +548,7 @@ class Quarantines:
 
     @staticmethod
     def _fresh(
-        stores: Mapping[Scope, Store], members: Mapping[Place, tuple[str, ...]], reference: str
+        stores: Mapping[Scope, Store], members: Mapping[ScopedMemory, tuple[str, ...]], reference: str
     ) -> tuple[Isolated, ...]:
         """Return the members that the quarantine does not hold yet."""
         from reasoningbank.memories.states import holding, without_quarantine

@@ -17,7 +17,7 @@ from reasoningbank.errors import BankError
 _TIMEOUT = 120.0
 
 
-class Tools:
+class ServerTools:
     """The tools of a running server, by name."""
 
     def __init__(self, client: Client) -> None:
@@ -48,7 +48,7 @@ class Tools:
 
 
 @asynccontextmanager
-async def served(home: Path, *, tenant: str, project: str) -> AsyncIterator[Tools]:
+async def served(home: Path, *, tenant: str, project: str) -> AsyncIterator[ServerTools]:
     """Start ``rbank serve`` over a data directory with its default settings, ends it afterwards.
 
     Raises:
@@ -60,6 +60,6 @@ async def served(home: Path, *, tenant: str, project: str) -> AsyncIterator[Tool
     )
     try:
         async with Client(parameters, read_timeout_seconds=_TIMEOUT) as client:
-            yield Tools(client)
+            yield ServerTools(client)
     except (MCPError, OSError) as error:
         raise BankError(f"the MCP server failed: {error}", hint="Start it by hand to see why: rbank serve") from error

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict, cast
 
-from reasoningbank.demo.client import Tools
+from reasoningbank.demo.client import ServerTools
 from reasoningbank.demo.server import PROJECT, TENANT, served
 from reasoningbank.operations import composed
 from reasoningbank.operations.json import Json, to_json
@@ -61,7 +61,7 @@ class RecordedStep(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class DemoSession:
     """A recorded session.
 
     Attributes:
@@ -76,7 +76,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class DemoLesson:
     """One lesson and the steps of the session that it comes from."""
 
     steps: tuple[int, ...]
@@ -87,21 +87,21 @@ class Lesson:
     tags: tuple[str, ...]
 
 
-def load_session() -> Session:
+def load_session() -> DemoSession:
     """Return the session that the package ships; ``tools/record_session.py`` made it."""
     lines = _data("session.jsonl").splitlines()
     head = json.loads(lines[0])
-    return Session(
+    return DemoSession(
         task=head["task"],
         recorded=head["recorded"],
         steps=tuple(cast(RecordedStep, json.loads(line)) for line in lines[1:]),
     )
 
 
-def load_lessons() -> tuple[Lesson, ...]:
+def load_lessons() -> tuple[DemoLesson, ...]:
     """Return the lessons that the package ships."""
     return tuple(
-        Lesson(
+        DemoLesson(
             steps=tuple(lesson["steps"]),
             title=lesson["title"],
             description=lesson["description"],
@@ -121,7 +121,7 @@ TASK = "Bookings made late in the evening appear on the wrong day; tests pass lo
 UNRELATED = "Choose a sofa for the waiting room"
 
 
-class Recorded(TypedDict):
+class DemoRecord(TypedDict):
     """One lesson that was recorded, and the steps of the session it comes from."""
 
     steps: list[int]
@@ -143,7 +143,7 @@ class DemoAnswer(TypedDict):
     tools: list[str]
     task: str
     session_steps: int
-    recorded: list[Recorded]
+    recorded: list[DemoRecord]
     search: Json
     unrelated: Json
     feedback: Json
@@ -169,7 +169,9 @@ def run(say: Callable[[str], None]) -> DemoAnswer:
     return asyncio.run(_perform(home, session, load_lessons(), say))
 
 
-async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], say: Callable[[str], None]) -> DemoAnswer:
+async def _perform(
+    home: Path, session: DemoSession, lessons: tuple[DemoLesson, ...], say: Callable[[str], None]
+) -> DemoAnswer:
     started = time.monotonic()
     _tell_session(session, say)
     async with served(home) as tools:
@@ -216,7 +218,7 @@ async def _perform(home: Path, session: Session, lessons: tuple[Lesson, ...], sa
     )
 
 
-async def _record(tools: Tools, lessons: tuple[Lesson, ...], say: Callable[[str], None]) -> list[Recorded]:
+async def _record(tools: ServerTools, lessons: tuple[DemoLesson, ...], say: Callable[[str], None]) -> list[DemoRecord]:
     say("\n1. The lessons, distilled by hand from the steps named, recorded through memory_record:")
     recorded = []
     for lesson in lessons:
@@ -229,13 +231,13 @@ async def _record(tools: Tools, lessons: tuple[Lesson, ...], say: Callable[[str]
             "session_id": "the-recorded-one",
         }
         answer = await tools.call("memory_record", arguments)
-        recorded.append(Recorded(steps=list(lesson.steps), memory=answer))
+        recorded.append(DemoRecord(steps=list(lesson.steps), memory=answer))
         steps = ", ".join(map(str, lesson.steps))
         say(f"   {answer['outcome']:<7}  confidence {answer['confidence']:.3f}  {answer['title']} (steps {steps})")
     return recorded
 
 
-async def _outcome(tools: Tools, memory_id: str, *, succeeded: bool, session: str) -> Json:
+async def _outcome(tools: ServerTools, memory_id: str, *, succeeded: bool, session: str) -> Json:
     arguments = {"memory_id": memory_id, "succeeded": succeeded, "session_id": session}
     return await tools.call("memory_outcome", arguments)
 
@@ -248,7 +250,7 @@ def _history(home: Path, memory_id: str) -> composed.History:
         return composed.history(bank, memory_id)
 
 
-def _tell_session(session: Session, say: Callable[[str], None]) -> None:
+def _tell_session(session: DemoSession, say: Callable[[str], None]) -> None:
     say(f"A session recorded on {session.recorded}: {session.task}")
     for step in session.steps:
         summary = step["output"].strip().splitlines()[-1:] if "pytest" in step["command"] else []
@@ -263,7 +265,7 @@ def _tell_hits(search: Json, say: Callable[[str], None]) -> None:
     say(f"   {search['message']} {search['tokens']} tokens, embedder {search['embedder']}.")
 
 
-def _search_checks(recorded: list[Recorded], search: Json, unrelated: Json) -> list[Check]:
+def _search_checks(recorded: list[DemoRecord], search: Json, unrelated: Json) -> list[Check]:
     ids = [lesson["memory"]["id"] for lesson in recorded]
     found = [hit["id"] for hit in search["memories"]]
     return [
@@ -274,7 +276,7 @@ def _search_checks(recorded: list[Recorded], search: Json, unrelated: Json) -> l
     ]
 
 
-def _used(recorded: list[Recorded], search: Json) -> tuple[str, str]:
+def _used(recorded: list[DemoRecord], search: Json) -> tuple[str, str]:
     """Return the best strategy found, and the last of the other hits when there is another."""
     strategies = [hit["id"] for hit in search["memories"] if hit["outcome"] == "success"]
     first = strategies[0] if strategies else recorded[0]["memory"]["id"]
@@ -282,7 +284,7 @@ def _used(recorded: list[Recorded], search: Json) -> tuple[str, str]:
     return first, others[-1] if others else first
 
 
-def _confidences(recorded: list[Recorded]) -> set[float]:
+def _confidences(recorded: list[DemoRecord]) -> set[float]:
     return {lesson["memory"]["confidence"] for lesson in recorded}
 
 

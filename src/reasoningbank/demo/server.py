@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from reasoningbank.demo.client import Tools
+from reasoningbank.demo.client import ServerTools
 from reasoningbank.demo.client import served as served_bank
 
 TENANT = "demo"
 PROJECT = "shop"
 
-__all__ = ["PROJECT", "TENANT", "Tools", "served"]
+__all__ = ["PROJECT", "TENANT", "ServerTools", "served"]
 
 
 @asynccontextmanager
-async def served(home: Path) -> AsyncIterator[Tools]:
+async def served(home: Path) -> AsyncIterator[ServerTools]:
     """Start the server over the demo's bank, ends it afterwards.
 
     Raises:

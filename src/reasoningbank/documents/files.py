@@ -147,7 +147,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedChange:
     """A change with everything that takes time done.
 
     Attributes:
@@ -192,7 +192,7 @@ def prepare(
     project: str,
     session: str,
     at: datetime,
-) -> Prepared:
+) -> PreparedChange:
     """Admit and embed what a change writes.
 
     Args:
@@ -232,7 +232,7 @@ def prepare(
     edited = prepare_edits(changes, embedder, at=at)
     made = ready_to_admit(new, embedder, origin="file")
     stored |= {_path(each.memory): rendered(each.memory) for each in (*edited, *made)}
-    return Prepared(
+    return PreparedChange(
         archived=tuple(file.memory for file in gone if file.memory is not None),
         edited=tuple(edited),
         made=tuple(made),
@@ -242,7 +242,7 @@ def prepare(
     )
 
 
-def apply(transaction: Transaction, prepared: Prepared, *, at: datetime) -> FileChange:
+def apply(transaction: Transaction, prepared: PreparedChange, *, at: datetime) -> FileChange:
     """Write a prepared change; the memories' evidence and states are what they are at that moment.
 
     A memory that was put into quarantine since its file was read stays there. One whose new text looks like a prompt

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from reasoningbank.errors import InvalidInput, InvalidNode
-from reasoningbank.graph.records import Reader
+from reasoningbank.graph.records import RecordReader
 
 Kind = Literal["name", "quoted", "number", "sign", "end"]
 
@@ -227,7 +227,7 @@ _SCHEMA = frozenset({"CONSTRAINT", "INDEX", "FULLTEXT", "VECTOR", "RANGE", "TEXT
 _MAX_ROWS = 10_000
 
 
-def read_cypher(text: str, reader: Reader) -> None:
+def read_cypher(text: str, reader: RecordReader) -> None:
     """Run the statements and hands what they make to the reader.
 
     Raises:

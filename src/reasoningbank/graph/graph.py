@@ -36,8 +36,8 @@ from reasoningbank.types.walk import WalkParameters, WalkResult
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.graph.importer import Ready
-    from reasoningbank.graph.records import Draft, LessonDraft
+    from reasoningbank.graph.importer import ReadyImport
+    from reasoningbank.graph.records import GraphFile, LessonDraft
     from reasoningbank.graph.search import GraphQuestion
 
 DEFAULT_SEEDS = 3
@@ -426,7 +426,7 @@ class Graph:
             with store.transaction() as transaction:
                 self.note_pending(transaction, self._context.clock.now())
 
-    def _imported(self, draft: Draft) -> GraphImport:
+    def _imported(self, draft: GraphFile) -> GraphImport:
         """Store what is new of a draft, and makes its vectors at once when they are few."""
         from reasoningbank.graph.importer import write_import
 
@@ -439,12 +439,12 @@ class Graph:
                 self.note_pending(transaction, now)
             return replace(report, pending=self.embed_few(store))
 
-    def _ready(self, store: Store, draft: Draft) -> Ready:
+    def _ready(self, store: Store, draft: GraphFile) -> ReadyImport:
         """Return the draft with texts that may be stored.
 
         The vectors of new lessons are made before the transaction.
         """
-        from reasoningbank.graph.importer import Ready, with_words
+        from reasoningbank.graph.importer import ReadyImport, with_words
         from reasoningbank.memories.admission import Ready as ReadyMemory
         from reasoningbank.memories.admission import prepare, sift_items
 
@@ -457,7 +457,7 @@ class Graph:
         def derive(memory: Memory) -> ReadyMemory:
             return prepared.get(memory.id) or prepare([memory], self._context.embedder, origin="import")[0]
 
-        return Ready(
+        return ReadyImport(
             draft=draft,
             nodes=with_words(nodes),
             edges=with_words(edges),

@@ -27,7 +27,7 @@ from typing import Any, TypeVar, cast
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.graph.cypher import read_cypher
 from reasoningbank.graph.nodes import EMBED, EMBED_KEY, words
-from reasoningbank.graph.records import Draft, Reader, Record
+from reasoningbank.graph.records import GraphFile, Record, RecordReader
 from reasoningbank.memories.admission import Ready as ReadyMemory
 from reasoningbank.memories.admission import admit, admit_edges, admit_nodes, sift_items
 from reasoningbank.safety.graph_text import reveal
@@ -35,7 +35,7 @@ from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.graph import MAX_GRAPH_ID, Edge, Node, WeightBand, weight_band
 from reasoningbank.types.graph_search import GRAPH_FORMATS, Dangling, Duplicate, GraphFilter, GraphFormat, GraphImport
-from reasoningbank.types.memory import LeftOut, Memory
+from reasoningbank.types.memory import ImportOmission, Memory
 from reasoningbank.types.records import Job
 
 _SUFFIXES: Mapping[str, GraphFormat] = {
@@ -52,7 +52,7 @@ _LIST_COLUMNS = frozenset({"tags", "link_nodes", "reasoning_pointer_ids", "analy
 _HINT = "See docs/explanation/graph.md for what each format looks like."
 
 
-def read_draft(text: str, *, name: str = "", form: GraphFormat | None = None, at: datetime) -> Draft:
+def read_draft(text: str, *, name: str = "", form: GraphFormat | None = None, at: datetime) -> GraphFile:
     """Return what a file says.
 
     Args:
@@ -64,7 +64,7 @@ def read_draft(text: str, *, name: str = "", form: GraphFormat | None = None, at
     Raises:
         InvalidInput: When a record is unusable; the message says which one, and names its field.
     """
-    reader = Reader(at)
+    reader = RecordReader(at)
     _READERS[form or told_by(text, name)](text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}"), reader)
     return reader.draft
 
@@ -91,7 +91,7 @@ def check_format(form: str) -> GraphFormat:
     raise InvalidInput(f"the format is one of {', '.join(GRAPH_FORMATS)}, not {form[:80]!r}")
 
 
-def _read_json(text: str, reader: Reader) -> None:
+def _read_json(text: str, reader: RecordReader) -> None:
     value = _parsed(text, "the file")
     if isinstance(value, list):
         _records("entry", value, reader.record)
@@ -111,7 +111,7 @@ def _read_json(text: str, reader: Reader) -> None:
         raise InvalidInput("the file has neither nodes, edges nor lessons", hint=_HINT)
 
 
-def _read_lines(text: str, reader: Reader) -> None:
+def _read_lines(text: str, reader: RecordReader) -> None:
     takes = {"node": reader.node, "edge": reader.edge, "lesson": reader.lesson}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -125,7 +125,7 @@ def _read_lines(text: str, reader: Reader) -> None:
                 takes[kind](_record(record[kind]))
 
 
-def _read_csv(text: str, reader: Reader) -> None:
+def _read_csv(text: str, reader: RecordReader) -> None:
     """Read rows below a header of field names; several texts are a JSON list, or are separated by ``;`` or ``|``."""
     header = text.split("\n", 1)[0]
     try:
@@ -188,7 +188,7 @@ def _is_object(text: str) -> bool:
         return False
 
 
-_READERS: Mapping[GraphFormat, Callable[[str, Reader], None]] = {
+_READERS: Mapping[GraphFormat, Callable[[str, RecordReader], None]] = {
     "json": _read_json,
     "jsonl": _read_lines,
     "csv": _read_csv,
@@ -203,7 +203,7 @@ _Item = TypeVar("_Item", Node, Edge)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class ReadyImport:
     """An import whose texts may be stored.
 
     Attributes:
@@ -214,11 +214,11 @@ class Ready:
         left_out: Nodes and edges that look like a prompt injection.
     """
 
-    draft: Draft
+    draft: GraphFile
     nodes: Sequence[tuple[Node, str]]
     edges: Sequence[tuple[Edge, str]]
     lessons: Sequence[tuple[Memory, tuple[str, ...], Callable[[], ReadyMemory]]] = ()
-    left_out: Sequence[LeftOut] = ()
+    left_out: Sequence[ImportOmission] = ()
 
 
 @dataclass(slots=True)
@@ -237,7 +237,7 @@ def with_words(items: Sequence[_Item]) -> list[tuple[_Item, str]]:
     return [(item, words(item)) for item in items]
 
 
-def write_import(transaction: Transaction, ready: Ready) -> GraphImport:
+def write_import(transaction: Transaction, ready: ReadyImport) -> GraphImport:
     """Write what is new and report the rest; idempotent.
 
     Args:
@@ -270,7 +270,7 @@ def write_import(transaction: Transaction, ready: Ready) -> GraphImport:
     )
 
 
-def _write_nodes(transaction: Transaction, ready: Ready, count: _Count) -> None:
+def _write_nodes(transaction: Transaction, ready: ReadyImport, count: _Count) -> None:
     first: dict[str, Node] = {}
     fresh: list[tuple[Node, str]] = []
     for batch in _batches(ready.nodes):
@@ -297,7 +297,7 @@ def _write_nodes(transaction: Transaction, ready: Ready, count: _Count) -> None:
     admit_nodes(transaction, fresh)
 
 
-def _write_edges(transaction: Transaction, ready: Ready, count: _Count) -> None:
+def _write_edges(transaction: Transaction, ready: ReadyImport, count: _Count) -> None:
     made: dict[str, Edge] = {}
     fresh: list[tuple[Edge, str]] = []
     existing: set[str] = set()
@@ -341,7 +341,7 @@ def _write_edges(transaction: Transaction, ready: Ready, count: _Count) -> None:
     admit_edges(transaction, fresh)
 
 
-def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dict[str, str]:
+def _write_lessons(transaction: Transaction, ready: ReadyImport, count: _Count) -> dict[str, str]:
     """Store the lessons; return the memory that stands for each of them by its id in the file."""
     names: dict[str, str] = {}
     for memory, _, derived in ready.lessons:
@@ -360,7 +360,7 @@ def _write_lessons(transaction: Transaction, ready: Ready, count: _Count) -> dic
     return names
 
 
-def _write_pointers(transaction: Transaction, ready: Ready, names: dict[str, str], count: _Count) -> None:
+def _write_pointers(transaction: Transaction, ready: ReadyImport, names: dict[str, str], count: _Count) -> None:
     """Store the links of the file, whichever side names them."""
     wanted = [(names[memory.id], node_id, "lesson") for memory, linked, _ in ready.lessons for node_id in linked]
     wanted += [(name, node_id, "node") for node_id, name in ready.draft.pointers]
@@ -408,10 +408,10 @@ _KINDS = ("node", "edge", "pointer")
 class GraphPart:
     """The graph of an export, its texts fit to be stored."""
 
-    draft: Draft
+    draft: GraphFile
     nodes: list[tuple[Node, str]]
     edges: list[tuple[Edge, str]]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ImportOmission, ...] = ()
 
 
 def exported_graph(store: Store) -> Iterator[Mapping[str, Any]]:
@@ -464,7 +464,7 @@ def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
     Raises:
         InvalidInput: When a line of the graph is unusable; the message names it.
     """
-    reader = Reader(at)
+    reader = RecordReader(at)
     for number, line in enumerate(lines, start=1):
         if not any(f'"{kind}"' in line for kind in _KINDS):
             continue
@@ -486,7 +486,7 @@ def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
 
 def put_graph(transaction: Transaction, part: GraphPart, *, at: datetime) -> None:
     """Store what is not there yet; the vectors are made in the background."""
-    write_import(transaction, Ready(draft=part.draft, nodes=part.nodes, edges=part.edges))
+    write_import(transaction, ReadyImport(draft=part.draft, nodes=part.nodes, edges=part.edges))
     if transaction.graph.graph_size().pending:
         transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
 

@@ -104,7 +104,7 @@ _Item = TypeVar("_Item", Node, Edge)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedGraph:
     """Nodes and edges that may be stored, and the vectors of them when they are few."""
 
     nodes: Sequence[Node]
@@ -113,7 +113,7 @@ class Prepared:
     model_id: str
 
 
-def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -> Prepared:
+def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -> PreparedGraph:
     """Admit and embed nodes and edges, before any transaction.
 
     Raises:
@@ -124,10 +124,10 @@ def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -
     if len(kept_nodes) + len(kept_edges) <= AT_ONCE:
         vectors["node"] = embedded([GraphText(id=each.id, text=each.text) for each in kept_nodes], embedder)
         vectors["edge"] = embedded([GraphText(id=each.id, text=each.text) for each in kept_edges], embedder)
-    return Prepared(nodes=kept_nodes, edges=kept_edges, vectors=vectors, model_id=embedder.model_id)
+    return PreparedGraph(nodes=kept_nodes, edges=kept_edges, vectors=vectors, model_id=embedder.model_id)
 
 
-def add(transaction: Transaction, ready: Prepared) -> GraphAdded:
+def add(transaction: Transaction, ready: PreparedGraph) -> GraphAdded:
     """Store what is not there yet.
 
     Raises:

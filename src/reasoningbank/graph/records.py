@@ -43,7 +43,7 @@ class LessonDraft:
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class GraphFile:
     """Everything of a file, in its order.
 
     Attributes:
@@ -60,11 +60,11 @@ class Draft:
     ignored: Counter[str] = field(default_factory=Counter)
 
 
-class Reader:
+class RecordReader:
     """Turns records into a draft; times that a record does not say are the time of the import."""
 
     def __init__(self, at: datetime) -> None:
-        self.draft = Draft()
+        self.draft = GraphFile()
         self._at = at
 
     def record(self, record: Record) -> None:

@@ -24,7 +24,7 @@ EdgeKey = tuple[str, str, str]
 """An edge's id and its stored ends; the ends belong to it because data from elsewhere has several edges of one id."""
 
 
-class Shown:
+class ShownWalk:
     """What a walk brought back, as it may leave the bank: every text on one clean line, without secrets.
 
     Attributes:
@@ -185,7 +185,7 @@ def to_llm_context(result: WalkResult, *, budget: int = BUDGET, preferences: Seq
     """
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         raise InvalidInput(f"budget: must be a whole number of tokens, 0 or more, not {budget!r}")
-    draft = _Draft(Shown(result))
+    draft = _Draft(ShownWalk(result))
     left = budget - count_tokens(draft.text())
     for preference in preferences:
         line = safe_line(f"{preference.preference_type}: {preference.text}")
@@ -243,7 +243,7 @@ class _Part:
 class _Draft:
     """The preferences and paths that were taken so far."""
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: ShownWalk) -> None:
         self._shown = shown
         self.parts: list[_Part] = []
         self.wishes: list[tuple[str, str]] = []
@@ -355,7 +355,7 @@ def to_d3(result: WalkResult) -> dict[str, list[dict[str, Attribute]]]:
     Raises:
         ModelMissing: When the detector of secrets is not installed.
     """
-    shown = Shown(result)
+    shown = ShownWalk(result)
     seeds = {path.seed for path in result.paths}
     nodes: list[dict[str, Attribute]] = [
         {**shown.node(name), "id": name, "is_seed": name in seeds} for name in result.nodes
@@ -383,7 +383,7 @@ def to_mermaid(result: WalkResult) -> str:
     """
     if not result.paths:
         return ""
-    shown = Shown(result)
+    shown = ShownWalk(result)
     names = {name: f"n{number}" for number, name in enumerate(result.nodes)}
     lines = ["flowchart LR"]
     for name, node in result.nodes.items():

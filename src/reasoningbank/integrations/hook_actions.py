@@ -15,7 +15,7 @@ from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.integrations.hooks import Event, Payload, Place
+    from reasoningbank.integrations.hooks import Event, HookPlace, Payload
 
 
 LOG_FILE = "hooks.log"
@@ -52,7 +52,7 @@ def _place_of(error: Exception) -> str:
     return f"{type(error).__name__}{where}"
 
 
-def scope_of(payload: Payload, place: Place, settings: Settings) -> Scope:
+def scope_of(payload: Payload, place: HookPlace, settings: Settings) -> Scope:
     """Return tenant and project: from the options, else the settings, else the user and the client's directory.
 
     The client's own directory of the project stands above the directory that its agent is in at the moment, so that a
@@ -64,14 +64,14 @@ def scope_of(payload: Payload, place: Place, settings: Settings) -> Scope:
     return Scope(tenant=place.tenant or settings.tenant or local_tenant(), project=project)
 
 
-def membership_of(place: Place, settings: Settings) -> Membership:
+def membership_of(place: HookPlace, settings: Settings) -> Membership:
     """Return the team and org that an event's bank belongs to: the options, then the settings."""
     return Membership(
         team=settings.team if place.team is None else place.team, org=settings.org if place.org is None else place.org
     )
 
 
-def open_bank(payload: Payload, place: Place, *, make: bool) -> Bank | None:
+def open_bank(payload: Payload, place: HookPlace, *, make: bool) -> Bank | None:
     """Return the bank of an event.
 
     Args:
@@ -120,7 +120,7 @@ SUMMARY_SOURCE = "compaction"
 """The source of a trajectory that is a client's summary of what it compacted."""
 
 
-def keep(event: Event, payload: Payload, place: Place) -> None:
+def keep(event: Event, payload: Payload, place: HookPlace) -> None:
     """Queue the transcript, reading nothing of it, or keep the summary.
 
     Raises:
@@ -195,7 +195,7 @@ MOST_OF_A_SESSION = 500
 _MACHINES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 
 
-def context_for(event: Event, payload: Payload, place: Place) -> str:
+def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
     """Return the text for the agent's context; empty when nothing is relevant or there is no bank yet.
 
     A server that runs already is asked first; without one the bank is opened here.

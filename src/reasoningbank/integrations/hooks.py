@@ -171,7 +171,7 @@ def neutral(client: Client) -> str:
 MAX_PAYLOAD = 16_000_000
 
 
-class Place(NamedTuple):
+class HookPlace(NamedTuple):
     """Which bank an event belongs to: the command's options; None for what the settings and the payload say."""
 
     url: str | None = None
@@ -188,7 +188,7 @@ def note(event_name: str, error: Exception) -> None:
     write(event_name, error)
 
 
-def run(event_name: str, source: BinaryIO, target: TextIO, place: Place) -> None:
+def run(event_name: str, source: BinaryIO, target: TextIO, place: HookPlace) -> None:
     """Read the payload, answers the client, and does what is left to do; never raises.
 
     What only keeps something is done after the answer, in a process of its own where the system has ``fork``.
@@ -226,7 +226,7 @@ def _worth_keeping(event: Event, payload: Payload) -> bool:
     return bool(payload.summary if event == "PostCompact" else payload.transcript)
 
 
-def _later(event: Event, payload: Payload, place: Place) -> None:
+def _later(event: Event, payload: Payload, place: HookPlace) -> None:
     """Keep in a process of its own that its client neither waits for nor ends; without ``fork`` in this one."""
     try:
         if not hasattr(os, "fork"):
@@ -237,7 +237,7 @@ def _later(event: Event, payload: Payload, place: Place) -> None:
         note(event, error)
 
 
-def _detached(event: Event, payload: Payload, place: Place) -> None:
+def _detached(event: Event, payload: Payload, place: HookPlace) -> None:
     """Run the child: it leaves its parent's session and streams, keeps, and ends."""
     try:
         os.setsid()
@@ -251,7 +251,7 @@ def _detached(event: Event, payload: Payload, place: Place) -> None:
         os._exit(0)
 
 
-def _keep(event: Event, payload: Payload, place: Place) -> None:
+def _keep(event: Event, payload: Payload, place: HookPlace) -> None:
     from reasoningbank.integrations.hook_actions import keep
 
     keep(event, payload, place)
@@ -270,7 +270,7 @@ def main(words: Sequence[str]) -> int:
         0, whatever happens.
     """
     event, given = _read(words)
-    run(event, sys.stdin.buffer, sys.stdout, Place(url=given.get("--url"), **_named(given)))
+    run(event, sys.stdin.buffer, sys.stdout, HookPlace(url=given.get("--url"), **_named(given)))
     return 0
 
 

@@ -28,7 +28,7 @@ _MOST_DECODINGS = 5
 Files = Mapping[str, str]
 
 
-class Answer(NamedTuple):
+class CommandAnswer(NamedTuple):
     """What a command says and does.
 
     Attributes:
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     failed: bool = False
 
 
-def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> Answer:
+def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> CommandAnswer:
     """Return the lines of a file with their numbers, or what a directory holds, two levels deep."""
     try:
         place = _place(path)
@@ -61,7 +61,7 @@ def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> An
     return _said("\n".join([head, f"{total}\t{path}", *lines]))
 
 
-def create(files: Files, path: str, file_text: str) -> Answer:
+def create(files: Files, path: str, file_text: str) -> CommandAnswer:
     """Return a new file; one that is there is never overwritten."""
     try:
         place = _place(path)
@@ -73,7 +73,7 @@ def create(files: Files, path: str, file_text: str) -> Answer:
     return _said(f"File created successfully at: {path}", FileChange(writes={place: file_text}))
 
 
-def str_replace(files: Files, path: str, old_str: str, new_str: str) -> Answer:
+def str_replace(files: Files, path: str, old_str: str, new_str: str) -> CommandAnswer:
     """Replace the one place where a text stands."""
     try:
         place = _file(files, path)
@@ -98,10 +98,10 @@ def str_replace(files: Files, path: str, old_str: str, new_str: str) -> Answer:
         head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
         return "\n".join([head, *shown])
 
-    return Answer(text=snippet, change=FileChange(writes={place: content.replace(old_str, new_str)}))
+    return CommandAnswer(text=snippet, change=FileChange(writes={place: content.replace(old_str, new_str)}))
 
 
-def insert(files: Files, path: str, insert_line: int, insert_text: str) -> Answer:
+def insert(files: Files, path: str, insert_line: int, insert_text: str) -> CommandAnswer:
     """Put lines behind a line; 0 is the top."""
     try:
         place = _file(files, path)
@@ -120,7 +120,7 @@ def insert(files: Files, path: str, insert_line: int, insert_text: str) -> Answe
     return _said(f"The file {path} has been edited.", change)
 
 
-def delete(files: Files, path: str) -> Answer:
+def delete(files: Files, path: str) -> CommandAnswer:
     """Take away a file, or a directory with all that it holds."""
     try:
         place = _place(path)
@@ -133,7 +133,7 @@ def delete(files: Files, path: str) -> Answer:
     return _said(f"Successfully deleted {path}", FileChange(removed=gone))
 
 
-def rename(files: Files, old_path: str, new_path: str) -> Answer:
+def rename(files: Files, old_path: str, new_path: str) -> CommandAnswer:
     """Give a file, or a directory with all that it holds, another path."""
     try:
         old, new = _place(old_path), _place(new_path)
@@ -151,7 +151,7 @@ def rename(files: Files, old_path: str, new_path: str) -> Answer:
     return _said(f"Successfully renamed {old_path} to {new_path}", FileChange(moved=moved))
 
 
-def clear(files: Files) -> Answer:
+def clear(files: Files) -> CommandAnswer:
     """Take away every file."""
     return _said("All memory cleared", FileChange(removed=tuple(files)))
 
@@ -239,7 +239,7 @@ def _entries(files: Files, place: str) -> Iterator[tuple[str, str]]:
                 yield _size(size), f"{first}/{second}/"
 
 
-def _numbered(path: str, text: str, view_range: Sequence[int] | None) -> Answer:
+def _numbered(path: str, text: str, view_range: Sequence[int] | None) -> CommandAnswer:
     lines = text.split("\n")
     if len(lines) > MAX_LINES:
         return _refusal(f"File {path} exceeds maximum line limit of 999,999 lines.")
@@ -274,10 +274,10 @@ def _size(count: int) -> str:
     return f"{int(size)}{_SIZES[step]}" if size == int(size) else f"{size:.1f}{_SIZES[step]}"
 
 
-def _said(text: str, change: FileChange | None = None) -> Answer:
-    return Answer(text=lambda _: text, change=change or FileChange())
+def _said(text: str, change: FileChange | None = None) -> CommandAnswer:
+    return CommandAnswer(text=lambda _: text, change=change or FileChange())
 
 
-def _refusal(words: object) -> Answer:
+def _refusal(words: object) -> CommandAnswer:
     text = str(words)
-    return Answer(text=lambda _: text, failed=True)
+    return CommandAnswer(text=lambda _: text, failed=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.bank import Bank
 from reasoningbank.errors import BankError, ConfigurationError
 from reasoningbank.integrations import memory_files
-from reasoningbank.integrations.memory_files import Answer, Files
+from reasoningbank.integrations.memory_files import CommandAnswer, Files
 from reasoningbank.types.document import FileChange
 
 try:
@@ -135,7 +135,7 @@ class AsyncBankMemoryTool(BetaAsyncAbstractMemoryTool):
         return await asyncio.to_thread(self._tool.clear_all_memory)
 
 
-def _read(bank: Bank, command: Callable[[Files], Answer]) -> str:
+def _read(bank: Bank, command: Callable[[Files], CommandAnswer]) -> str:
     try:
         files = bank.documents.files()
     except BankError as error:
@@ -143,9 +143,9 @@ def _read(bank: Bank, command: Callable[[Files], Answer]) -> str:
     return _said(command(files), files)
 
 
-def _changed(bank: Bank, command: Callable[[Files], Answer]) -> str:
+def _changed(bank: Bank, command: Callable[[Files], CommandAnswer]) -> str:
     """Run a command that writes; it is asked again when others were faster, and its last answer counts."""
-    answers: list[Answer] = []
+    answers: list[CommandAnswer] = []
 
     def change(files: Files) -> FileChange:
         answers.append(command(files))
@@ -166,7 +166,7 @@ def _quarantined(reasons: Mapping[str, str]) -> str:
     return "\n".join(f"{memory_files.ROOT}/{path} was quarantined. {why}" for path, why in sorted(reasons.items()))
 
 
-def _said(answer: Answer, stored: Files) -> str:
+def _said(answer: CommandAnswer, stored: Files) -> str:
     text = answer.text(stored)
     if answer.failed:
         raise ToolError(text)

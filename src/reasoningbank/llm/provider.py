@@ -220,7 +220,7 @@ Way = Literal["native", "prompted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ProviderRequest:
     """All that one attempt sends, and where."""
 
     provider: str
@@ -239,7 +239,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ProviderAnswer:
     """What one attempt brought.
 
     Attributes:
@@ -256,7 +256,7 @@ class Answer:
     finish: str
 
 
-def ask(question: Question) -> Answer:
+def ask(question: ProviderRequest) -> ProviderAnswer:
     """Send one request and waits for its answer, with no attempt after it; raise whatever the libraries raise."""
     try:
         asyncio.get_running_loop()
@@ -266,7 +266,7 @@ def ask(question: Question) -> Answer:
         return elsewhere.submit(contextvars.copy_context().run, lambda: asyncio.run(_ask(question))).result()
 
 
-async def _ask(question: Question) -> Answer:
+async def _ask(question: ProviderRequest) -> ProviderAnswer:
     from httpx2 import AsyncClient
     from pydantic_ai import ModelRequest
     from pydantic_ai.direct import model_request
@@ -294,7 +294,7 @@ async def _ask(question: Question) -> Answer:
             ),
             instrument=False,
         )
-    return Answer(
+    return ProviderAnswer(
         text=response.text or "",
         model=response.model_name or question.model,
         way=way,
@@ -304,7 +304,7 @@ async def _ask(question: Question) -> Answer:
     )
 
 
-def _settings(question: Question, model: Model) -> ModelSettings:
+def _settings(question: ProviderRequest, model: Model) -> ModelSettings:
     settings: ModelSettings = {
         "max_tokens": question.max_tokens,
         "timeout": question.timeout,
@@ -321,7 +321,7 @@ def _settings(question: Question, model: Model) -> ModelSettings:
     return settings
 
 
-def _model(question: Question, client: AsyncClient) -> Model:
+def _model(question: ProviderRequest, client: AsyncClient) -> Model:
     """Return the provider's model; only its own library is imported."""
     key = question.key or None
     if question.provider == "anthropic":
@@ -459,7 +459,7 @@ class ProviderModel:
             output_tokens=answer.output_tokens,
         )
 
-    def _answered(self, prompt: Prompt, schema: Mapping[str, object], temperature: float) -> Answer:
+    def _answered(self, prompt: Prompt, schema: Mapping[str, object], temperature: float) -> ProviderAnswer:
         """Return the answer of the first attempt that brings one."""
         most = _most_tokens(prompt, schema) + self._max_output_tokens
         prompted = self._prompted
@@ -467,7 +467,7 @@ class ProviderModel:
         while True:
             attempt += 1
             result = self._attempted(self._question(prompt, schema, temperature, prompted=prompted), most)
-            if isinstance(result, Answer):
+            if isinstance(result, ProviderAnswer):
                 self._prompted = prompted
                 return result
             if result.rejected and not prompted:
@@ -479,8 +479,8 @@ class ProviderModel:
 
     def _question(
         self, prompt: Prompt, schema: Mapping[str, object], temperature: float, *, prompted: bool
-    ) -> Question:
-        return Question(
+    ) -> ProviderRequest:
+        return ProviderRequest(
             provider=self._provider,
             model=self._model,
             url=self._url,
@@ -493,21 +493,21 @@ class ProviderModel:
             prompted=prompted,
         )
 
-    def _attempted(self, question: Question, most: int) -> Answer | Failure:
+    def _attempted(self, question: ProviderRequest, most: int) -> ProviderAnswer | Failure:
         """Return one attempt within the budget.
 
         What it may have cost stays booked unless it is known that it did not.
         """
         booked = self._budget.reserve(most) if self._budget is not None else None
         try:
-            result: Answer | Failure = ask(question)
+            result: ProviderAnswer | Failure = ask(question)
         except Exception as error:  # noqa: BLE001 - told as ModelUnavailable, without the words: they may hold the key
             result = failure(error, self.name, self._timeout)
         if self._budget is not None and booked is not None:
             self._settle(self._budget, booked, result)
         return result
 
-    def _settle(self, budget: TokenBudget, booked: Reservation, result: Answer | Failure) -> None:
+    def _settle(self, budget: TokenBudget, booked: Reservation, result: ProviderAnswer | Failure) -> None:
         if isinstance(result, Failure):
             if result.unbilled:
                 budget.settle(booked, 0)

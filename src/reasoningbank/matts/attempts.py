@@ -219,7 +219,7 @@ Selector = Callable[[Task, Sequence[Rollout]], Selection | Awaitable[Selection]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ScalingParts:
     """What scaling is made of; every function may be plain or asynchronous.
 
     Attributes:
@@ -249,7 +249,7 @@ class Parts:
             raise InvalidInput(f"at least one rollout runs at a time, not {self.at_once}")
 
 
-async def recalled(task: Task, parts: Parts) -> tuple[Recall, tuple[str, ...]]:
+async def recalled(task: Task, parts: ScalingParts) -> tuple[Recall, tuple[str, ...]]:
     """Return the memories for the task without those to be withheld, and the ids of these."""
     recall = await call(lambda: parts.recall(task))
     if parts.withhold is None:
@@ -284,7 +284,7 @@ async def run_agent(task: Task, agent: Agent, recall: Recall, timeout: float | N
 
 
 async def prepared(
-    ended: Trajectory | BaseException, task: Task, recall: Recall, parts: Parts, number: str, seen: set[str]
+    ended: Trajectory | BaseException, task: Task, recall: Recall, parts: ScalingParts, number: str, seen: set[str]
 ) -> Rollout:
     """Return the rollout as it may be stored: its own id, the scale's session, what it was shown, no secrets."""
     if isinstance(ended, BaseException):
@@ -307,7 +307,7 @@ async def prepared(
     return Rollout(trajectory=replace(prepared, evidence=tuple(dict.fromkeys(prepared.evidence))))
 
 
-async def judged(rollout: Rollout, parts: Parts) -> Rollout:
+async def judged(rollout: Rollout, parts: ScalingParts) -> Rollout:
     """Return the rollout with its judgement, or with the reason why it has none."""
     trajectory = rollout.trajectory
     if trajectory is None:
@@ -320,7 +320,7 @@ async def judged(rollout: Rollout, parts: Parts) -> Rollout:
     return replace(rollout, judgement=judgement)
 
 
-async def selected(task: Task, rollouts: Sequence[Rollout], parts: Parts) -> Selection:
+async def selected(task: Task, rollouts: Sequence[Rollout], parts: ScalingParts) -> Selection:
     """Return the best rollout, chosen without a model when the given way of choosing fails."""
     select = parts.select
     if select is None or len(rollouts) == 1:
@@ -337,7 +337,7 @@ async def selected(task: Task, rollouts: Sequence[Rollout], parts: Parts) -> Sel
     return chosen
 
 
-async def learned(rollouts: Sequence[Rollout], parts: Parts) -> DistilReport:
+async def learned(rollouts: Sequence[Rollout], parts: ScalingParts) -> DistilReport:
     """Return what the rollouts that came to an end taught.
 
     That it failed is a message, because they must not be lost.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from reasoningbank.errors import InvalidInput
 from reasoningbank.matts.attempts import (
     Agent,
-    Parts,
+    ScalingParts,
     continued,
     is_stable,
     judged,
@@ -81,7 +81,7 @@ def _judgement(rollout: Rollout) -> Judgement:
     )
 
 
-async def scale(task: Task, agent: Agent, k: int, mode: Mode, parts: Parts) -> Scaled:
+async def scale(task: Task, agent: Agent, k: int, mode: Mode, parts: ScalingParts) -> Scaled:
     """Run ``parallel`` or ``sequential`` by name.
 
     Raises:
@@ -92,7 +92,7 @@ async def scale(task: Task, agent: Agent, k: int, mode: Mode, parts: Parts) -> S
     return await (parallel if mode == "parallel" else sequential)(task, agent, k, parts)
 
 
-async def parallel(task: Task, agent: Agent, k: int, parts: Parts) -> Scaled:
+async def parallel(task: Task, agent: Agent, k: int, parts: ScalingParts) -> Scaled:
     """Recall once, runs k rollouts beside each other, judge each, chooses the best and learn from all together.
 
     With k = 1 this is a plain run. A rollout that raises or runs out of time is kept as its error and the others go
@@ -124,7 +124,7 @@ async def parallel(task: Task, agent: Agent, k: int, parts: Parts) -> Scaled:
     return replace(scaled, best=chosen.index, reason=chosen.reason, ground=chosen.ground, report=report)
 
 
-async def sequential(task: Task, agent: Agent, k: int, parts: Parts) -> Scaled:
+async def sequential(task: Task, agent: Agent, k: int, parts: ScalingParts) -> Scaled:
     """Run once, then lets the agent check and correct its own work, at most k rounds in all.
 
     It ends early when a round gives the same answer without a further action, and when the agent fails; the rounds

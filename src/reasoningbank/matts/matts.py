@@ -20,7 +20,7 @@ from reasoningbank.types.session import MAX_CONTRAST_ITEMS, DistilReport, Judgem
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.matts.attempts import Agent, Parts
+    from reasoningbank.matts.attempts import Agent, ScalingParts
     from reasoningbank.search.search import Search
     from reasoningbank.sessions.distillation import Distillation
     from reasoningbank.sessions.sessions import Sessions
@@ -163,12 +163,12 @@ class Matts:
         at_once: int,
         session: str | None,
         withheld: dict[str, None],
-    ) -> Parts:
+    ) -> ScalingParts:
         """Return what scaling is made of.
 
         The ids of memories that are kept from the agent are put into ``withheld``.
         """
-        from reasoningbank.matts.attempts import Parts
+        from reasoningbank.matts.attempts import ScalingParts
         from reasoningbank.matts.selection import select
         from reasoningbank.sessions.judge import judge
         from reasoningbank.sessions.readers import prepare
@@ -184,7 +184,7 @@ class Matts:
         def selected(task: Task, rollouts: Sequence[Rollout]) -> Selection:
             return select(task, rollouts, self._context.model)
 
-        return Parts(
+        return ScalingParts(
             recall=recall,
             prepare=prepare,
             judge=judged,

@@ -24,7 +24,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolAnswer:
     """What a tool says.
 
     Attributes:

@@ -46,7 +46,7 @@ _WAITING = 16
 _log = logging.getLogger(__name__)
 
 
-class Desk:
+class HookServer:
     """One thread that answers hooks of the server's own user, tenant and settings until it is stopped.
 
     Args:

@@ -32,7 +32,7 @@ from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.hook_server import Desk
+from reasoningbank.mcp.hook_server import HookServer
 from reasoningbank.mcp.server import Context, build_server
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import local_tenant
@@ -295,7 +295,7 @@ def run(
         warm_up.start(caller)
         desk.start()
 
-    desk = Desk(banks, caller, settings, url=url)
+    desk = HookServer(banks, caller, settings, url=url)
     server = build_server(tools, who, on_arrival=arrived)
     threading.Thread(target=_watch, args=(parent,), name="reasoningbank-parent", daemon=True).start()
     anyio.run(_serve, server, source, sink)

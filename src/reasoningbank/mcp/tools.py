@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.errors import BankError, EmptyProjectId, MemoryNotFound, NodeNotFound, TrajectoryNotFound
-from reasoningbank.mcp.calls import Answer, Caller
+from reasoningbank.mcp.calls import Caller, ToolAnswer
 from reasoningbank.mcp.schemas import ToolSpec, tools_in, tools_of
 from reasoningbank.operations.operation import inputs_of
 
@@ -45,7 +45,7 @@ class Tools:
         """The tools as they are listed, by name."""
         return self._specs
 
-    def call(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
+    def call(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> ToolAnswer:
         """Run a tool of the profile; an error becomes an answer that says what to do next."""
         try:
             return self._run(name, arguments, caller)
@@ -85,7 +85,7 @@ class Tools:
             self._background.stop()
         self._banks.close()
 
-    def _run(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> Answer:
+    def _run(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> ToolAnswer:
         from reasoningbank.mcp.banks import belonging
         from reasoningbank.operations.arguments import Arguments
 
@@ -105,7 +105,7 @@ class Tools:
             ) from error
 
 
-def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> Answer:
+def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> ToolAnswer:
     """Run an operation with the arguments of a call and return its answer."""
     from reasoningbank.mcp.text import answer_of
     from reasoningbank.operations.methods import run
@@ -151,7 +151,7 @@ def values_of(operation: Operation, tool: Tool, caller: Caller, arguments: Argum
     return values
 
 
-def failure(error: BankError, spec: ToolSpec) -> Answer:
+def failure(error: BankError, spec: ToolSpec) -> ToolAnswer:
     """Return an error as an answer: what happened and what to do next, in the tool's one shape when it has one."""
     from reasoningbank.operations.json import to_json
 
@@ -159,7 +159,7 @@ def failure(error: BankError, spec: ToolSpec) -> Answer:
     reason = getattr(error, "reason", "")
     if reason:
         fields["reason"] = reason
-    return Answer(fields=fields, text=error.advice, failed=True)
+    return ToolAnswer(fields=fields, text=error.advice, failed=True)
 
 
 def _check_project(bank: Bank, memory_id: str, wanted: str) -> None:

@@ -37,7 +37,7 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
-from reasoningbank.types.memory import Cause, LeftOut, Memory, Outcome, State
+from reasoningbank.types.memory import Cause, ImportOmission, Memory, Outcome, State
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 from reasoningbank.types.records import Indexed, Link
@@ -434,18 +434,18 @@ def check_items(items: Sequence[_Item]) -> list[_Item]:
     return safe
 
 
-def sift_items(items: Sequence[_Item]) -> tuple[list[_Item], list[LeftOut]]:
+def sift_items(items: Sequence[_Item]) -> tuple[list[_Item], list[ImportOmission]]:
     """Return the nodes or edges of an import that may be stored, and those that look like a prompt injection.
 
     Raises:
         InvalidNode, InvalidEdge: When a rule is broken.
     """
     kept: list[_Item] = []
-    left_out: list[LeftOut] = []
+    left_out: list[ImportOmission] = []
     for item in safe_items(items):
         if danger := graph_danger(item):
             kind: Literal["node", "edge"] = "node" if isinstance(item, Node) else "edge"
-            left_out.append(LeftOut(kind=kind, id=item.id, reason=f"its text {danger}"))
+            left_out.append(ImportOmission(kind=kind, id=item.id, reason=f"its text {danger}"))
         else:
             kept.append(item)
     return kept, left_out
@@ -486,14 +486,14 @@ def check_document(document: Document) -> Document:
     return document
 
 
-def sift_documents(documents: Iterable[Document]) -> tuple[list[Document], list[LeftOut]]:
+def sift_documents(documents: Iterable[Document]) -> tuple[list[Document], list[ImportOmission]]:
     """Return the documents of an import that may be stored, and those that look like a prompt injection."""
     kept: list[Document] = []
-    left_out: list[LeftOut] = []
+    left_out: list[ImportOmission] = []
     for document in documents:
         if danger := document_danger(document):
             place = "/".join((*document.path, document.key))
-            left_out.append(LeftOut(kind="document", id=place, reason=f"its text {danger}"))
+            left_out.append(ImportOmission(kind="document", id=place, reason=f"its text {danger}"))
         else:
             kept.append(document)
     return kept, left_out

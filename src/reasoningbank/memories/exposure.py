@@ -8,9 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from reasoningbank.storage.store import StoreReader, Transaction
-from reasoningbank.types.experience import (
-    Trace,
-)
+from reasoningbank.types.experience import Trace
 from reasoningbank.types.records import Job
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.session import Verdict

@@ -609,7 +609,7 @@ def node_or_conversation(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedLesson:
     """What became of a lesson that an agent recorded.
 
     Attributes:
@@ -649,7 +649,7 @@ def record_or_learn(
     session: str | None = None,
     trajectory_id: str | None = None,
     steps: Sequence[int] = (),
-) -> Recorded:
+) -> RecordedLesson:
     """Store a lesson; one that names a captured session is checked and believed like any distilled one.
 
     Args:
@@ -694,8 +694,8 @@ def record_or_learn(
     raise LessonRefused(report.refused[0])
 
 
-def _recorded(memory: Memory, message: str) -> Recorded:
-    return Recorded(
+def _recorded(memory: Memory, message: str) -> RecordedLesson:
+    return RecordedLesson(
         id=memory.id,
         title=memory.title,
         outcome=memory.outcome,

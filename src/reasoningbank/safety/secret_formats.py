@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """A stretch of text that is secret.
 
     Attributes:
@@ -130,7 +130,7 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]+")
 _MAX_KEY = 65_536
 
 
-def find_formats(text: str, *, wrapped: bool = False) -> Iterator[Span]:
+def find_formats(text: str, *, wrapped: bool = False) -> Iterator[SecretSpan]:
     """Yield the secrets in ``text`` that one of the formats describes.
 
     ``wrapped`` asks only for those whose shape is proof.
@@ -145,12 +145,12 @@ def find_formats(text: str, *, wrapped: bool = False) -> Iterator[Span]:
                 if rule.inside or position == 0 or not text[position - 1].isalnum():
                     match = rule.pattern.match(text, max(0, position - rule.lead))
                     if match is not None and (rule.accepts is None or rule.accepts(match)):
-                        yield Span(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
+                        yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
                         after = match.end()
                 position = text.find(literal, after)
 
 
-def find_aws_secrets(text: str) -> Iterator[Span]:
+def find_aws_secrets(text: str) -> Iterator[SecretSpan]:
     """Yield AWS secret keys: 40 characters of three classes within 160 characters after a word about AWS or secrets."""
     for hint in _AWS_HINTS:
         done = 0
@@ -159,12 +159,12 @@ def find_aws_secrets(text: str) -> Iterator[Span]:
             for match in _AWS_SECRET.finditer(text, max(position, done), position + _AWS_REACH):
                 whole = _AWS_SECRET.match(text, match.start()) is not None
                 if whole and all(any(map(test, match.group())) for test in (str.islower, str.isupper, str.isdigit)):
-                    yield Span(*match.span(), "aws-secret-key", RANK_FORMAT)
+                    yield SecretSpan(*match.span(), "aws-secret-key", RANK_FORMAT)
             done = max(done, position + _AWS_REACH - 40)
             position = text.find(hint, position + len(hint))
 
 
-def find_url_passwords(text: str) -> Iterator[Span]:
+def find_url_passwords(text: str) -> Iterator[SecretSpan]:
     """Yield passwords in ``scheme://user:password@host``; user and host stay readable."""
     position = text.find("://")
     while position >= 0:
@@ -174,11 +174,11 @@ def find_url_passwords(text: str) -> Iterator[Span]:
             match = (_DATABASE_PASSWORD if database else _URL_PASSWORD).match(text, position)
             if match is not None and _PLACEHOLDER_VALUE.match(match.group("secret")) is None:
                 kind = "database-password" if database else "url-password"
-                yield Span(*match.span("secret"), kind, RANK_URL)
+                yield SecretSpan(*match.span("secret"), kind, RANK_URL)
         position = text.find("://", position + 3)
 
 
-def find_private_keys(text: str) -> Iterator[Span]:
+def find_private_keys(text: str) -> Iterator[SecretSpan]:
     """Yield whole private key blocks: up to the END line, or as far as the key material goes when that is cut off.
 
     A BEGIN line without key material, as in a sentence about key files, is not a secret.
@@ -193,11 +193,11 @@ def find_private_keys(text: str) -> Iterator[Span]:
         stop = _end_of_key_material(text, begin.end(), end.start() if end else limit)
         if stop is not None:
             covered = end.end() if end else stop
-            yield Span(begin.start(), covered, "private-key", RANK_PRIVATE_KEY)
+            yield SecretSpan(begin.start(), covered, "private-key", RANK_PRIVATE_KEY)
     for end in _PRIVATE_KEY_END.finditer(text, covered):
         start = _start_of_key_material(text, covered, end.start())
         if start is not None:
-            yield Span(start, end.end(), "private-key", RANK_PRIVATE_KEY)
+            yield SecretSpan(start, end.end(), "private-key", RANK_PRIVATE_KEY)
         covered = end.end()
 
 

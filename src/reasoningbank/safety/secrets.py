@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from reasoningbank.errors import BankError, ModelMissing
 from reasoningbank.safety.secret_formats import (
-    Span,
+    SecretSpan,
     find_aws_secrets,
     find_formats,
     find_private_keys,
@@ -207,7 +207,7 @@ def lower_in_place(text: str) -> str:
     return text.replace("\u0130", "I").lower()
 
 
-def find_assignments(text: str) -> Iterator[Span]:
+def find_assignments(text: str) -> Iterator[SecretSpan]:
     """Yield the values in ``text`` that are given to a name of a secret; the name stays readable."""
     lowered = lower_in_place(text)
     for hint in _HINTS:
@@ -223,7 +223,7 @@ def find_assignments(text: str) -> Iterator[Span]:
             position = lowered.find(hint, after)
 
 
-def _secret_of(text: str, lowered: str, name: re.Match[str], kind: str) -> Span | None:
+def _secret_of(text: str, lowered: str, name: re.Match[str], kind: str) -> SecretSpan | None:
     before = max(0, name.start() - _LOOK_BACK)
     if kind == "key" and _KEY_OWNER.search(lowered, before, name.start()) is None:
         return None
@@ -256,7 +256,7 @@ def is_reference(value: str) -> bool:
     )
 
 
-def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certainty: str) -> Span | None:
+def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certainty: str) -> SecretSpan | None:
     groups = match.groupdict()
     quoted = groups.get("literal") is not None
     start, end = match.span("literal" if quoted else "bare")
@@ -268,7 +268,7 @@ def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certa
         rest = _REST.match(text, end) if secret else None
         end = rest.end() if rest is not None and rest.group() else start + len(value)
     if secret and "[REDACTED:" not in text[start:end]:
-        return Span(start, end, _placeholder_kind(text, name, kind), RANK_ASSIGNMENT)
+        return SecretSpan(start, end, _placeholder_kind(text, name, kind), RANK_ASSIGNMENT)
     return None
 
 
@@ -439,7 +439,7 @@ def redact(text: str) -> Redacted:
     return Redacted(text, tuple(Finding(kind, count) for kind, count in sorted(counts.items())))
 
 
-def _secrets(text: str) -> list[Span]:
+def _secrets(text: str) -> list[SecretSpan]:
     found = [
         *find_private_keys(text),
         *find_formats(text),
@@ -454,7 +454,7 @@ def _secrets(text: str) -> list[Span]:
     return list(_outside_placeholders(text, _united(found)))
 
 
-def _detected(text: str) -> Iterator[Span]:
+def _detected(text: str) -> Iterator[SecretSpan]:
     """Yield the findings of redact-secret, in overlapping windows because its time is quadratic in some long texts."""
     try:
         from redact_secret import SecretScanError, WholeInputLimits, scan
@@ -477,7 +477,7 @@ def _detected(text: str) -> Iterator[Span]:
             if not seen_before and not _is_false_alarm(text, start, end, finding.type):
                 kind = _KINDS.get(finding.type, finding.type.replace("_", "-"))
                 by_context = finding.type in _BY_CONTEXT
-                yield Span(start, end, kind, _RANK_DETECTOR_BY_CONTEXT if by_context else _RANK_DETECTOR)
+                yield SecretSpan(start, end, kind, _RANK_DETECTOR_BY_CONTEXT if by_context else _RANK_DETECTOR)
 
 
 def _is_false_alarm(text: str, start: int, end: int, kind: str) -> bool:
@@ -491,7 +491,7 @@ def _is_false_alarm(text: str, start: int, end: int, kind: str) -> bool:
     return is_reference(value) or _CODE.match(value) is not None or not any(map(str.isdigit, value))
 
 
-def _wrapped(text: str, complete: frozenset[int]) -> Iterator[Span]:
+def _wrapped(text: str, complete: frozenset[int]) -> Iterator[SecretSpan]:
     """Yield secrets that line breaks cut in up to four pieces, at the offsets of ``text``.
 
     Where a secret is already ``complete`` at the end of a line, the next line belongs to it only if it looks encoded.
@@ -521,24 +521,24 @@ def _wrapped(text: str, complete: frozenset[int]) -> Iterator[Span]:
             continue
         if 1 <= last - first <= _MAX_JOINTS and any(map(str.isdigit, joined[span.start : span.end])):
             start = span.start + (shifts[first - 1] if first else 0)
-            yield Span(start, span.end + shifts[last - 1], span.kind, span.rank)
+            yield SecretSpan(start, span.end + shifts[last - 1], span.kind, span.rank)
 
 
-def _united(spans: Iterable[Span]) -> Iterator[Span]:
+def _united(spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
     """Yield overlapping spans become one that covers them all and has the name of the lowest rank."""
     ordered = sorted(spans)
     current = ordered[0]
     for span in ordered[1:]:
         if span.start < current.end:
             best = min(current, span, key=lambda candidate: candidate.rank)
-            current = Span(current.start, max(current.end, span.end), best.kind, best.rank)
+            current = SecretSpan(current.start, max(current.end, span.end), best.kind, best.rank)
         else:
             yield current
             current = span
     yield current
 
 
-def _outside_placeholders(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+def _outside_placeholders(text: str, spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
     placeholders = iter([match.span() for match in PLACEHOLDER.finditer(text)])
     placeholder = next(placeholders, None)
     for span in spans:
@@ -546,16 +546,16 @@ def _outside_placeholders(text: str, spans: Iterable[Span]) -> Iterator[Span]:
         while placeholder is not None and placeholder[0] < span.end:
             if placeholder[1] > start:
                 if any(map(str.isalnum, text[start : placeholder[0]])):
-                    yield Span(start, placeholder[0], span.kind, span.rank)
+                    yield SecretSpan(start, placeholder[0], span.kind, span.rank)
                 start = placeholder[1]
             if placeholder[1] > span.end:
                 break
             placeholder = next(placeholders, None)
         if any(map(str.isalnum, text[start : span.end])):
-            yield Span(start, span.end, span.kind, span.rank)
+            yield SecretSpan(start, span.end, span.kind, span.rank)
 
 
-def _replace(text: str, spans: Iterable[Span]) -> str:
+def _replace(text: str, spans: Iterable[SecretSpan]) -> str:
     pieces: list[str] = []
     position = 0
     for span in spans:

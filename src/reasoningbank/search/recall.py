@@ -51,7 +51,7 @@ class Question:
     legs: tuple[str, ...] = LEGS
 
 
-class Held(Protocol):
+class ScopeMemories(Protocol):
     """The memories of a bank."""
 
     def many(self, memory_ids: Collection[str], /) -> Mapping[str, Memory]:
@@ -73,7 +73,7 @@ class Searched(Protocol):
         """Whose memories they are."""
 
     @property
-    def memories(self) -> Held:
+    def memories(self) -> ScopeMemories:
         """Its memories."""
 
     @property

@@ -60,7 +60,7 @@ _PLACE_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Program:
     """One program of a command line.
 
     Attributes:
@@ -112,7 +112,7 @@ def command(step: Step) -> str:
     return action[:_MAX_COMMAND] if executes else ""
 
 
-def parts(line: str) -> tuple[Part, ...]:
+def parts(line: str) -> tuple[Program, ...]:
     """Return the programs of a command line in order. Accepts any text.
 
     What stands in a here-document is not a command.
@@ -206,8 +206,8 @@ def _command_text(value: object) -> str:
 
 
 @functools.lru_cache(maxsize=512)
-def _parts(line: str) -> tuple[Part, ...]:
-    found: list[Part] = []
+def _parts(line: str) -> tuple[Program, ...]:
+    found: list[Program] = []
     folder = ""
     for segment in _segments(line):
         words = _program_words(segment)
@@ -215,7 +215,7 @@ def _parts(line: str) -> tuple[Part, ...]:
             continue
         if words[0] == "cd" and len(words) > 1:
             folder = words[1].strip("'\"").rstrip("/")
-        found.append(Part(tuple(words), folder))
+        found.append(Program(tuple(words), folder))
         if found[0].program in _EDITORS:
             break
     return tuple(found)

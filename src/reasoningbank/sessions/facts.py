@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from reasoningbank.sessions.commands import READING, Part, attempt, command, found_nothing, only_reads, parts
+from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
 from reasoningbank.sessions.test_runs import Run, covers, run_of, stashes
 from reasoningbank.types.session import Evidence, Step
 
@@ -89,14 +89,14 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
     return found
 
 
-def _without_options(part: Part) -> Part:
+def _without_options(part: Program) -> Program:
     words = list(part.words)
     while len(words) > 1 and words[1].startswith("-"):
         del words[1 : 3 if words[1] in {"-C", "-c", "--git-dir", "--work-tree"} else 2]
-    return Part(tuple(words), part.folder)
+    return Program(tuple(words), part.folder)
 
 
-def _follow(history: _History, index: int, step: Step, part: Part) -> None:
+def _follow(history: _History, index: int, step: Step, part: Program) -> None:
     verb = part.word(1)
     options = {word for word in part.words[2:] if word.startswith("-")}
     operands = [word.strip("'\"") for word in part.words[2:] if not word.startswith("-")]
@@ -164,7 +164,7 @@ def _undo(history: _History, index: int, gone: Sequence[_Commit], how: str) -> N
         history.undone.append((index, commit, how))
 
 
-def _files(verb: str, part: Part, options: set[str]) -> str:
+def _files(verb: str, part: Program, options: set[str]) -> str:
     words = [word.strip("'\"") for word in part.words[2:]]
     if verb == "checkout":
         if "--" in words:

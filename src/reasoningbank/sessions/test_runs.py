@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reasoningbank.sessions.commands import Part, command, parts, vocabulary
+from reasoningbank.sessions.commands import Program, command, parts, vocabulary
 from reasoningbank.types.session import Step
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -268,7 +268,7 @@ def run_of(step: Step) -> Run | None:
     if tests:
         part, runner = tests[-1]
     else:
-        part, runner = Part(("",)), ""
+        part, runner = Program(("",)), ""
     alone = len(programs) == 1 and bool(tests) and "|" not in line
     if summary is None or summary.empty:
         return _without_summary(step, part, runner) if alone and runner and summary is None else None
@@ -298,7 +298,7 @@ def covers(later: str, earlier: str) -> bool:
     )
 
 
-def stashes(part: Part) -> bool | None:
+def stashes(part: Program) -> bool | None:
     """Return whether the program puts the edits aside (True) or brings them back (False); None for anything else."""
     if part.program != "git" or part.word(1) != "stash" or part.word(2) in {"list", "show", "drop", "clear"}:
         return None
@@ -309,7 +309,7 @@ def _inside(target: str, folder: str) -> bool:
     return target == folder or target.startswith((folder.rstrip("/") + "/", folder + "::"))
 
 
-def _runner(part: Part) -> str | None:
+def _runner(part: Program) -> str | None:
     """Return the runner that the program is, empty when it is some command for tests, None when it runs no tests."""
     words = part.words
     program = part.program
@@ -333,11 +333,11 @@ def _runner(part: Part) -> str | None:
         runner = ""
     elif program in {"docker", "docker-compose", "podman", "ssh", "kubectl"}:
         inner = [index for index, word in enumerate(words) if word in {"pytest", "jest", "mocha", "mvn", "go", "cargo"}]
-        runner = _runner(Part(words[inner[0] :])) if inner else None
+        runner = _runner(Program(words[inner[0] :])) if inner else None
     return runner
 
 
-def _name(part: Part, runner: str) -> str:
+def _name(part: Program, runner: str) -> str:
     words = list(part.words)
     known = {"pytest": "pytest", "unittest": "unittest", "maven": "mvn"}.get(runner, runner)
     place = next((i for i, word in enumerate(words) if word.rsplit("/", 1)[-1].startswith(known)), None)
@@ -356,13 +356,13 @@ def _name(part: Part, runner: str) -> str:
     return " ".join([label, *(target for target in targets if target not in _EVERYTHING)])[:_MAX_NAME]
 
 
-def _plain_name(programs: list[Part], runner: str) -> str:
+def _plain_name(programs: list[Program], runner: str) -> str:
     working = [part for part in programs if not part.reads]
     words = " ".join(working[-1].words[:4]) if working else ""
     return f"{runner} {words}".strip()[:_MAX_NAME].replace("\n", " ")
 
 
-def _without_summary(step: Step, part: Part, runner: str) -> Run | None:
+def _without_summary(step: Step, part: Program, runner: str) -> Run | None:
     """Return a runner that failed before it counted: a failed build, a file that cannot be collected."""
     status = step.exit_code
     if status in {None, 0} or status in _NO_SUCH_PROGRAM or status is None or status < 0 or status > 128:

@@ -116,7 +116,7 @@ _BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class SimilarMemories:
     """Memories of distinct scopes that say nearly the same.
 
     Attributes:
@@ -135,7 +135,7 @@ class _Pair:
     second: tuple[int, str]
 
 
-def find_groups(banks: Sequence[Store], wider: Store | None, model_id: str) -> list[Group]:
+def find_groups(banks: Sequence[Store], wider: Store | None, model_id: str) -> list[SimilarMemories]:
     """Return what at least two of the banks have learned, the closest first.
 
     Args:
@@ -213,7 +213,7 @@ def _grouped(
     memories: Mapping[tuple[int, str], Memory],
     vectors: Mapping[tuple[int, str], Vector],
     bar: float,
-) -> list[Group]:
+) -> list[SimilarMemories]:
     """Complete linkage over the pairs, closest first, with one memory of each scope."""
     group_of: dict[tuple[int, str], int] = {}
     groups: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
@@ -234,7 +234,7 @@ def _grouped(
         groups[number] = sorted(joined)
         group_of |= dict.fromkeys(joined, number)
     found = [
-        Group(
+        SimilarMemories(
             members=tuple((place, memories[place, memory_id]) for place, memory_id in members),
             similarity=min(_cosine(vectors, one, two) for one, two in combinations(members, 2)),
         )

@@ -13,7 +13,7 @@ from reasoningbank.storage.bank_file import Medium
 from reasoningbank.storage.connection import BUSY_MILLISECONDS
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.schema import MIGRATIONS
-from reasoningbank.storage.unit import ERASURE, Source
+from reasoningbank.storage.unit import ERASURE, RowSource
 from reasoningbank.types.memory import STATES
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import StoreReport
@@ -34,7 +34,7 @@ REWRITE_MILLISECONDS = 2_000
 _BATCH = 500
 
 
-def report(medium: Medium, source: Source, store: StoreReader) -> StoreReport:
+def report(medium: Medium, source: RowSource, store: StoreReader) -> StoreReport:
     """Read the whole bank and list every defect it finds."""
     problems = [*_structure(source), *_contents(source, store)]
     return StoreReport(
@@ -46,7 +46,7 @@ def report(medium: Medium, source: Source, store: StoreReader) -> StoreReport:
     )
 
 
-def _structure(source: Source) -> list[str]:
+def _structure(source: RowSource) -> list[str]:
     problems: list[str] = []
     checks = (
         ("PRAGMA integrity_check", "the file's structure is damaged: {}"),
@@ -66,7 +66,7 @@ def _structure(source: Source) -> list[str]:
     return problems
 
 
-def _contents(source: Source, store: StoreReader) -> list[str]:
+def _contents(source: RowSource, store: StoreReader) -> list[str]:
     problems: list[str] = []
     parts: tuple[Callable[[], list[str]], ...] = (
         partial(_unerased, source),
@@ -87,7 +87,7 @@ def _contents(source: Source, store: StoreReader) -> list[str]:
     return problems
 
 
-def _unerased(source: Source) -> list[str]:
+def _unerased(source: RowSource) -> list[str]:
     pending = source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,))
     return ["deleted memories may have left traces in unused space of the file"] if pending else []
 

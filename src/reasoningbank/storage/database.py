@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.storage.graph_tables import GraphReader
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
@@ -17,10 +17,10 @@ from reasoningbank.types.records import StoreReport
 
 if TYPE_CHECKING:
     from reasoningbank.storage.graph_search import FoundInGraph
-    from reasoningbank.storage.search import Search
+    from reasoningbank.storage.search import SearchState
 
 
-class Database(Source, Protocol):
+class Database(RowSource, Protocol):
     """One bank in one engine. As a source it gives the rows of committed transactions. Threads may share it."""
 
     @property
@@ -40,7 +40,7 @@ class Database(Source, Protocol):
 
     def search(
         self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "", *, context: bool = False
-    ) -> AbstractContextManager[Search]:
+    ) -> AbstractContextManager[SearchState]:
         """Give a search of the memories in one state of the bank."""
 
     def search_graph(

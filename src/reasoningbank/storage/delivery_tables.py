@@ -22,7 +22,7 @@ from reasoningbank.storage.rows import (
     to_microseconds,
     upsert,
 )
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.records import RecallEntry, RecallLog
 from reasoningbank.types.uplift import HOWS, Exposure, Shown
@@ -73,7 +73,7 @@ class DeliveryTables:
         unit: The transaction that writes; outside of one every write is refused.
     """
 
-    def __init__(self, source: Source, unit: Unit) -> None:
+    def __init__(self, source: RowSource, unit: Unit) -> None:
         self._source = source
         self._unit = unit
         self._place: _Place | None = None

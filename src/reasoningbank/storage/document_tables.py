@@ -11,7 +11,7 @@ from typing import cast
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, Value, checksum, from_json, proven, to_json
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.document import Document
 from reasoningbank.types.ports import Vector
 
@@ -28,7 +28,7 @@ class DocumentTables:
         unit: The transaction that writes; outside of one every write is refused.
     """
 
-    def __init__(self, source: Source, unit: Unit) -> None:
+    def __init__(self, source: RowSource, unit: Unit) -> None:
         self._source = source
         self._unit = unit
 

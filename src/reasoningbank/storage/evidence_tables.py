@@ -22,7 +22,7 @@ from reasoningbank.storage.rows import (
     upsert,
     weights_from,
 )
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle, Voices, WeightChange
@@ -101,7 +101,7 @@ class EvidenceTables:
         unit: The transaction that writes; outside of one every write is refused.
     """
 
-    def __init__(self, source: Source, unit: Unit) -> None:
+    def __init__(self, source: RowSource, unit: Unit) -> None:
         self._source = source
         self._unit = unit
 

@@ -22,7 +22,7 @@ from reasoningbank.storage.rows import (
     to_microseconds,
     upsert,
 )
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.graph import LIST_FIELDS, Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind, GraphSize
 from reasoningbank.types.ports import Vector
@@ -168,7 +168,7 @@ class GraphTables:
         walked: Answers what walks ask in place of the source.
     """
 
-    def __init__(self, source: Source, unit: Unit, walked: GraphReader | None = None) -> None:
+    def __init__(self, source: RowSource, unit: Unit, walked: GraphReader | None = None) -> None:
         self._source = source
         self._unit = unit
         self._walked = walked

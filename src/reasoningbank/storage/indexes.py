@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
-from reasoningbank.storage.search import Search
+from reasoningbank.storage.search import SearchState
 from reasoningbank.storage.sidecars import Register, Sidecars
 from reasoningbank.storage.trace_index import TraceIndex
 from reasoningbank.storage.vector_index import DenseIndex
@@ -42,10 +42,10 @@ class Indexes:
         leg: str,
         *,
         context: bool,
-    ) -> Search:
+    ) -> SearchState:
         """Return a search of the memories in the state that the source's transaction reads first here."""
         dimension = None if query is None else len(query)
-        return Search(self._dense.view(source.run, conditions, dimension, leg=leg, context=context), source)
+        return SearchState(self._dense.view(source.run, conditions, dimension, leg=leg, context=context), source)
 
     def search_graph(
         self, source: ConnectionSource, kind: GraphKind, condition: GraphFilter, query: Vector | None

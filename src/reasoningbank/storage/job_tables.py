@@ -12,7 +12,7 @@ from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import Row, checksum, error_text, from_microseconds, proven, to_microseconds, upsert
 from reasoningbank.storage.schema import JOB_COLUMNS
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.records import Job
 
 _COUNT = JOB_COLUMNS.count(",") + 1
@@ -35,7 +35,7 @@ class JobTables:
         unit: The transaction that writes; outside of one every write is refused.
     """
 
-    def __init__(self, source: Source, unit: Unit) -> None:
+    def __init__(self, source: RowSource, unit: Unit) -> None:
         self._source = source
         self._unit = unit
 

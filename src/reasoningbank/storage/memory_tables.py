@@ -28,7 +28,7 @@ from reasoningbank.storage.rows import (
     vector_id,
 )
 from reasoningbank.storage.schema import CHANGES_SINCE
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
 from reasoningbank.types.records import Indexed, Link
@@ -61,7 +61,7 @@ class MemoryTables:
         unit: The transaction that writes; outside of one every write is refused.
     """
 
-    def __init__(self, source: Source, unit: Unit) -> None:
+    def __init__(self, source: RowSource, unit: Unit) -> None:
         self._source = source
         self._unit = unit
 

@@ -28,7 +28,7 @@ _PATIENCE = 8
 """So many more blocks may be without the bound's help than with it, before it is given up."""
 
 
-class Found(NamedTuple):
+class RowPairs(NamedTuple):
     """Pairs of rows, the first row always below the second, and their cosines."""
 
     first: NDArray[numpy.int32]
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     scores: NDArray[numpy.float32]
 
 
-def close_pairs(matrix: NDArray[numpy.float32], threshold: float, limit: int) -> Found:
+def close_pairs(matrix: NDArray[numpy.float32], threshold: float, limit: int) -> RowPairs:
     """Return the pairs of rows whose cosine is above the threshold, closest first, then by their rows.
 
     Args:
@@ -56,10 +56,10 @@ class _Kept:
     def __init__(self, threshold: float, limit: int) -> None:
         self.bar = threshold
         self._limit = max(0, limit)
-        self._parts: list[Found] = []
+        self._parts: list[RowPairs] = []
         self._count = 0
 
-    def add(self, found: Found) -> None:
+    def add(self, found: RowPairs) -> None:
         """Take further pairs; forgets the least close ones when there are twice as many as wanted."""
         if len(found.scores):
             self._parts.append(found)
@@ -70,17 +70,17 @@ class _Kept:
             if self._count:
                 self.bar = max(self.bar, float(best.scores[-1]))
 
-    def sorted(self) -> Found:
+    def sorted(self) -> RowPairs:
         """Return the closest pairs, closest first."""
         if not self._parts:
             empty = numpy.empty(0, dtype=numpy.int32)
-            return Found(empty, empty, numpy.empty(0, dtype=numpy.float32))
+            return RowPairs(empty, empty, numpy.empty(0, dtype=numpy.float32))
         first, second, scores = (numpy.concatenate(columns) for columns in zip(*self._parts, strict=True))
         order = numpy.lexsort((second, first, -scores))[: self._limit]
-        return Found(first[order], second[order], scores[order])
+        return RowPairs(first[order], second[order], scores[order])
 
 
-def _above(matrix: NDArray[numpy.float32], kept: _Kept) -> Iterator[Found]:
+def _above(matrix: NDArray[numpy.float32], kept: _Kept) -> Iterator[RowPairs]:
     """Yield the pairs above the bar as it stands, block by block; a bound that does not help is no longer asked for."""
     rows = len(matrix)
     bounded = _bounded(matrix) if rows >= _LEAST_ROWS and matrix.shape[1] >= _LEAST_DIMENSION else None
@@ -96,7 +96,7 @@ def _above(matrix: NDArray[numpy.float32], kept: _Kept) -> Iterator[Found]:
 
 def _bounded_block(
     matrix: NDArray[numpy.float32], bounded: NDArray[numpy.float32], top: int, left: int, bar: float
-) -> Found | None:
+) -> RowPairs | None:
     """Return the pairs of a block, compared one by one where their bound allows it.
 
     None when too many would have to be.
@@ -108,7 +108,7 @@ def _bounded_block(
     return _chosen(upper, lower, numpy.einsum("ij,ij->i", matrix[upper], matrix[lower], dtype=numpy.float32), bar)
 
 
-def _whole_block(matrix: NDArray[numpy.float32], top: int, left: int, bar: float) -> Found:
+def _whole_block(matrix: NDArray[numpy.float32], top: int, left: int, bar: float) -> RowPairs:
     product = matrix[top : top + _ROWS] @ matrix[left : left + _COLUMNS].T
     upper, lower = _ordered(product > bar, top, left)
     return _chosen(upper, lower, product[upper - top, lower - left], bar)
@@ -124,10 +124,10 @@ def _ordered(where: NDArray[numpy.bool_], top: int, left: int) -> tuple[NDArray[
 
 def _chosen(
     upper: NDArray[numpy.intp], lower: NDArray[numpy.intp], scores: NDArray[numpy.float32], bar: float
-) -> Found:
+) -> RowPairs:
     scores = numpy.minimum(scores, numpy.float32(1.0))
     close = scores > bar
-    return Found(upper[close].astype(numpy.int32), lower[close].astype(numpy.int32), scores[close])
+    return RowPairs(upper[close].astype(numpy.int32), lower[close].astype(numpy.int32), scores[close])
 
 
 def _bounded(matrix: NDArray[numpy.float32]) -> NDArray[numpy.float32]:

@@ -31,7 +31,7 @@ class _Scan:
     nearest: Sequence[NDArray[numpy.int32]] = ()
 
 
-class Search:
+class SearchState:
     """Answers in one state of a bank; its conditions are those that the view was asked for, in their order."""
 
     def __init__(self, view: View, source: ConnectionSource) -> None:

@@ -23,7 +23,7 @@ from reasoningbank.storage.rows import (
     unpacked,
     upsert,
 )
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.records import TrajectoryEntry
@@ -84,7 +84,7 @@ class SessionTables:
         unit: The transaction that writes; outside of one every write is refused.
     """
 
-    def __init__(self, source: Source, unit: Unit) -> None:
+    def __init__(self, source: RowSource, unit: Unit) -> None:
         self._source = source
         self._unit = unit
 

@@ -34,7 +34,7 @@ from reasoningbank.types.scope import Scope
 if TYPE_CHECKING:
     from reasoningbank.storage.graph_search import FoundInGraph
     from reasoningbank.storage.indexes import Indexes
-    from reasoningbank.storage.search import Search
+    from reasoningbank.storage.search import SearchState
 
 
 class _Generation:
@@ -161,7 +161,7 @@ class SqliteDatabase:
     @contextmanager
     def search(
         self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "", *, context: bool = False
-    ) -> Iterator[Search]:
+    ) -> Iterator[SearchState]:
         """Give a search inside one short read transaction, so that all it reads is of one state."""
         with self._one_state() as (generation, source):
             yield generation.indexes().search(source, conditions, query, leg, context=context)

@@ -20,7 +20,7 @@ from reasoningbank.storage.job_tables import JobTables
 from reasoningbank.storage.memory_tables import MemoryTables
 from reasoningbank.storage.rows import WORDS_WORTH, words_worth_from
 from reasoningbank.storage.session_tables import SessionTables
-from reasoningbank.storage.unit import Source, Unit
+from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.records import StoreReport, WordsWorth
 from reasoningbank.types.scope import Membership, Scope
 
@@ -41,7 +41,7 @@ class StoreReader:
         walked: Answers what walks ask of the graph in place of the source.
     """
 
-    def __init__(self, source: Source, unit: Unit, walked: GraphReader | None = None) -> None:
+    def __init__(self, source: RowSource, unit: Unit, walked: GraphReader | None = None) -> None:
         self.memories = MemoryTables(source, unit)
         self.evidence = EvidenceTables(source, unit)
         self.deliveries = DeliveryTables(source, unit)

@@ -25,7 +25,7 @@ _TRACES_SQL = "SELECT number, id, session, body, checksum FROM traces WHERE numb
 _SPARE = 1_024
 
 
-class Reader(Protocol):
+class TraceReader(Protocol):
     """Runs one query of a consistent read and gives its rows."""
 
     def __call__(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
@@ -39,7 +39,7 @@ class TraceIndex:
         self._lock = threading.Lock()
         self._forget(())
 
-    def similar(self, read: Reader, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
+    def similar(self, read: TraceReader, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
         """Return the closest traces, best first, then newest first; this makes the first read of its transaction.
 
         Raises:
@@ -68,7 +68,7 @@ class TraceIndex:
         self._numbers: NDArray[numpy.int64] = numpy.empty(0, dtype=numpy.int64)
         self._matrix: NDArray[numpy.float32] = numpy.empty((0, dimension), dtype=numpy.float32)
 
-    def _refresh(self, read: Reader, dimension: int) -> None:
+    def _refresh(self, read: TraceReader, dimension: int) -> None:
         facts = dict(cast("Sequence[tuple[str, str | int | None]]", read(_STATE_SQL)))
         stored = facts.get("dimension")
         if stored is not None and int(stored) != dimension:

@@ -31,7 +31,7 @@ _WEIGHTS_SQL = "".join(
 )
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Where the rows come from."""
 
     @property
@@ -45,7 +45,7 @@ class Source(Protocol):
         """Run one statement with each of these rows of values; return all that it gives."""
 
 
-class Writer(Source, Protocol):
+class Writer(RowSource, Protocol):
     """The connection that holds a bank's write lock."""
 
     @property
@@ -62,7 +62,7 @@ class Writer(Source, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class BankStanding:
     """The bank as the last transaction left it.
 
     Attributes:
@@ -84,9 +84,9 @@ class Standings:
     """The standing that one connection knows; good for as long as nobody else has written."""
 
     def __init__(self) -> None:
-        self._known: tuple[Writer, int, Standing] | None = None
+        self._known: tuple[Writer, int, BankStanding] | None = None
 
-    def read(self, source: Writer) -> Standing:
+    def read(self, source: Writer) -> BankStanding:
         """Return the standing at the beginning of a write transaction of this connection."""
         known = self._known
         if known is not None and known[0] is source and known[1] == source.state:
@@ -98,7 +98,7 @@ class Standings:
             weights = ProjectWeights(project=source.project)
             if numbers[0] is not None:
                 weights = weights_from(source.project, tuple(numbers))
-            return Standing(
+            return BankStanding(
                 schema=source.schema,
                 change=int(rows.pop("change")),
                 key=int(rows.pop("key")),
@@ -106,7 +106,7 @@ class Standings:
                 weights=weights,
             )
 
-    def keep(self, source: Writer, standing: Standing) -> None:
+    def keep(self, source: Writer, standing: BankStanding) -> None:
         """Take the standing that this connection has just committed."""
         self._known = (source, source.state, standing)
 
@@ -172,7 +172,7 @@ class Unit:
     def __init__(self, writer: Writer | None, standings: Standings, project: str) -> None:
         self.project = project
         self._writer = writer
-        self._source: Source = _Ended(project) if writer is None else writer
+        self._source: RowSource = _Ended(project) if writer is None else writer
         self._standings = standings
         self._schema = self._last_change = self._last_key = 0
         self._space: Mapping[str, str] = {}
@@ -217,7 +217,7 @@ class Unit:
         writer = self._held()
         if self._noted and not self._said:
             self.run("UPDATE floors SET value = ? WHERE name = 'change' AND value < ?", (self.change, self.change))
-        standing = Standing(
+        standing = BankStanding(
             schema=self._schema,
             change=self.change or self._last_change,
             key=self._last_key,

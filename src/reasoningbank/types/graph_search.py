@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.graph import LABELS, Edge, Label, Node, WeightBand
-from reasoningbank.types.memory import LeftOut, Memory
+from reasoningbank.types.memory import ImportOmission, Memory
 from reasoningbank.types.recall import Leg
 from reasoningbank.types.walk import GraphContext, WalkPath, WalkResult
 
@@ -245,7 +245,7 @@ class GraphImport:
     conflicts: tuple[str, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
     dangling: tuple[Dangling, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ImportOmission, ...] = ()
     bands: Mapping[WeightBand, int] = field(default_factory=dict)
     pending: int = 0
     messages: tuple[str, ...] = ()

@@ -396,7 +396,7 @@ class ImportReport:
     imported: tuple[str, ...]
     unchanged: tuple[str, ...]
     conflicts: tuple[str, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ImportOmission, ...] = ()
     quarantined: tuple[str, ...] = ()
 
 
@@ -419,7 +419,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class ImportOmission:
     """A part of an import that was not stored, because it looks like a prompt injection.
 
     Attributes:

@@ -20,7 +20,7 @@ _SOURCES = ("source", "model", "trajectory", "trace", "prompt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class QuarantineSelection:
     """What is put into quarantine: the memories that meet every condition that is set.
 
     Attributes:

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from reasoningbank.web.requests import Desk, Handler, answering
+from reasoningbank.web.requests import BankThreads, Handler, answering
 from reasoningbank.web.routes import routes as made
-from reasoningbank.web.workflows import Workflows
+from reasoningbank.web.workflows import WorkflowEndpoints
 
 if TYPE_CHECKING:
     from reasoningbank.mcp.banks import Banks
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def build_web(banks: Banks) -> Starlette:
     """Return the application over the banks of a server; who may use it is decided before."""
-    desk = Desk(banks)
-    workflows = Workflows(desk)
+    desk = BankThreads(banks)
+    workflows = WorkflowEndpoints(desk)
     routes: list[BaseRoute] = [
         _route("POST", "/workflow/execute", workflows.execute),
         _route("POST", "/workflow/ai-answer", workflows.answer),

@@ -52,7 +52,7 @@ _STATUS: tuple[tuple[type[BankError], int], ...] = (
 _log = logging.getLogger(__name__)
 
 
-class Desk:
+class BankThreads:
     """The banks of a server, and the threads in which they are used.
 
     Args:

@@ -19,14 +19,14 @@ from reasoningbank.operations.signature import Parameter
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.conversation import Workflow
 from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
-from reasoningbank.web.requests import Desk, Handler, answering, body_of, query_whole
+from reasoningbank.web.requests import BankThreads, Handler, answering, body_of, query_whole
 from reasoningbank.web.workflows import ANSWER, EXECUTE
 
 _SPECIAL = tuple(dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names))
 _TEXT: Json = {"type": "string"}
 
 
-def routes(desk: Desk) -> list[Endpoint]:
+def routes(desk: BankThreads) -> list[Endpoint]:
     """Return the endpoints of the table; those without arguments in their path come first."""
     made = [
         Endpoint(each.route.path, answering(_handler(desk, each, each.route)), methods=[each.route.method])
@@ -36,7 +36,7 @@ def routes(desk: Desk) -> list[Endpoint]:
     return [*made, Endpoint("/openapi.json", _described, methods=["GET"])]
 
 
-def _handler(desk: Desk, operation: Operation, route: Route) -> Handler:
+def _handler(desk: BankThreads, operation: Operation, route: Route) -> Handler:
     async def handle(request: Request) -> Response:
         values = await _values(request, operation, route)
         result = await desk.use(request, lambda bank: run(operation, bank, values))

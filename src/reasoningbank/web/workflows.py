@@ -15,7 +15,7 @@ from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.operations.arguments import Arguments
 from reasoningbank.operations.json import Json, to_json
 from reasoningbank.types.conversation import Workflow, WorkflowEvent
-from reasoningbank.web.requests import Desk, body_of, query_flag, query_whole, refusal
+from reasoningbank.web.requests import BankThreads, body_of, query_flag, query_whole, refusal
 
 LOOK_EVERY = 0.1
 """Seconds between two looks for new events; they are read from the bank, so that any process may have made them."""
@@ -43,14 +43,14 @@ ANSWER: Mapping[str, Json] = {
 _log = logging.getLogger(__name__)
 
 
-class Workflows:
+class WorkflowEndpoints:
     """The endpoints of workflows.
 
     Args:
         desk: Where the banks are.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: BankThreads) -> None:
         self._desk = desk
         self._searches: set[asyncio.Task[None]] = set()
 

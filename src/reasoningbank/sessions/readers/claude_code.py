@@ -19,7 +19,7 @@ from reasoningbank.sessions.readers.json_stream import (
     text,
     written,
 )
-from reasoningbank.sessions.readers.turns import Session
+from reasoningbank.sessions.readers.turns import SessionBuilder
 from reasoningbank.types.session import Trajectory
 
 NAME = "claude-code"
@@ -78,7 +78,7 @@ class ClaudeCode:
 
 class _Conversation:
     def __init__(self, name: str, place: int) -> None:
-        self._session = Session(NAME)
+        self._session = SessionBuilder(NAME)
         self._session.name = name
         self._place = place
         self._read: dict[str, str] = {}

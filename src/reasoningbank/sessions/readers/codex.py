@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from reasoningbank.sessions.readers.drafts import Draft, Skipped
+from reasoningbank.sessions.readers.drafts import Skipped, StepDraft
 from reasoningbank.sessions.readers.json_stream import (
     action,
     exit_code,
@@ -20,7 +20,7 @@ from reasoningbank.sessions.readers.json_stream import (
     texts,
     written,
 )
-from reasoningbank.sessions.readers.turns import Session
+from reasoningbank.sessions.readers.turns import SessionBuilder
 from reasoningbank.types.session import Trajectory
 
 NAME = "codex"
@@ -41,11 +41,11 @@ class Codex:
     """Reads the lines of one rollout, which is one session."""
 
     def __init__(self) -> None:
-        self._session = Session(NAME)
+        self._session = SessionBuilder(NAME)
         self._actor = ""
         self._place = 0
         self._named = False
-        self._calls: dict[str, Draft] = {}
+        self._calls: dict[str, StepDraft] = {}
         self._ended: dict[str, int] = {}
         self._spoken: list[str] = []
 
@@ -146,7 +146,7 @@ class Codex:
         draft = self._session.answers(call, seen, failed=failed, exit_code=code, actor=self._actor)
         self._remember(call, draft)
 
-    def _remember(self, call: str, draft: Draft) -> None:
+    def _remember(self, call: str, draft: StepDraft) -> None:
         if len(self._calls) >= _MAX_CALLS:
             self._calls.pop(next(iter(self._calls)))
         self._calls[call] = draft

@@ -51,7 +51,7 @@ def size(text: Text) -> int:
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class StepDraft:
     """One step in the making; the fields are those of ``Step``.
 
     Attributes:
@@ -80,13 +80,13 @@ class Shelf:
     """The steps of one session: the first ones and the last ones, within bounds of number and characters."""
 
     def __init__(self) -> None:
-        self._head: list[Draft] = []
-        self._tail: deque[Draft] = deque()
+        self._head: list[StepDraft] = []
+        self._tail: deque[StepDraft] = deque()
         self._head_size = 0
         self._tail_size = 0
         self.left_out = 0
 
-    def __iter__(self) -> Iterator[Draft]:
+    def __iter__(self) -> Iterator[StepDraft]:
         yield from self._head
         yield from self._tail
 
@@ -96,13 +96,13 @@ class Shelf:
         return len(self._head)
 
     @property
-    def last(self) -> Draft | None:
+    def last(self) -> StepDraft | None:
         """The newest step."""
         if self._tail:
             return self._tail[-1]
         return self._head[-1] if self._head else None
 
-    def add(self, draft: Draft) -> None:
+    def add(self, draft: StepDraft) -> None:
         """Append a step; an older one from the middle may go for it."""
         if not self._tail and len(self._head) < HEAD_STEPS and self._head_size < _HEAD_CHARACTERS:
             draft.where = "head"
@@ -114,7 +114,7 @@ class Shelf:
             self._tail_size += draft.size
             self._trim()
 
-    def grown(self, draft: Draft, characters: int) -> None:
+    def grown(self, draft: StepDraft, characters: int) -> None:
         """Say that a step that was added holds so many characters more."""
         if draft.where == "head":
             self._head_size += characters

@@ -180,7 +180,7 @@ _BY_ENTRY: dict[str, Callable[[], _Entries]] = {
 }
 _BY_PART: dict[str, Callable[[], _Parts]] = {
     swe_agent.NAME: swe_agent.SweAgent,
-    mini_swe_agent.NAME: mini_swe_agent.MiniSweAgent,
+    mini_swe_agent.NAME: mini_swe_agent.MiniSweAgentReader,
     messages.NAME: messages.Messages,
 }
 _BY_OBJECT: dict[str, Callable[[], _Parts]] = {**_BY_PART, plain.NAME: plain.PlainObject}

@@ -200,7 +200,7 @@ _STRING = re.compile(r"[^\"\\]*(?:\\.[^\"\\]*)*", re.DOTALL)
 _SCALAR = re.compile(r"[^\s,\]}:\[{\"]*")
 
 
-class Part(NamedTuple):
+class DocumentPart(NamedTuple):
     """A piece of a document.
 
     Attributes:
@@ -214,7 +214,7 @@ class Part(NamedTuple):
     value: object
 
 
-def parts(stream: BinaryIO) -> Iterator[Part | Skipped]:
+def parts(stream: BinaryIO) -> Iterator[DocumentPart | Skipped]:
     """Yield the pieces of a document that is an object or an array, in their order.
 
     Every array that is a value of the top object is taken apart too. A piece that cannot be read, and an end of the
@@ -233,7 +233,7 @@ def parts(stream: BinaryIO) -> Iterator[Part | Skipped]:
         yield Skipped(document.place, "the file ends in the middle")
 
 
-def _members(document: _Document) -> Iterator[Part | Skipped]:
+def _members(document: _Document) -> Iterator[DocumentPart | Skipped]:
     document.step()
     broken = 0
     while document.peek(_BETWEEN) != "}":
@@ -254,10 +254,10 @@ def _members(document: _Document) -> Iterator[Part | Skipped]:
             broken += 1
             yield value
         else:
-            yield Part(key, 0, value)
+            yield DocumentPart(key, 0, value)
 
 
-def _elements(document: _Document, key: str) -> Iterator[Part | Skipped]:
+def _elements(document: _Document, key: str) -> Iterator[DocumentPart | Skipped]:
     document.step()
     document.place = broken = 0
     while document.peek(_BETWEEN) != "]":
@@ -270,7 +270,7 @@ def _elements(document: _Document, key: str) -> Iterator[Part | Skipped]:
                 yield Skipped(document.place, "too much of it is broken; the rest was not read")
                 return
         else:
-            yield Part(key, document.place, value)
+            yield DocumentPart(key, document.place, value)
     document.step()
     document.place = 0
 

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 
-from reasoningbank.sessions.readers.drafts import Draft, Skipped
+from reasoningbank.sessions.readers.drafts import Skipped, StepDraft
 from reasoningbank.sessions.readers.json_stream import action, exit_code, fields, joined, listed, moment, number, text
-from reasoningbank.sessions.readers.turns import Session
+from reasoningbank.sessions.readers.turns import SessionBuilder
 from reasoningbank.types.session import Trajectory
 
 NAME = "messages"
@@ -34,10 +34,10 @@ class Messages:
     """Takes the messages of one session. What else stands beside them, such as labels, is not looked at."""
 
     def __init__(self) -> None:
-        self._session = Session(NAME)
+        self._session = SessionBuilder(NAME)
         self._list = ""
         self._facts: dict[str, str] = {}
-        self._said: Draft | None = None
+        self._said: StepDraft | None = None
         self._words = ""
 
     def put(self, key: str, value: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from reasoningbank.sessions.readers.drafts import Draft, Skipped
+from reasoningbank.sessions.readers.drafts import Skipped, StepDraft
 from reasoningbank.sessions.readers.json_stream import (
     action,
     between,
@@ -18,7 +18,7 @@ from reasoningbank.sessions.readers.json_stream import (
     text,
 )
 from reasoningbank.sessions.readers.swe_agent import note_exit
-from reasoningbank.sessions.readers.turns import Session
+from reasoningbank.sessions.readers.turns import SessionBuilder
 from reasoningbank.types.session import Trajectory
 
 NAME = "mini-swe-agent"
@@ -35,12 +35,12 @@ _PREAMBLE = "Consider the following PR description:"
 _TOOL = "bash"
 
 
-class MiniSweAgent:
+class MiniSweAgentReader:
     """Takes the messages and the info of one file or object."""
 
     def __init__(self) -> None:
-        self._session = Session(NAME)
-        self._last: Draft | None = None
+        self._session = SessionBuilder(NAME)
+        self._last: StepDraft | None = None
         self._submitted = False
 
     def put(self, key: str, value: object) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reasoningbank.sessions.readers.drafts import Draft, Skipped
+from reasoningbank.sessions.readers.drafts import Skipped, StepDraft
 from reasoningbank.sessions.readers.json_stream import exit_code, fields, listed, moment, text, written
-from reasoningbank.sessions.readers.turns import Session
+from reasoningbank.sessions.readers.turns import SessionBuilder
 from reasoningbank.types.session import EVIDENCE_KINDS, Evidence, EvidenceKind, Trajectory
 
 NAME = "jsonl"
@@ -23,7 +23,7 @@ class Plain:
     """Reads lines in order; a new task or another session's name begins a new session."""
 
     def __init__(self) -> None:
-        self._session = Session(NAME)
+        self._session = SessionBuilder(NAME)
         self._place = 0
 
     def take(self, place: int, entry: object) -> Iterator[Trajectory | Skipped]:
@@ -49,7 +49,7 @@ class Plain:
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
         """Yield the session that was being read."""
-        session, self._session = self._session, Session(NAME)
+        session, self._session = self._session, SessionBuilder(NAME)
         if session.begun:
             yield session.finish(self._place)
 
@@ -58,7 +58,7 @@ class PlainObject:
     """A file that is one object, a session with its steps."""
 
     def __init__(self) -> None:
-        self._session = Session(NAME)
+        self._session = SessionBuilder(NAME)
 
     def put(self, key: str, value: object) -> None:
         """Take the value of a key, or one element of the array that is its value."""
@@ -72,7 +72,7 @@ class PlainObject:
         return self._session.finish(place)
 
 
-def _take(session: Session, key: str, value: object) -> None:
+def _take(session: SessionBuilder, key: str, value: object) -> None:
     if key == "session":
         session.name = session.name or text(value)
     elif key == "task":
@@ -90,9 +90,9 @@ def _take(session: Session, key: str, value: object) -> None:
             _fact(session, fields(fact))
 
 
-def _step(session: Session, step: Mapping[str, object]) -> None:
+def _step(session: SessionBuilder, step: Mapping[str, object]) -> None:
     desk, tool = session.desk, text(step.get("tool"))
-    draft = Draft(
+    draft = StepDraft(
         user=desk.read(text(step.get("user"))),
         thought=desk.read(text(step.get("thought"))),
         error=desk.read(written(step.get("error"))),
@@ -104,7 +104,7 @@ def _step(session: Session, step: Mapping[str, object]) -> None:
     session.adds(draft)
 
 
-def _fact(session: Session, fact: Mapping[str, object]) -> None:
+def _fact(session: SessionBuilder, fact: Mapping[str, object]) -> None:
     kind, positive = _KINDS.get(text(fact.get("kind"))), fact.get("positive")
     if kind is None or not isinstance(positive, bool) or len(session.evidence) >= MAX_GIVEN:
         return

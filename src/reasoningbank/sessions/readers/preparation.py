@@ -10,7 +10,7 @@ from reasoningbank.safety.quotation import is_own_tool, memories_in, own_command
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.unicode import normalise
 from reasoningbank.sessions.facts import facts
-from reasoningbank.sessions.readers.drafts import MARGIN, MAX_TEXT, Draft, Shelf, Text, taken
+from reasoningbank.sessions.readers.drafts import MARGIN, MAX_TEXT, Shelf, StepDraft, Text, taken
 from reasoningbank.sessions.readers.json_stream import exit_code
 from reasoningbank.types.session import Evidence, Step, Trajectory
 
@@ -41,7 +41,7 @@ _SPACE = re.compile(r"\s+")
 _NOTE = re.compile(r"\[answer of the bank's own [^\[\]]{1,600}\]")
 
 
-class Desk:
+class TrajectoryBuilder:
     """Takes the raw parts of one session and makes its trajectory of them.
 
     Attributes:
@@ -66,12 +66,12 @@ class Desk:
                 return
             self.seen.setdefault(memory)
 
-    def act(self, draft: Draft, tool: str, action: str) -> None:
+    def act(self, draft: StepDraft, tool: str, action: str) -> None:
         """Write down what a step does; of what is said to the bank itself only that it was."""
         draft.tool = tool
         draft.action = "" if is_own_tool(tool) else own_command(action) or self.read(action)
 
-    def observe(self, draft: Draft, observation: str) -> None:
+    def observe(self, draft: StepDraft, observation: str) -> None:
         """Write down what a step saw; of an answer of the bank only which memories were in it."""
         before = draft.size
         own = draft.tool if is_own_tool(draft.tool) else ""
@@ -132,10 +132,10 @@ def prepare(trajectory: Trajectory) -> Trajectory:
         InvalidInput: When the task has no visible character.
         ModelMissing: When the package that detects secrets cannot be loaded.
     """
-    desk = Desk()
+    desk = TrajectoryBuilder()
     desk.show(trajectory.memories)
     for step in trajectory.steps:
-        draft = Draft(
+        draft = StepDraft(
             user=desk.read(step.user),
             thought=desk.read(step.thought),
             error=desk.read(step.error),
@@ -214,7 +214,7 @@ def _outside_placeholder(text: str, position: int) -> int:
     return start if 0 <= start < position <= text.find("]", start) else position
 
 
-def _all_texts(trajectory: Trajectory, task: Text, answer: Text, drafts: Sequence[Draft]) -> Iterator[str]:
+def _all_texts(trajectory: Trajectory, task: Text, answer: Text, drafts: Sequence[StepDraft]) -> Iterator[str]:
     yield from _pieces(task)
     yield from _pieces(answer)
     for draft in drafts:
@@ -236,7 +236,7 @@ def _pieces(text: Text) -> tuple[str, ...]:
     return (text,) if isinstance(text, str) else (text.head, text.tail)
 
 
-def _limit(safe: _Safe, drafts: Sequence[Draft]) -> int:
+def _limit(safe: _Safe, drafts: Sequence[StepDraft]) -> int:
     """Return how long a text may be so that all of them together keep to the bound of a trajectory."""
     lengths = [
         safe.length(text)
@@ -249,7 +249,7 @@ def _limit(safe: _Safe, drafts: Sequence[Draft]) -> int:
     return next(fitting, _LIMITS[-1])
 
 
-def _step(draft: Draft, safe: _Safe, limit: int) -> Step:
+def _step(draft: StepDraft, safe: _Safe, limit: int) -> Step:
     observation = safe.fitted(draft.observation, limit)
     error = safe.fitted(draft.error, limit)
     if draft.failed and not error:

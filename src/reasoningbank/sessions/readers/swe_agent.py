@@ -6,7 +6,7 @@ import re
 
 from reasoningbank.sessions.readers.drafts import Skipped
 from reasoningbank.sessions.readers.json_stream import between, fields, joined, text, written
-from reasoningbank.sessions.readers.turns import Session
+from reasoningbank.sessions.readers.turns import SessionBuilder
 from reasoningbank.types.session import Evidence, Trajectory
 
 NAME = "swe-agent"
@@ -48,7 +48,7 @@ class SweAgent:
     """Takes the pieces of one file or object in any order of its keys."""
 
     def __init__(self) -> None:
-        self._session = Session(NAME)
+        self._session = SessionBuilder(NAME)
 
     def put(self, key: str, value: object) -> None:
         """Take the value of a key, or one element of the array that is its value."""
@@ -98,7 +98,7 @@ class SweAgent:
         note_exit(self._session, text(info.get("exit_status")))
 
 
-def note_exit(session: Session, status: str) -> None:
+def note_exit(session: SessionBuilder, status: str) -> None:
     """Keep how the agent's program ended; an end without a submission is a fact of its own."""
     if not status:
         return

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.sessions.readers.drafts import INTAKE, Draft, Skipped, Text, size
-from reasoningbank.sessions.readers.preparation import Desk
+from reasoningbank.sessions.readers.drafts import INTAKE, Skipped, StepDraft, Text, size
+from reasoningbank.sessions.readers.preparation import TrajectoryBuilder
 from reasoningbank.types.session import Evidence, Trajectory
 
 MIN_MESSAGES = 3
@@ -28,7 +28,7 @@ class _Voice:
     length: int = 0
 
 
-class Session:
+class SessionBuilder:
     """Takes turns in order and gives the trajectory.
 
     The first thing a person says is the task. What an agent says goes to its next action, or is a step of its own when
@@ -47,14 +47,14 @@ class Session:
         self.metadata: dict[str, str] = {}
         self.evidence: list[Evidence] = []
         self.started: datetime | None = None
-        self.desk = Desk()
+        self.desk = TrajectoryBuilder()
         self._task: Text = ""
         self._fallback: Text = ""
         self._answer: Text = ""
         self._handed_in = False
         self._user: list[str] = []
         self._voices: dict[str, _Voice] = {}
-        self._open: dict[str, Draft] = {}
+        self._open: dict[str, StepDraft] = {}
         self._messages = 0
         self._acted = False
 
@@ -101,7 +101,7 @@ class Session:
             self.pauses(actor)
         self._user.append(text)
         if sum(map(len, self._user)) > INTAKE:
-            self._add(Draft())
+            self._add(StepDraft())
 
     def says(self, text: str, actor: str = "", *, counted: bool = True, final: bool = True) -> None:
         """Take words or thoughts of an agent.
@@ -125,15 +125,15 @@ class Session:
         if voice.length > INTAKE:
             self.pauses(actor)
 
-    def pauses(self, actor: str = "") -> Draft | None:
+    def pauses(self, actor: str = "") -> StepDraft | None:
         """Return what an actor said becomes a step without an action."""
         thought = self._thought(actor)
-        return self._add(Draft(thought=self.desk.read(thought), actor=actor)) if thought else None
+        return self._add(StepDraft(thought=self.desk.read(thought), actor=actor)) if thought else None
 
-    def acts(self, call: str, tool: str, action: str, actor: str = "") -> Draft:
+    def acts(self, call: str, tool: str, action: str, actor: str = "") -> StepDraft:
         """Return an agent calls a tool; the call's id finds its answer."""
         self._acted = True
-        draft = Draft(thought=self.desk.read(self._thought(actor)), actor=actor)
+        draft = StepDraft(thought=self.desk.read(self._thought(actor)), actor=actor)
         self.desk.act(draft, tool, action)
         self._add(draft)
         if call:
@@ -144,23 +144,23 @@ class Session:
 
     def answers(
         self, call: str, text: str, *, failed: bool = False, exit_code: int | None = None, actor: str = ""
-    ) -> Draft:
+    ) -> StepDraft:
         """Return a tool answers a call; an answer to no known call is a step of its own."""
         self._acted = True
         draft = self._open.pop(call, None)
         if draft is None:
-            draft = self._add(Draft(actor=actor))
+            draft = self._add(StepDraft(actor=actor))
         self.observes(draft, text, failed=failed, exit_code=exit_code)
         return draft
 
-    def observes(self, draft: Draft, text: str, *, failed: bool = False, exit_code: int | None = None) -> None:
+    def observes(self, draft: StepDraft, text: str, *, failed: bool = False, exit_code: int | None = None) -> None:
         """Write down what a step saw."""
         self._acted = True
         self.desk.observe(draft, text)
         draft.failed = failed
         draft.exit_code = exit_code
 
-    def adds(self, draft: Draft) -> None:
+    def adds(self, draft: StepDraft) -> None:
         """Take over a step that is complete."""
         self._messages += 1
         self._acted = self._acted or bool(draft.action or draft.tool or draft.observation)
@@ -170,7 +170,7 @@ class Session:
 
     def fails(self, error: str, actor: str = "") -> None:
         """Take an error that no tool answered."""
-        draft = Draft(thought=self.desk.read(self._thought(actor)), error=self.desk.read(error), actor=actor)
+        draft = StepDraft(thought=self.desk.read(self._thought(actor)), error=self.desk.read(error), actor=actor)
         self._add(draft)
 
     def finish(self, place: int) -> Trajectory | Skipped:
@@ -182,7 +182,7 @@ class Session:
         for actor in [*self._voices]:
             self.pauses(actor)
         if self._user:
-            self._add(Draft())
+            self._add(StepDraft())
         task = self._task or self._fallback
         if not task:
             return Skipped(place, "no message of a person says what was to be done")
@@ -212,7 +212,7 @@ class Session:
         voice = self._voices.pop(actor, None)
         return "\n\n".join(voice.thoughts) if voice is not None else ""
 
-    def _add(self, draft: Draft) -> Draft:
+    def _add(self, draft: StepDraft) -> StepDraft:
         if self._user:
             draft.user = self.desk.read("\n\n".join(self._user))
             self._user.clear()
