@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from reasoningbank.errors import StoreBusy, StoreCorrupt, StoreUnavailable
 from reasoningbank.storage import connection, in_process
 from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.in_process import ProcessStorage
+from reasoningbank.storage.indexes import Indexes
 from reasoningbank.storage.location import SqliteStorage
-from reasoningbank.storage.sidecars import Register, Rows, SidecarArrays
+from reasoningbank.storage.sidecars import Register, Rows, SidecarArrays, Sidecars
 from reasoningbank.storage.store import Storage, Store
 from reasoningbank.storage.vector_file import Header, Snapshot
 from reasoningbank.types.recall import CONTENT_LEG
@@ -165,6 +167,38 @@ def test_readers_in_other_threads_see_the_last_committed_state(monkeypatch: pyte
     writer.join(20.0)
     assert store.memories.count(EVERYTHING) == 2_000
     assert len(found(store)) == 2_000
+    store.close()
+
+
+@promise("storage:memory-threads")
+@pytest.mark.timeout(60)
+def test_first_searches_at_once_share_what_is_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes to make it."""
+    store = ProcessStorage().open(SCOPE)
+    fill(store, [(lesson("m1"), indexed("kiwi", vector(*NORTH)))])
+    made: list[Indexes] = []
+    make = Indexes.__init__
+
+    def slow(self: Indexes, sidecars: Sidecars, register: Register) -> None:
+        made.append(self)
+        time.sleep(0.05)
+        make(self, sidecars, register)
+
+    monkeypatch.setattr(Indexes, "__init__", slow)
+    together = threading.Barrier(8)
+    seen: list[list[str]] = []
+
+    def read() -> None:
+        together.wait(20.0)
+        seen.append(found(store))
+
+    readers = [threading.Thread(target=read) for _ in range(8)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(20.0)
+    assert seen == [["m1"]] * 8
+    assert len(made) == 1
     store.close()
 
 
