@@ -209,7 +209,7 @@ class Admin:
         return path
 
     def restore(self, source: str | Path) -> None:
-        """Replace the bank by a backup of it; what it held until now is kept aside in a file of its own.
+        """Replace the bank by a backup of it; what it held until now stays in a file of its own.
 
         Raises:
             StoreUnavailable: When there is no such backup.

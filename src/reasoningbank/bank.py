@@ -223,8 +223,8 @@ class Bank:
     ) -> Memory:
         """Store a strategy (outcome success) or an anti-pattern (failure); it can be found at once.
 
-        Secrets are replaced and invisible characters removed before anything is stored. A text that orders its reader
-        about is quarantined with the reason in its provenance, unless a person vouches for it.
+        Secrets are replaced and invisible characters removed before anything is stored. Text that looks like a prompt
+        injection is quarantined with the reason in its provenance, unless a person vouches for it.
 
         Args:
             title: What it is about, one line.

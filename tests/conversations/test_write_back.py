@@ -202,7 +202,7 @@ def _edge(**changes: object) -> str:
         ),
         (_edge(target="neighbour-9"), "edge", "neither in the conversation"),
         (_edge(text="n1 is related to the answer."), "edge", "only that there is a relation"),
-        (_edge(text="related"), "edge", "no sentence"),
+        (_edge(text="related"), "edge", "not a sentence"),
         (_edge(text="The strike of the harbour workers closed every port for three weeks."), "edge", "more than"),
         (_edge(source="answer"), "edge", "same node"),
         (

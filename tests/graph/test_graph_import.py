@@ -274,7 +274,7 @@ def test_statements_match_as_a_graph_database_would(bank: Bank, tmp_path: Path) 
         ("g.cypher", "MERGE (n:Event {text: 't'});", InvalidInput, "line 1.*needs an id"),
         ("g.cypher", "\nUNWIND [1] AS x RETURN x;", InvalidInput, "line 2"),
         ("g.cypher", "MERGE (n:Event {id: 'a' text: 't'});", InvalidInput, "expected ','"),
-        ("g.cypher", "MERGE (n:Event {id: 'a', text: §});", InvalidInput, "no part of"),
+        ("g.cypher", "MERGE (n:Event {id: 'a', text: §});", InvalidInput, "not a part of"),
     ],
 )
 def test_an_unusable_record_is_named_and_nothing_is_stored(

@@ -153,7 +153,7 @@ def test_what_cannot_be_done_is_said_with_the_field(tmp_path: Path) -> None:
             assert "label" in await refused(client, "graph_add", label="Opinion", text="x")
             assert "metrics" in await refused(client, "graph_add", label="Event", text="x", metrics=["m"])
             ends = {"source": "a", "target": "b"}
-            assert "no sentence" in await refused(client, "graph_link", **ends, text="related", weight=0.5)
+            assert "not a sentence" in await refused(client, "graph_link", **ends, text="related", weight=0.5)
             why = "The outage explains the drop."
             assert "weight" in await refused(client, "graph_link", **ends, text=why, weight=1.5)
             assert "node" in await refused(client, "graph_link", **ends, text=why, weight=0.5)

@@ -302,7 +302,7 @@ def test_the_memory_tool_says_that_a_file_went_into_quarantine_and_why(tmp_path:
 def test_what_has_no_quarantine_is_refused_by_name_and_with_what_to_do(tmp_path: Path) -> None:
     with open_bank(tmp_path / "home") as bank:
         two_nodes(bank)
-        with pytest.raises(InvalidNode, match="node 'a' looks like a prompt injection: its text orders") as node:
+        with pytest.raises(InvalidNode, match="node 'a' looks like a prompt injection: its text gives orders") as node:
             bank.graph.update("a", text=ATTACKS[0])
         assert "Write down what was seen" in node.value.hint
         with pytest.raises(InvalidEdge, match="edge 'x' looks like a prompt injection"):

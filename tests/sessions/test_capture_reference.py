@@ -17,7 +17,7 @@ from reasoningbank.types.session import EVIDENCE_KINDS
 from sessions.recorded_sessions import sessions
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "capture.md").read_text(encoding="utf-8")
-ROWS = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", PAGE.partition("## Bounds")[2], re.MULTILINE))
+ROWS = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", PAGE.partition("## Limits")[2], re.MULTILINE))
 
 
 @promise(
@@ -36,14 +36,14 @@ def test_every_format_and_kind_of_evidence_is_described() -> None:
 def test_the_bounds_are_those_of_the_code() -> None:
     assert ROWS["a line"] == f"{lines.MAX_LINE // 2**20} MiB"
     assert ROWS["an element of an array or a value in a document"] == f"{MAX_ELEMENT // 2**20} Mi characters"
-    assert ROWS["a text of a trajectory"] == f"{drafts.MAX_TEXT:,} characters"
+    assert ROWS["a text of a session"] == f"{drafts.MAX_TEXT:,} characters"
     assert ROWS["an unredacted text in memory"] == f"{drafts.INTAKE:,} characters"
-    assert ROWS["the steps of a trajectory"] == f"{drafts.MAX_STEPS:,}"
-    assert ROWS["all texts of a trajectory's steps"] == f"{preparing.MAX_TRAJECTORY:,} characters"
+    assert ROWS["the steps of a session"] == f"{drafts.MAX_STEPS:,}"
+    assert ROWS["all texts of a session's steps"] == f"{preparing.MAX_TRAJECTORY:,} characters"
     assert ROWS["a name, a value of the metadata"] == f"{preparing.MAX_NAME} characters"
     assert ROWS["entries of the metadata"] == str(preparing.MAX_METADATA)
     assert ROWS["facts"] == f"{preparing.MAX_EVIDENCE:,}, of which a plain session brings at most {plain.MAX_GIVEN}"
-    assert ROWS["memories of a trajectory"] == f"{preparing.MAX_MEMORIES:,}"
+    assert ROWS["memories of a session"] == f"{preparing.MAX_MEMORIES:,}"
     assert ROWS["sessions of one Claude Code file open at a time"] == str(claude_code.MAX_SESSIONS)
     assert ROWS["parts of a file reported one by one"] == f"{reading.MAX_PROBLEMS:,}"
     assert f"first {drafts.HEAD_STEPS} and the last {drafts.MAX_STEPS - drafts.HEAD_STEPS}" in PAGE

@@ -489,7 +489,7 @@ class Quarantines:
             MemoryNotFound: When this tenant has no such memory.
         """
         if (memory_id is None) == (quarantine_id is None):
-            raise InvalidInput("name either a memory or a quarantine", hint="`rbank quarantine --list` shows them.")
+            raise InvalidInput("name either a memory or a quarantine", hint="`rbank quarantines` shows them.")
         cause = Cause(at=self._context.clock.now(), kind=RELEASED, reason=_line(reason), by=self._context.session)
         with observed("release_memories", store=self._context.place):
             stores = self._tenant_stores()
@@ -502,7 +502,7 @@ class Quarantines:
                 if not quarantine_id or quarantine_id not in held:
                     raise InvalidInput(
                         f"no quarantine {str(quarantine_id)[:80]!r} holds anything",
-                        hint="`rbank quarantine --list` shows what is in quarantine.",
+                        hint="`rbank quarantines` shows what is in quarantine.",
                     )
                 going = [(quarantine_id, place) for place in held[quarantine_id].entries]
             report = ReleaseReport()
