@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from reasoningbank import bank
+from reasoningbank import aio, bank
 from reasoningbank.cli.app import COMMANDS, EXIT_CODES, GROUPS, SubGroup, command_of
 from reasoningbank.cli.built import plain
 from reasoningbank.mcp.schemas import specs_of
@@ -186,8 +186,8 @@ def python_page() -> str:
     parts = [
         "# Python\n\n"
         + _MADE
-        + "`Bank.open(...)` gives a bank; `AsyncBank` has the same methods, each to be awaited. Types are in "
-        "`reasoningbank.types`.\n",
+        + "`Bank.open(...)` gives a bank; `await AsyncBank.open(...)` gives one whose methods are awaited. Types are "
+        "in `reasoningbank.types`.\n",
         "## Bank\n",
     ]
     parts += [_method("bank", name, each) for name, each in _methods(bank.Bank)]
@@ -197,7 +197,8 @@ def python_page() -> str:
         parts.append(
             f"## bank.{attribute}\n\n{plain(' '.join((inspect.getdoc(owner) or '').split(chr(10) * 2)[0].split()))}\n"
         )
-        parts += [_method(f"bank.{attribute}", name, each) for name, each in _methods(owner)]
+        offered = vars(getattr(aio, f"Async{kind}"))
+        parts += [_method(f"bank.{attribute}", name, each) for name, each in _methods(owner) if name in offered]
     return "\n".join(parts)
 
 
@@ -210,13 +211,18 @@ def _methods(owner: type) -> list[tuple[str, Any]]:
 
 
 def _method(place: str, name: str, method: Any) -> str:
-    signature = str(inspect.signature(method)).replace("'", "")
+    signature = re.sub(r"(: |-> )'((?:[^'\\]|\\.)*)'", _without_quotes, str(inspect.signature(method)))
     signature = re.sub(r"^\((self|cls)(, )?", "(", signature)
     document = read_docstring(inspect.getdoc(method) or "")
     lines = [f"### {place}.{name}\n", f"```text\n{name}{signature}\n```\n", f"{plain(document.summary)}\n"]
     lines += [f"{plain(document.details)}\n"] if document.details else []
     rows = [f"* `{argument}`: {plain(said)}" for argument, said in document.arguments.items()]
     return "\n".join([*lines, *(["\n".join(rows) + "\n"] if rows else [])])
+
+
+def _without_quotes(annotation: re.Match[str]) -> str:
+    """Return an annotation as it is written in the source."""
+    return annotation[1] + annotation[2].replace("\\'", "'")
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ class Bank:
         edges: edges of the contextual graph: sentences with a weight.
         sources: sources and what they name and state.
         preferences: preferences of users and roles.
-        lessons: memories with links to the graph, as seed 003 names them.
+        lessons: memories with their links to the graph.
         conversations: remember finished conversations (seed 003).
         questions: plan questions and answer them from the graph and the lessons.
         workflows: workflows: conversations that a program drives turn by turn.

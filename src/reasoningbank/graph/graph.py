@@ -233,7 +233,7 @@ class Graph:
             role: In which role they ask, whose preferences follow.
             bm25_weight: The weight of the words, from 0 to 1.
             dense_weight: The weight of the meaning, from 0 to 1; not both are 0.
-            fusion: ``weighted`` adds scores as seed 003 does, ``rrf`` ranks.
+            fusion: ``weighted`` adds weighted scores, ``rrf`` ranks.
             min_score: At least this fused score, from 0 to 1; None leaves out what nothing speaks for.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Memories with links to the graph, as seed 003 names them."""
+"""Keep and find memories with their links to the graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UPDATE_ATTEMPTS = 5
 
 
 class Lessons:
-    """Memories with links to the graph, as seed 003 names them."""
+    """Keep and find memories with their links to the graph."""
 
     def __init__(self, context: Context, search: Search) -> None:
         self._context = context

@@ -160,7 +160,7 @@ def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memor
 def why_held(memory: Memory) -> str:
     """Return what is told to whoever recorded a memory that was quarantined or doubted; empty for any other."""
     if memory.state == "quarantined" and (reason := memory.provenance.get(HELD, "")):
-        return f"Kept aside, no search finds it: its text {reason}. {ADVICE}"
+        return f"Quarantined, so no search finds it: it looks like a prompt injection. Its text {reason}. {ADVICE}"
     if memory.state == "candidate" and (address := memory.provenance.get(DOUBTED, "")):
         return (
             f"Recorded as unproven with confidence {memory.confidence:.2f}, because it names {address!r}: it is proven "
