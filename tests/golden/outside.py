@@ -74,8 +74,8 @@ def enter(patch: pytest.MonkeyPatch, folder: Path) -> None:
     for name, value in own.items():
         patch.setenv(name, value)
     (folder / "user").mkdir(parents=True)
-    (folder / "work").mkdir()
-    patch.chdir(folder / "work")
+    (folder / "project").mkdir()
+    patch.chdir(folder / "project")
 
 
 def rbank(*arguments: str, stdin: str = "") -> Said:

@@ -64,7 +64,7 @@ class Protocol:
 def profile_story(folder: Path, profile: str, patch: pytest.MonkeyPatch) -> tuple[object, list[Step]]:
     """Return what a profile says about itself and lists, and the record of calls of each of its tools."""
     enter(patch, folder)
-    captured = folder / "work" / "good.jsonl"
+    captured = folder / "project" / "good.jsonl"
     captured.write_text(json.dumps(REPAIRED), encoding="utf-8")
     assert rbank(*SCOPE, "capture", str(captured)).status == 0
     normaliser = Normaliser({folder: "<folder>"})

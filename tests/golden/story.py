@@ -159,7 +159,7 @@ class Story:
 
     def file(self, name: str, content: object) -> str:
         """Write a file and return its path; what is not a text is written as JSON."""
-        path = self.folder / "work" / name
+        path = self.folder / "project" / name
         path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
         return str(path)
 
@@ -310,8 +310,8 @@ def graph(story: Story) -> None:
     """Fill the graph, ask it, walk in it, and change it."""
     say, show = story.say, story.show
     show("graph", "list")
-    story.plain("graph", "example", str(story.folder / "work" / "example.json"))
-    example = say("graph", "example", str(story.folder / "work" / "example2.json"))
+    story.plain("graph", "example", str(story.folder / "project" / "example.json"))
+    example = say("graph", "example", str(story.folder / "project" / "example2.json"))
     say("graph", "import", example["path"])
     nodes = story.file("nodes.json", NODES)
     story.plain("graph", "import", nodes)
@@ -441,7 +441,7 @@ def sharing(story: Story) -> None:
     say(*member, "demote", NOBODY)
     say("graph", "import", story.file("nodes.json", NODES))
     say("lesson", "add", "--key-lesson", "Open the vents when a heat wave is near.", "--tag", "heat", "--node", "e-1")
-    work = story.folder / "work"
+    work = story.folder / "project"
     story.plain("export", str(work / "bank.jsonl"))
     say("export", str(work / "bank.jsonl"))
     story.note_file(work / "bank.jsonl")
@@ -486,12 +486,12 @@ def upkeep(story: Story) -> None:
     show("stability", "--repository", str(repository), "--dry-run")
     say("stability", "--repository", str(repository))
     say("stability", "--repository", str(story.folder / "user"))
-    backup = str(story.folder / "work" / "bank.db")
+    backup = str(story.folder / "project" / "bank.db")
     story.plain("backup", backup)
     say("backup")
     say("backup", str(story.folder / "no" / "bank.db"))
     say("restore", backup, "--yes")
-    say("restore", str(story.folder / "work" / "not-there.db"), "--yes")
+    say("restore", str(story.folder / "project" / "not-there.db"), "--yes")
     say("restore", story.file("bad.db", "no bank"), "--yes")
     show("doctor")
     say("doctor", "--reembed")
@@ -536,7 +536,7 @@ def clients(story: Story) -> None:
     say("install", "emacs")
     say("uninstall", "emacs")
     story.plain("agents-md")
-    agents = str(story.folder / "work" / "AGENTS.md")
+    agents = str(story.folder / "project" / "AGENTS.md")
     say("agents-md", "--write", "--file", agents)
     say("agents-md", "--write", "--file", agents)
     say("serve", "--http", "nowhere")
