@@ -129,7 +129,7 @@ def conversation_fields(conversation: Conversation) -> dict[str, object]:
 
 
 def digest(conversation: Conversation) -> str:
-    """Return equal for conversations that say the same: 32 hexadecimal digits."""
+    """Return 32 hexadecimal digits that are equal for conversations that say the same."""
     said = json.dumps(conversation_fields(conversation), sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(said.encode("ascii"), digest_size=16).hexdigest()
 

@@ -12,12 +12,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, TextIO
+from typing import BinaryIO, Literal, NamedTuple, TextIO
 
 from reasoningbank.errors import InvalidInput
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["main"]
 

@@ -156,9 +156,7 @@ def _changed(bank: Bank, command: Callable[[Files], CommandAnswer]) -> str:
     except BankError as error:
         raise ToolError(f"{error} {error.hint}".strip()) from error
     if stored.quarantined:
-        return "\n".join(
-            f"{memory_files.ROOT}/{path} was quarantined. {why}" for path, why in sorted(stored.quarantined.items())
-        )
+        return _quarantined(stored.quarantined)
     return _said(answers[-1], stored.writes)
 
 

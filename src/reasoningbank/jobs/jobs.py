@@ -197,7 +197,7 @@ class Worker:
         return WorkReport(buried=1, messages=(f"{job.kind} {job.key} was given up: {error}",))
 
     def _next_attempt(self, job: Job, error: BankError) -> datetime:
-        """Return after one minute, four, sixteen and so on; a spent budget waits for the next day and is no attempt."""
+        """Return when to try again: after one minute, four, sixteen; after a spent budget the next day, not counted."""
         now = self._clock.now()
         if isinstance(error, BudgetExhausted):
             return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

@@ -6,12 +6,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from reasoningbank.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    pass
 
 
 @contextmanager

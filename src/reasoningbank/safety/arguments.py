@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidMemory, NegativeLimit, NegativeOffset, StoreUnavailable
 from reasoningbank.types.belief import check_confidence
 from reasoningbank.types.memory import STATES, State, check_outcome
 from reasoningbank.types.recall import Filter
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_SESSION = 500
 

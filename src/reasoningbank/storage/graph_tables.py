@@ -23,7 +23,7 @@ from reasoningbank.storage.rows import (
     upsert,
 )
 from reasoningbank.storage.unit import RowSource, Unit
-from reasoningbank.types.graph import LIST_FIELDS, Edge, FieldValue, Label, Node
+from reasoningbank.types.graph import LIST_FIELDS, Edge, FieldValue, Node
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind, GraphSize
 from reasoningbank.types.ports import Vector
 
@@ -602,21 +602,6 @@ def node_from(row: Row, stored: Value, pointers: tuple[str, ...]) -> Node:
         raise StoreCorrupt(f"{name} does not hold what was written to it")
     with decoding(name):
         return _proven_node(row, pointers)
-
-
-def decoded_node(row: Row) -> Node:
-    """Return the inverse of node_row."""
-    identifier, label, conv_id, ingested, updated, tags, fields, text = row
-    return Node(
-        id=cast(str, identifier),
-        label=cast(Label, label),
-        conv_id=cast(str, conv_id),
-        ingestion_time=_moment(cast(int, ingested)),
-        update_time=_moment(cast(int, updated)),
-        tags=_tags(cast(str, tags)),
-        fields=_fields(cast(str, fields)),
-        text=cast(str, text),
-    )
 
 
 def _proven_node(row: Row, pointers: tuple[str, ...]) -> Node:

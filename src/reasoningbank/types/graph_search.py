@@ -19,7 +19,6 @@ CONTEXT_LEG = "context"
 """The dense leg over ``context_to_prefer``: the memory's description leg."""
 BM25_LEG = "bm25"
 """BM25 over ``context_to_prefer`` alone."""
-LESSON_LEGS: tuple[str, ...] = (LESSON_LEG, CONTEXT_LEG, BM25_LEG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State, new_id
 from reasoningbank.types.scope import Level
 from reasoningbank.types.session import DistilReport
-
-if TYPE_CHECKING:
-    pass
 
 CONTENT_LEG = "content"
 """The dense leg over title and content."""
