@@ -383,17 +383,19 @@ class NaiveStore(NaiveLearning, NaiveGraph):
             vectors.clear()
         self.model = None
 
-    def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
+    def matching(self, text: str, condition: Filter, limit: int, function_words: str = "") -> LexicalMatches:
         texts = {name: self.words[name] for name in self.held}
-        return best_matches(texts, text, self._accepted(condition), limit)
+        return best_matches(texts, text, self._accepted(condition), limit, function_words)
 
     def matching_context(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
         spans = {name: self.contexts[name] for name in self.held if self.contexts[name][1]}
         texts = {name: self.words[name][start : start + count] for name, (start, count) in spans.items()}
         return best_matches(texts, text, self._accepted(condition), limit)
 
-    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
-        return [self._candidates(vector, text, pool) for pool in pools]
+    def candidates(
+        self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
+    ) -> Sequence[Candidates]:
+        return [self._candidates(vector, text, pool, function_words) for pool in pools]
 
     def close_pairs(self, leg: str, threshold: float, condition: Filter, *, limit: int) -> ClosePairs:
         rows = self.vectors(leg, [memory.id for memory in self.page(condition, limit=0, offset=0)])
@@ -415,8 +417,8 @@ class NaiveStore(NaiveLearning, NaiveGraph):
     def _accepted(self, condition: Filter) -> set[str]:
         return {memory.id for memory in self.page(condition, limit=0, offset=0)}
 
-    def _candidates(self, vector: Vector, text: str, pool: Pool) -> Candidates:
-        lexical = self.matching(text, pool.condition, pool.lexical)
+    def _candidates(self, vector: Vector, text: str, pool: Pool, function_words: str) -> Candidates:
+        lexical = self.matching(text, pool.condition, pool.lexical, function_words)
         found = {hit.id for hit in lexical.hits}
         for leg in DENSE_LEGS:
             found |= {hit.id for hit in self.nearest(leg, vector, pool.condition, pool.dense)}

@@ -18,7 +18,7 @@ LEAST_RARITY = 1e-6
 
 
 def best_matches(
-    texts: Mapping[str, Sequence[str]], query: str, allowed: Collection[str], limit: int
+    texts: Mapping[str, Sequence[str]], query: str, allowed: Collection[str], limit: int, function_words: str = ""
 ) -> LexicalMatches:
     """The best texts for a query among those that are allowed.
 
@@ -27,20 +27,29 @@ def best_matches(
         query: Words separated by white space; a repeated word counts once.
         allowed: Ids that may be found. All texts count for document frequencies and lengths.
         limit: At most this many hits.
+        function_words: Words that count half and alone make nothing match.
     """
-    terms = tuple(
-        LexicalTerm(text=word, documents=sum(word in words for words in texts.values()))
-        for word in dict.fromkeys(query.lower().split())
-    )
+    terms = _terms(texts, query.lower().split())
+    others = _terms(texts, [word for word in function_words.lower().split() if word not in query.lower().split()])
     mean_length = sum(len(words) for words in texts.values()) / max(1, len(texts))
     hits: list[Scored] = []
+    added: dict[str, float] = {}
     for identifier, words in texts.items():
         if identifier in allowed:
             score = sum(_score(term, words, len(texts), mean_length) for term in terms)
             if score > 0.0:
-                hits.append(Scored(id=identifier, score=score))
+                added[identifier] = sum(_score(term, words, len(texts), mean_length) for term in others) / 2
+                hits.append(Scored(id=identifier, score=score + added[identifier]))
     hits.sort(key=lambda hit: -hit.score)
-    return LexicalMatches(hits=tuple(hits[: max(0, limit)]), terms=terms, documents=len(texts))
+    found = tuple(hits[: max(0, limit)])
+    beside = {hit.id: added[hit.id] for hit in found if added[hit.id] > 0.0}
+    return LexicalMatches(hits=found, terms=terms, documents=len(texts), function_words=beside)
+
+
+def _terms(texts: Mapping[str, Sequence[str]], words: Sequence[str]) -> tuple[LexicalTerm, ...]:
+    return tuple(
+        LexicalTerm(text=word, documents=sum(word in held for held in texts.values())) for word in dict.fromkeys(words)
+    )
 
 
 def _score(term: LexicalTerm, words: Sequence[str], documents: int, mean_length: float) -> float:

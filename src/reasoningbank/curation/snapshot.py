@@ -129,7 +129,9 @@ class Then:
                 found[memory.id] = self._whole(standing).memory
         return found
 
-    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+    def candidates(
+        self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
+    ) -> Sequence[Candidates]:
         """Return what the legs bring for each pool; a text that was replaced since is compared by meaning alone."""
         then = {each.memory.id: each for each in self._standings()}
         size = self._store.memories.count(_ALL)
@@ -149,7 +151,7 @@ class Then:
             }
             for leg in DENSE_LEGS
         }
-        words = self._store.search.matching(text, _ALL, size)
+        words = self._store.search.matching(text, _ALL, size, function_words)
         hits = [hit for hit in words.hits if hit.id in then and hit.id not in changed]
         return [self._candidates(pool, then, scores, replace(words, hits=tuple(hits)), changed) for pool in pools]
 

@@ -21,6 +21,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 MAX_QUERY_TERMS = 64
 """A query is at most this many terms; the first ones count."""
@@ -90,20 +91,38 @@ def _known_words(token: str) -> tuple[str, ...]:
     return tuple(_spread(token, pairs_only=False))
 
 
-def query_terms(text: str) -> tuple[str, ...]:
-    """Return the terms of a query, each once, in the order they first appear, at most ``MAX_QUERY_TERMS``.
+class QueryWords(NamedTuple):
+    """The words of a query, each once, in the order they first appear.
 
-    Stop words are left out, unless there is nothing else. Runs of a script without spaces give their overlapping pairs
-    alone: single characters would match nearly everything.
+    Attributes:
+        content: What a memory must hold to match: the words that are not stop words, or all when there is nothing else.
+        function: The stop words beside them, which only help to order what matches.
     """
-    terms: dict[str, None] = {}
-    fillers: dict[str, None] = {}
+
+    content: tuple[str, ...]
+    function: tuple[str, ...] = ()
+
+
+def query_words(text: str) -> QueryWords:
+    """Return the words of a query, of either kind at most ``MAX_QUERY_TERMS``.
+
+    Runs of a script without spaces give their overlapping pairs alone: single characters would match nearly everything.
+    """
+    content: dict[str, None] = {}
+    function: dict[str, None] = {}
     for token in _tokens(text):
         for word in _spread(token, pairs_only=True):
-            (fillers if word in STOP_WORDS else terms)[word] = None
-        if len(terms) >= MAX_QUERY_TERMS:
+            (function if word in STOP_WORDS else content)[word] = None
+        if len(content) >= MAX_QUERY_TERMS:
             break
-    return tuple(terms or fillers)[:MAX_QUERY_TERMS]
+    if not content:
+        return QueryWords(tuple(function)[:MAX_QUERY_TERMS])
+    return QueryWords(tuple(content)[:MAX_QUERY_TERMS], tuple(function)[:MAX_QUERY_TERMS])
+
+
+def query_terms(text: str) -> tuple[str, ...]:
+    """Return the words of a query that a memory must hold to match."""
+    return query_words(text).content
 
 
 def _tokens(text: str) -> Iterable[str]:

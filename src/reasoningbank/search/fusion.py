@@ -328,9 +328,11 @@ def _words(lexical: LexicalMatches) -> _Words:
     smoothed = sum(_idf(n, memories) for n in present)
     if known <= 0.0 or not lexical.hits:
         return _Words({}, {}, (), (), len(lexical.terms), lexical.documents, 0.0)
-    evidence = {hit.id: hit.score * smoothed / known for hit in lexical.hits}
+    added = lexical.function_words
+    content = {hit.id: (hit.score - added.get(hit.id, 0.0)) * smoothed / known for hit in lexical.hits}
+    evidence = {one: value + added.get(one, 0.0) for one, value in content.items()}
     everything = sum(mass)
-    coverage = {one: min(value, smoothed) / everything for one, value in evidence.items()}
+    coverage = {one: min(value, smoothed) / everything for one, value in content.items()}
     named = sum(mass[place] for place in identifier_places([term.text for term in lexical.terms])) / everything
     ordered = sorted(evidence.values(), reverse=True)
     covered = sorted(coverage.values())

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from reasoningbank.errors import ModelMismatch
 from reasoningbank.memories.admission import check_space
-from reasoningbank.memories.words import query_terms
+from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, Fused, fuse
 from reasoningbank.storage.store import Store
@@ -61,7 +61,9 @@ class ScopeMemories(Protocol):
 class Proposed(Protocol):
     """The searches of a bank."""
 
-    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+    def candidates(
+        self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
+    ) -> Sequence[Candidates]:
         """Return all that a fused search needs, pool by pool."""
 
 
@@ -162,7 +164,8 @@ def gather(
         )
         for each in wanted
     ]
-    return store.search.candidates(vector, " ".join(query_terms(text)), pools)
+    words = query_words(text)
+    return store.search.candidates(vector, " ".join(words.content), pools, " ".join(words.function))
 
 
 def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_worth: float = 1.0) -> tuple[Fused, ...]:

@@ -74,9 +74,9 @@ class SearchState:
         """Copy of the vectors of those of these memories that have one in the leg."""
         return self._taken(leg, self._view.places(self._keys(memory_ids)))
 
-    def matching(self, text: str, limit: int) -> LexicalMatches:
+    def matching(self, text: str, limit: int, function_words: str = "") -> LexicalMatches:
         """Return the best of the lexical leg that meet the condition."""
-        ranking = self._ranking(text)
+        ranking = self._ranking(text, function_words)
         return self._matches(ranking, self._best(ranking, 0, limit))
 
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
@@ -88,14 +88,16 @@ class SearchState:
         documents = int(numpy.count_nonzero(view.contexts.counts))
         return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=documents)
 
-    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+    def candidates(
+        self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
+    ) -> Sequence[Candidates]:
         """Return what all legs bring for every pool."""
         if len(self._view.keys) < BESIDE_MIN_ROWS:
-            scans, ranking = self._scans(vector, pools), self._ranking(text)
+            scans, ranking = self._scans(vector, pools), self._ranking(text, function_words)
         else:
             with ThreadPoolExecutor(max_workers=1) as beside:
                 scanning = beside.submit(self._scans, vector, pools)
-                ranking = self._ranking(text)
+                ranking = self._ranking(text, function_words)
             scans = scanning.result()
         best = [self._best(ranking, number, pool.lexical) for number, pool in enumerate(pools)]
         found = [
@@ -146,9 +148,17 @@ class SearchState:
         places = places[held.rows[places] >= 0]
         return dict(zip(self._names(places), held.taken(held.rows[places]), strict=True))
 
-    def _ranking(self, text: str) -> Ranking:
+    def _ranking(self, text: str, function_words: str = "") -> Ranking:
         view = self._view
-        return rank(self._source.connection, self._source.run, text, view.places, view.lengths, view.documents)
+        return rank(
+            self._source.connection,
+            self._source.run,
+            text,
+            view.places,
+            view.lengths,
+            view.documents,
+            function_words=function_words,
+        )
 
     def _best(self, ranking: Ranking, number: int, limit: int) -> NDArray[numpy.intp]:
         """Return where in the ranking the best stand that meet a condition."""
@@ -157,7 +167,10 @@ class SearchState:
 
     def _matches(self, ranking: Ranking, best: NDArray[numpy.intp]) -> LexicalMatches:
         hits = self._scored(ranking.places[best], ranking.scores[best])
-        return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=self._view.documents)
+        added = {hit.id: more for hit, more in zip(hits, ranking.added[best].tolist(), strict=True) if more > 0.0}
+        return LexicalMatches(
+            hits=tuple(hits), terms=ranking.terms, documents=self._view.documents, function_words=added
+        )
 
     def _scored(
         self,

@@ -36,10 +36,17 @@ class StoreSearch:
         with self._database.search([], query, leg) as search:
             return search.similarities(leg, query, memory_ids)
 
-    def matching(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
-        """Return BM25 over analysed text among the memories that meet the condition."""
+    def matching(self, text: str, condition: Filter, limit: int, function_words: str = "") -> LexicalMatches:
+        """Return BM25 over analysed text among the memories that meet the condition.
+
+        Args:
+            text: The words that a memory must hold to match.
+            condition: What a memory must be.
+            limit: Most memories.
+            function_words: Further words of the query; they count half, and alone make nothing match.
+        """
         with self._database.search([condition]) as search:
-            return search.matching(text, limit)
+            return search.matching(text, limit, function_words)
 
     def matching_context(self, text: str, condition: Filter, limit: int) -> LexicalMatches:
         """Return BM25 over the descriptions alone, among the memories that meet the condition.
@@ -64,14 +71,16 @@ class StoreSearch:
         with self._database.search_graph(kind, condition) as found:
             return found.matching(text, limit)
 
-    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+    def candidates(
+        self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
+    ) -> Sequence[Candidates]:
         """Return all that a fused search needs, pool by pool, in one state of the bank.
 
         The same as ``nearest`` in both dense legs, ``matching``, and ``similarities`` of whatever these have found.
         """
         query = checked(vector)
         with self._database.search([pool.condition for pool in pools], query) as search:
-            return search.candidates(query, text, pools)
+            return search.candidates(query, text, pools, function_words)
 
     def close_pairs(self, leg: str, threshold: float, condition: Filter, *, limit: int) -> ClosePairs:
         """Return every pair of memories that meet the condition and whose cosine in a dense leg is above the threshold.

@@ -78,11 +78,13 @@ class LexicalMatches:
         hits: At most as many as asked for, best first; scores are positive.
         terms: The query's terms that are not stop words.
         documents: How many memories the bank's text index holds.
+        function_words: Of each hit that holds function words of the query, what they add to its score.
     """
 
     hits: tuple[Scored, ...] = ()
     terms: tuple[LexicalTerm, ...] = ()
     documents: int = 0
+    function_words: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,9 +158,14 @@ class SearchConformance(Conformance):
                 _pool(999, 999),
                 _pool(5, 5, tags=("none",)),
             ]
-            for vector_of, text in ((rows[1], "kiwi zebra"), (rows[2], "absent"), (rows[3], ""), (rows[4], "lamp")):
-                expected = [composed(store, vector_of, text, pool) for pool in pools]
-                found = list(store.search.candidates(vector_of, text, pools))
+            for vector_of, text, beside in (
+                (rows[1], "kiwi zebra", ""),
+                (rows[2], "absent", "kiwi"),
+                (rows[3], "", "kiwi"),
+                (rows[4], "lamp", "kiwi quartz lamp"),
+            ):
+                expected = [composed(store, vector_of, text, pool, beside) for pool in pools]
+                found = list(store.search.candidates(vector_of, text, pools, beside))
                 assert found == expected
                 for each in found:
                     assert set(each.vectors) == set(each.dense[CONTENT_LEG])
@@ -394,9 +399,9 @@ def _pool(dense: int, lexical: int, *, outcome: Outcome | None = None, tags: tup
     return Pool(condition=Filter(outcome=outcome, tags=tags), dense=dense, lexical=lexical)
 
 
-def composed(store: Store, query: Vector, text: str, pool: Pool) -> Candidates:
+def composed(store: Store, query: Vector, text: str, pool: Pool, function_words: str = "") -> Candidates:
     """The candidates of a pool, asked for leg by leg."""
-    lexical = store.search.matching(text, pool.condition, pool.lexical)
+    lexical = store.search.matching(text, pool.condition, pool.lexical, function_words)
     found = {hit.id for hit in lexical.hits}
     for leg in DENSE_LEGS:
         found.update(hit.id for hit in store.search.nearest(leg, query, pool.condition, pool.dense))
