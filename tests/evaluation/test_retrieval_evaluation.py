@@ -11,8 +11,8 @@ import pytest
 from evaluation.banks import Banks, Vectors
 from evaluation.floor import EVERYDAY, FLOORS, measure, strange
 from evaluation.measures import interval, mean, ndcg, recall
-from evaluation.rankings import LEGS, LIMIT, fusions, ours, reciprocal_rank, search, weighted
-from evaluation.retrieval import better_leg, judge, main, report, report_floor
+from evaluation.rankings import LEGS, LIMIT, PLAIN, fusions, ours, reciprocal_rank, search, weighted
+from evaluation.retrieval import better_leg, judge, main, report, report_floor, report_plain
 from evaluation.sets import Document, LabelledSet, Query, half, labelled_sets, sample
 
 from promises import promise
@@ -107,17 +107,28 @@ def test_the_tables_name_every_leg_fusion_and_floor(tmp_path: Path) -> None:
     sets, vectors = [made(), other()], Vectors(HashingEmbedder(dimension=64))
     holder = Banks(tmp_path, vectors)
     results = [judge(labelled, holder, vectors) for labelled in sets]
-    assert set(results[0].values["nDCG@10"]) == {*LEGS, *fusions("hashing/64")}
+    assert set(results[0].values["nDCG@10"]) == {*LEGS, *PLAIN, *fusions("hashing/64")}
     assert "description" not in results[1].values["nDCG@10"]
     assert all(mean(result.of("recall@10", better_leg(result, "recall@10"))) > 0.5 for result in results)
     lines: list[str] = []
     report(results, lines.append)
+    report_plain(results, lines.append)
     outcomes = list(measure(sets, holder, vectors))
     assert all(len(each.kept or each.silent) == len(FLOORS) for each in outcomes)
     assert all(list(each.kept) == sorted(each.kept, reverse=True) for each in outcomes)
     report_floor(outcomes, lines.append)
     text = "\n".join(lines)
-    for name in ("BM25", "RRF 60", "z-score", "ours + floor", "made", "other", "certainly below it", "whole sets"):
+    for name in (
+        "BM25",
+        "RRF 60",
+        "z-score",
+        "shipped",
+        "plain dense",
+        "made",
+        "other",
+        "certainly below it",
+        "whole sets",
+    ):
         assert name in text
 
 

@@ -312,6 +312,11 @@ def test_h11_the_strategy_that_is_named_is_applied_and_recorded(open_learning_ba
     exact = bank.record(
         title="Zebra protocol", content="Code ORD-4711 means that the pool is empty.", outcome="success"
     )
+    unnamed = bank.record(
+        title="Requests pile up",
+        content="A backend at its capacity answers late: shed traffic early.",
+        outcome="success",
+    )
     query = "What does ORD-4711 mean for the order service under load"
     first = bank.experience.search(query, session="s1")
     assert first.reasoning.strategy_used == "default_hybrid"
@@ -325,7 +330,7 @@ def test_h11_the_strategy_that_is_named_is_applied_and_recorded(open_learning_ba
     assert answers[1].results == (), "nothing here was learned from a task"
     words, meaning = ({hit.id for hit in answers[number].results} for number in (2, 3))
     assert exact.id in words
-    assert words != meaning
+    assert unnamed.id in meaning - words
     assert all("lexical" not in hit.legs or hit.legs.keys() != {"lexical"} for hit in answers[3].results)
     details = [trace.details for trace in reversed(bank.experience.traces())]
     assert [one["legs"] for one in details] == ["content,description,lexical", "task", "lexical", "content,description"]

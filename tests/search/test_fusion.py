@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.memories.words import query_terms
-from reasoningbank.search.fusion import CALIBRATIONS, FLOOR, UNKNOWN, calibration_of, fuse, identifier_places
+from reasoningbank.search.fusion import CALIBRATIONS, FLOOR, TAIL, UNKNOWN, calibration_of, fuse, identifier_places
 from reasoningbank.types.records import LexicalMatches, LexicalTerm, Scored
 
 MINILM = "all-MiniLM-L6-v2-int8/384"
@@ -60,7 +61,11 @@ def test_any_numbers_give_a_ranking(
         assert relevances == sorted(relevances, reverse=True)
         assert all(0.0 <= relevance <= 1.0 for relevance in relevances)
         assert len({one.id for one in fused}) == len(fused)
-    assert all(one.relevance >= FLOOR for one in shown)
+    assert all(one.relevance >= TAIL for one in shown)
+    assert not shown or shown[0].relevance >= FLOOR
+    strict = fuse(content, description, lexical, model_id=model, tail=FLOOR)
+    assert {one.id for one in strict} <= {one.id for one in shown}
+    assert bool(strict) == bool(shown), "the tail never decides whether something is found"
     if lexical.hits and not any(term.documents for term in lexical.terms):
         candidates = {*content, *description}
     assert {one.id for one in everything} == candidates
@@ -179,6 +184,35 @@ def test_one_shared_common_word_of_six_is_not_enough(memories: int, model: str, 
     shared = max(1, memories // 5)
     lexical = matches({"m0": idf(shared, memories)}, [shared, 0, 0, 0, 0, 0], memories)
     assert fuse({"m0": near}, {}, lexical, model_id=model) == ()
+
+
+@promise(
+    "floor:gate",
+    "The relevance floor decides whether a question finds anything; once its best memory reaches it, weaker ones are "
+    "shown too.",
+    source="DESIGN D13",
+)
+@pytest.mark.parametrize(("best", "shown"), [(0.3, ["best", "weaker"]), (0.12, [])])
+def test_weaker_memories_are_shown_beside_one_that_reaches_the_floor(best: float, shown: list[str]) -> None:
+    cosines = {"best": best, "weaker": 0.15, "distant": 0.0}
+    assert [one.id for one in fuse(cosines, {}, NOTHING, model_id=MINILM)] == shown
+
+
+@promise(
+    "fusion:function-words",
+    "Function words of a question help to order what it matches; they make nothing relevant.",
+    source="DESIGN D13",
+)
+def test_function_words_order_but_make_nothing_relevant() -> None:
+    cosine = {f"m{place}": 0.5 for place in range(30)}
+    plain = matches({"m1": 3.0, "m2": 3.0}, [20], 1_000)
+    told = replace(plain, hits=(Scored(id="m2", score=5.0), Scored(id="m1", score=3.0)), function_words={"m2": 2.0})
+    assert [one.id for one in fuse(cosine, {}, plain, model_id=MINILM)][:2] == ["m1", "m2"]
+    before, after = (
+        {one.id: one.relevance for one in fuse(cosine, {}, each, model_id=MINILM)} for each in (plain, told)
+    )
+    assert [one.id for one in fuse(cosine, {}, told, model_id=MINILM)][:2] == ["m2", "m1"]
+    assert before == after
 
 
 @promise("floor:exact-identifier", "The only mention of an identifier is found whatever its cosine.", source="issue")

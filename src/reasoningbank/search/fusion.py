@@ -187,7 +187,9 @@ def _worth(leg: Leg, fusion: Fusion, lexical: bool) -> float:
 _Numbers = NDArray[numpy.float64]
 
 FLOOR = 0.2
-"""The least relevance of a memory that is shown."""
+"""The relevance that the most relevant memory must reach; otherwise nothing is found."""
+TAIL = 0.02
+"""The least relevance of a memory that is shown when the floor is reached."""
 
 _SCALE, _MARGIN_UNIT, _IDENTIFIERS, _MOST, _SHARPNESS = 0.9, 7.4, 2.0, 4.0, 1.5
 _TENTH, _BACKGROUND = 10, 50
@@ -261,17 +263,21 @@ def fuse(
     *,
     model_id: str,
     floor: float = FLOOR,
+    tail: float = TAIL,
     words_worth: float = 1.0,
     vectors: Mapping[str, Vector] | None = None,
 ) -> tuple[Fused, ...]:
-    """Return the candidates above the relevance floor, best first; of equals the smaller id comes first.
+    """Return the relevant candidates, best first; none when no candidate reaches the floor.
+
+    Of equals the smaller id comes first.
 
     Args:
         content: Cosine of every candidate with the query in the leg of title and content.
         description: The same for the description, of those candidates that have one.
         lexical: The lexical leg; its terms and number of memories say what a match is worth.
         model_id: The vector space of the cosines.
-        floor: The least relevance; 0 keeps every candidate.
+        floor: The relevance that the most relevant candidate must reach; 0 keeps every candidate.
+        tail: The least relevance of the others.
         words_worth: What the weight of words is multiplied by in this bank (``engine/weighing.py``).
         vectors: The unit vectors of the candidates in the leg of title and content; without them no memory speaks for
             another.
@@ -292,9 +298,9 @@ def fuse(
         scores += _VOICE * _voices(ids, scores, vectors, background)
     order = numpy.lexsort((numpy.arange(len(ids)), -scores))
     relevance = _relevance(nearness, coverage, words)[order]
-    kept = relevance >= floor
-    if not kept.any():
+    if relevance.max() < floor:
         return ()
+    kept = relevance >= min(tail, floor)
     shown = numpy.maximum.accumulate(relevance[kept][::-1])[::-1].tolist()
     legs = {
         CONTENT_LEG: content,

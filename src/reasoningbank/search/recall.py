@@ -11,7 +11,7 @@ from reasoningbank.errors import ModelMismatch
 from reasoningbank.memories.admission import check_space
 from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
-from reasoningbank.search.fusion import FLOOR, Fused, fuse
+from reasoningbank.search.fusion import FLOOR, TAIL, Fused, fuse
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory
@@ -41,6 +41,7 @@ class Question:
         min_confidence: What proven means for this search.
         unproven: Most unproven memories.
         legs: The legs that propose memories; the others only rank what these have proposed.
+        tail: The least relevance of a proven memory when the best one reaches the floor.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Question:
     min_confidence: float
     unproven: int
     legs: tuple[str, ...] = LEGS
+    tail: float = TAIL
 
 
 class ScopeMemories(Protocol):
@@ -84,10 +86,11 @@ class Searched(Protocol):
 
 
 class Wanted(NamedTuple):
-    """A list of memories that meet a condition, and how many it holds at most."""
+    """A list of memories that meet a condition: how many it holds at most, and its least relevance."""
 
     condition: Filter
     limit: int
+    tail: float = FLOOR
 
 
 def recall(
@@ -127,14 +130,18 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     Raises:
         ModelMismatch: When the bank's vectors come from another model.
     """
-    wanted = [Wanted(replace(question.condition, min_confidence=question.min_confidence), question.limit)]
+    proven_only = replace(question.condition, min_confidence=question.min_confidence)
+    wanted = [Wanted(proven_only, question.limit, question.tail)]
     if question.unproven > 0 and question.min_confidence > 0.0:
         below = replace(question.condition, below_confidence=question.min_confidence)
         wanted.append(Wanted(below, UNPROVEN_POOL))
     found = gather(store, vector, question.text, wanted, question.legs)
     if stored := next((each.model_id for each in found if each.model_id not in {"", model_id}), None):
         raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {model_id}")
-    ranked = [rank(candidates, model_id, words_worth=_factor(candidates, model_id)) for candidates in found]
+    ranked = [
+        rank(candidates, model_id, words_worth=_factor(candidates, model_id), tail=each.tail)
+        for candidates, each in zip(found, wanted, strict=True)
+    ]
     # What both lists need first is read at once.
     first = [one.id for fused, each in zip(ranked, wanted, strict=True) for one in fused[: _batch(each.limit)]]
     known = store.memories.many(first) if first else {}
@@ -168,8 +175,10 @@ def gather(
     return store.search.candidates(vector, " ".join(words.content), pools, " ".join(words.function))
 
 
-def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_worth: float = 1.0) -> tuple[Fused, ...]:
-    """Return the candidates above the relevance floor, best first; none when no memory of the pool has a vector."""
+def rank(
+    candidates: Candidates, model_id: str, floor: float = FLOOR, words_worth: float = 1.0, tail: float = TAIL
+) -> tuple[Fused, ...]:
+    """Return the relevant candidates, best first; none when no memory of the pool has a vector."""
     content, description = candidates.dense[CONTENT_LEG], candidates.dense[DESCRIPTION_LEG]
     if not content:
         return ()
@@ -179,6 +188,7 @@ def rank(candidates: Candidates, model_id: str, floor: float = FLOOR, words_wort
         candidates.lexical,
         model_id=model_id,
         floor=floor,
+        tail=tail,
         words_worth=words_worth,
         vectors=candidates.vectors,
     )
