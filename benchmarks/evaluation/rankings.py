@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy
 
-from reasoningbank.search.fusion import FLOOR
+from reasoningbank.memories.words import query_words
+from reasoningbank.search.fusion import FLOOR, TAIL
 from reasoningbank.search.recall import Wanted, gather, rank
 from reasoningbank.storage.store import Store
 from reasoningbank.types.ports import Vector
@@ -22,9 +23,15 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the three legs bring for one query; every candidate has its cosines."""
+    """What the three legs bring for one query; every candidate has its cosines.
+
+    Attributes:
+        candidates: What a search fuses.
+        plain_words: The ranking of plain BM25, to which every word of the query counts in full.
+    """
 
     candidates: Candidates
+    plain_words: Sequence[str] = ()
 
     @property
     def content(self) -> Scores:
@@ -51,7 +58,10 @@ class Found:
 def search(store: Store, text: str, vector: Vector, itself: str = "") -> Found:
     """Asks the three legs as a search does, by its own code; ``itself`` is taken out of what they bring."""
     candidates = gather(store, vector, text, [Wanted(Filter(), LIMIT)])[0]
+    words = query_words(text)
+    plain = store.search.matching(" ".join(words.content + words.function), Filter(), LIMIT + 1)
     return Found(
+        plain_words=[hit.id for hit in plain.hits if hit.id != itself],
         candidates=Candidates(
             dense={
                 leg: {one: score for one, score in scores.items() if one != itself}
@@ -59,7 +69,7 @@ def search(store: Store, text: str, vector: Vector, itself: str = "") -> Found:
             },
             lexical=replace(candidates.lexical, hits=tuple(hit for hit in candidates.lexical.hits if hit.id != itself)),
             vectors=candidates.vectors,
-        )
+        ),
     )
 
 
@@ -112,13 +122,22 @@ LEGS: Mapping[str, Callable[[Found], list[str]]] = {
     "content": lambda found: ranked(found.content),
     "description": lambda found: ranked(found.description),
 }
-"""The single legs."""
+"""The single legs of the product."""
+PLAIN: Mapping[str, Callable[[Found], list[str]]] = {
+    "plain BM25": lambda found: list(found.plain_words),
+    "plain dense": lambda found: ranked(found.nearness),
+}
+"""The legs as anybody would build them: BM25 over all words of the query, and the larger cosine."""
 FIXED: tuple[float, ...] = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Dense shares of the fixed weights."""
 
 
 def fusions(model_id: str, words_worth: float = 1.0) -> Mapping[str, Callable[[Found], list[str]]]:
-    """All fusions by name; "ours + floor" is what an agent sees, "as is" does without what the bank has learned."""
+    """All fusions by name.
+
+    "shipped" is what an agent sees, "sieve" what it saw while the floor judged every memory by itself, "as is" does
+    without what the bank has learned.
+    """
     table: dict[str, Callable[[Found], list[str]]] = {
         "RRF 60": lambda found: ranked(reciprocal_rank(found)),
         "z-score": lambda found: ranked(standardised(found)),
@@ -127,13 +146,14 @@ def fusions(model_id: str, words_worth: float = 1.0) -> Mapping[str, Callable[[F
         table[f"fixed {share}"] = _by(weighted(share))
     table["as is"] = lambda found: ours(found, model_id, 0.0)
     table["ours"] = lambda found: ours(found, model_id, 0.0, words_worth)
-    table["ours + floor"] = lambda found: ours(found, model_id, FLOOR, words_worth)
+    table["sieve"] = lambda found: ours(found, model_id, FLOOR, words_worth, FLOOR)
+    table["shipped"] = lambda found: ours(found, model_id, FLOOR, words_worth)
     return table
 
 
-def ours(found: Found, model_id: str, floor: float, words_worth: float = 1.0) -> list[str]:
+def ours(found: Found, model_id: str, floor: float, words_worth: float = 1.0, tail: float = TAIL) -> list[str]:
     """The ids that our fusion lets through, best first."""
-    return [one.id for one in rank(found.candidates, model_id, floor, words_worth)]
+    return [one.id for one in rank(found.candidates, model_id, floor, words_worth, tail)]
 
 
 def _by(scores: Callable[[Found], Scores]) -> Callable[[Found], list[str]]:

@@ -25,7 +25,7 @@ import numpy
 from evaluation.banks import Banks, Vectors
 from evaluation.floor import FLOORS, Outcome, measure
 from evaluation.measures import Numbers, interval, mean, ndcg, recall
-from evaluation.rankings import FIXED, LEGS, Found, fusions, search
+from evaluation.rankings import FIXED, LEGS, LIMIT, PLAIN, fusions, search
 from evaluation.sets import LabelledSet, half, labelled_sets
 from reasoningbank.embedding import open_embedder
 
@@ -42,12 +42,14 @@ class Result:
     Attributes:
         name: The set.
         words_worth: What the bank has learned that words are worth in it.
+        shown: How many of ten memories an answer holds, with the floor as a sieve and as shipped.
         halves: For every query, which half it is in.
         values: Per measure and ranking one number per query.
     """
 
     name: str
     words_worth: float
+    shown: Mapping[str, Numbers]
     halves: tuple[int, ...]
     values: Mapping[str, Mapping[str, Numbers]]
 
@@ -62,19 +64,23 @@ def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors) -> Result:
     asked = vectors.queries([query.text for query in labelled.queries])
     with holder.holding(labelled.documents) as store:
         words_worth = holder.words_worth(store)
-        table: dict[str, Callable[[Found], list[str]]] = {**LEGS, **fusions(vectors.embedder.model_id, words_worth)}
+        table = {**LEGS, **PLAIN, **fusions(vectors.embedder.model_id, words_worth)}
         if not any(document.description for document in labelled.documents):
             del table["description"]
         values: dict[str, dict[str, list[float]]] = {name: {each: [] for each in table} for name in MEASURES}
+        shown: dict[str, list[int]] = {"sieve": [], "shipped": []}
         for query in labelled.queries:
             found = search(store, query.text, asked[query.text], query.itself)
             for name, rank in table.items():
                 ranking = rank(found)
                 for measured, value in MEASURES.items():
                     values[measured][name].append(value(ranking, query.relevant))
+                if name in shown:
+                    shown[name].append(min(len(ranking), LIMIT))
     return Result(
         name=labelled.name,
         words_worth=words_worth,
+        shown={name: numpy.array(counts, dtype=numpy.float64) for name, counts in shown.items()},
         halves=tuple(half(query.text) for query in labelled.queries),
         values={m: {name: numpy.array(numbers) for name, numbers in each.items()} for m, each in values.items()},
     )
@@ -122,7 +128,7 @@ def report(results: Sequence[Result], say: Say) -> None:
                 + f"  {mean(gap):+.3f} [{low:+.3f} {high:+.3f}] {verdict} ({leg}) words x {result.words_worth:g}"
             )
         say(f"mean of ours - better leg: {mean(gaps):+.4f}; certainly below it on: {', '.join(over) or 'none'}")
-        for name in ("RRF 60", "fixed 0.7", "z-score", "as is", "ours + floor"):
+        for name in ("RRF 60", "fixed 0.7", "z-score", "as is", "sieve", "shipped"):
             values = [
                 mean(each.of(measured, name)) - mean(each.of(measured, better_leg(each, measured))) for each in results
             ]
@@ -139,8 +145,40 @@ _COLUMNS = (
     "z-score",
     "as is",
     "ours",
-    "ours + floor",
+    "shipped",
 )
+
+
+def report_plain(results: Sequence[Result], say: Say) -> None:
+    """Prints what an agent sees beside the better plain leg, over all queries, with paired intervals."""
+    for measured in MEASURES:
+        say(f"\n{measured} of what an agent sees, all queries; legs as anybody would build them (function words kept)")
+        say(f"{'set':22}{'queries':>8}  plain BM25  plain dense  sieve  shipped  shipped - better leg    - sieve")
+        gaps, changes, over = [], [], []
+        for result in results:
+            values = result.values[measured]
+            leg = max(PLAIN, key=lambda name: mean(values[name]))
+            gap, change = values["shipped"] - values[leg], values["shipped"] - values["sieve"]
+            gaps.append(mean(gap))
+            changes.append(mean(change))
+            if interval(gap)[1] < 0:
+                over.append(result.name)
+            say(
+                f"{result.name:22}{len(gap):8}  {mean(values['plain BM25']):10.3f}  {mean(values['plain dense']):11.3f}"
+                f"  {mean(values['sieve']):5.3f}  {mean(values['shipped']):7.3f}"
+                f"  {_with_interval(gap)}  {_with_interval(change)}"
+            )
+        say(
+            f"mean of shipped - better plain leg: {mean(gaps):+.4f}; certainly below it on: {', '.join(over) or 'none'}"
+        )
+        say(f"mean of shipped - sieve: {mean(changes):+.4f}")
+    counts = {name: [mean(result.shown[name]) for result in results] for name in ("sieve", "shipped")}
+    say(f"memories shown of ten: sieve {mean(counts['sieve']):.1f}, shipped {mean(counts['shipped']):.1f}")
+
+
+def _with_interval(values: Numbers) -> str:
+    low, high = interval(values)
+    return f"{mean(values):+.3f} [{low:+.3f} {high:+.3f}]"
 
 
 def _cell(result: Result, measured: str, name: str, results: Sequence[Result]) -> str:
@@ -203,6 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _note(f"{labelled.name}: {len(labelled.documents)} documents, {len(labelled.queries)} queries")
             results.append(judge(labelled, holder, vectors))
         report(results, _print)
+        report_plain(results, _print)
         _note("the floor")
         report_floor(list(measure(sets, holder, vectors)), _print)
     return 0
