@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from promises import promise
 from reasoningbank import Bank
+from reasoningbank.search.search import By
 from reasoningbank.storage import open_storage
-from reasoningbank.storage.connection import ConnectionSource
-from reasoningbank.storage.rows import Row, Value
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.scope import Scope
 
 MOST = 15
 """Statements of one search, the beginning and the end of its two transactions apart."""
-MOST_AT_FIRST = 20
-"""The same when a process reads the index of a bank for the first time."""
 WORDS = [
     *("retry", "timeout", "postgres", "pool", "cache", "login", "token", "queue", "page", "file", "socket", "json"),
     *("yaml", "test", "build", "deploy", "merge", "branch", "commit", "lint", "type", "error", "stack", "trace"),
@@ -29,41 +28,47 @@ QUERY = "retry timeout postgres pool cache"
 
 
 class Statements:
-    """Everything that is run on a connection of a bank."""
+    """Every statement that SQLite runs on any connection, a row of values being a run of its own."""
 
     def __init__(self) -> None:
         self.all: list[str] = []
 
-    def of(self, bank: Bank, session: str, limit: int) -> tuple[Recall, int, int]:
+    def watch(self, connection: apsw.Connection) -> None:
+        """Listens to a connection; what a statement runs inside of SQLite is a part of it."""
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, self._note, id=id(self))
+
+    def _note(self, event: Mapping[str, Any]) -> None:
+        if not event["trigger"]:
+            self.all.append(event["sql"])
+
+    def of(self, bank: Bank, session: str | None, limit: int = 10, by: By = "memory") -> tuple[Recall, int, int]:
         """Returns what a search delivers, how many statements it runs, and how often it commits a write."""
         self.all.clear()
-        answer = bank.search(QUERY, session=session, limit=limit)
-        counted = [each for each in self.all if not each.startswith(("BEGIN", "COMMIT"))]
-        return answer, len(counted), sum(each == "BEGIN IMMEDIATE" for each in self.all)
+        answer = bank.search(QUERY, session=session, limit=limit, by=by)
+        return answer, len(self.counted()), sum(each == "BEGIN IMMEDIATE" for each in self.all)
+
+    def counted(self) -> list[str]:
+        """Returns what was run, without the beginnings and ends of transactions."""
+        return [each for each in self.all if not each.startswith(("BEGIN", "COMMIT"))]
 
 
 @pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[Statements]:
+def statements() -> Iterator[Statements]:
     seen = Statements()
-    run, run_each = ConnectionSource.run, ConnectionSource.run_each
-
-    def noted(source: ConnectionSource, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        seen.all.append(sql)
-        return run(source, sql, values)
-
-    def each_noted(source: ConnectionSource, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
-        seen.all.append(sql)
-        return run_each(source, sql, rows)
-
-    monkeypatch.setattr(ConnectionSource, "run", noted)
-    monkeypatch.setattr(ConnectionSource, "run_each", each_noted)
+    apsw.connection_hooks.append(seen.watch)
     yield seen
+    apsw.connection_hooks.remove(seen.watch)
+
+
+def opened(path: Path) -> Bank:
+    """Returns the bank of a folder."""
+    return Bank.open(f"sqlite:///{path}", tenant="me", project="demo", embedder=HashingEmbedder())
 
 
 def filled(path: Path, size: int) -> Bank:
     """Returns a bank of that many memories, candidates of agents among them."""
     chance = random.Random(size)
-    bank = Bank.open(f"sqlite:///{path}", tenant="me", project="demo", embedder=HashingEmbedder())
+    bank = opened(path)
     for number in range(5):
         bank.experience.ingest(f"Always retry the timeout of pool {number} {' '.join(chance.sample(WORDS, 6))}.")
     for number in range(size - 5):
@@ -78,25 +83,48 @@ def filled(path: Path, size: int) -> Bank:
 
 @promise(
     "search:delivery-log",
-    "A search of any bank runs at most 15 SQL statements and one commit, what it delivered and counted included; the "
-    "first search of a bank at most 20.",
+    "A search of any bank runs at most 15 SQL statements and one commit, what it delivered and counted included: "
+    "also the first of a process, and after another process has written.",
     source="issue 10",
 )
-@pytest.mark.parametrize("size", [10, 300, 3_000])
+@pytest.mark.parametrize("size", [10, 300, 1_500])
 def test_a_search_runs_few_statements_and_commits_once(statements: Statements, tmp_path: Path, size: int) -> None:
-    with filled(tmp_path, size) as bank:
-        answer, first, commits = statements.of(bank, "a", 10)
-        assert answer.delivered and not answer.warnings
-        assert first <= MOST_AT_FIRST and commits <= 2
-        for session, limit in (("b", 10), ("b", 10), ("b", 100), ("c", 100), ("d", 1), ("e", 0)):
-            answer, count, commits = statements.of(bank, session, limit)
-            assert len(answer.memories) <= limit
-            assert count <= MOST, (session, limit, statements.all)
-            assert commits == 1
-        bank.record(title="One more", content="retry it once more", outcome="success")
-        _, count, commits = statements.of(bank, "f", 10)
-        assert count <= MOST, statements.all
+    def check(session: str | None, limit: int = 10, by: By = "memory") -> Recall:
+        answer, count, commits = statements.of(bank, session, limit, by)
+        assert count <= MOST, (session, limit, by, statements.counted())
         assert commits == 1
+        assert len(answer.memories) <= limit or by == "experience"
+        return answer
+
+    with filled(tmp_path, size) as bank:
+        answer = check("a")
+        assert answer.delivered and not answer.warnings
+        for session, limit in (("b", 10), ("b", 10), ("b", 100), ("c", 100), ("d", 1), ("e", 0), (None, 10)):
+            check(session, limit)
+        bank.record(title="One more", content="retry it once more", outcome="success")
+        check("f")
+        with opened(tmp_path) as other:
+            other.record(title="Two more", content="retry it twice more", outcome="success")
+            other.search(QUERY, session="g")
+        check("h")
+    for session, by in (("i", "memory"), ("j", "memory"), ("k", "experience")):
+        with opened(tmp_path) as bank:
+            check(session, by="experience" if by == "experience" else "memory")
+
+
+@promise("search:delivery-log")
+def test_a_search_of_many_memories_of_one_text_runs_few_statements(statements: Statements, tmp_path: Path) -> None:
+    with opened(tmp_path) as bank:
+        for _ in range(60):
+            bank.record(title="Retry", content="retry the timeout of the postgres pool cache", outcome="success")
+            bank.record(title="R", content="retry the pool cache", outcome="success", confidence=0.6)
+        _, first, commits = statements.of(bank, "a")
+        assert (first <= MOST, commits) == (True, 1), statements.counted()
+        with opened(tmp_path) as other:
+            other.search(QUERY, session="b")
+        answer, count, commits = statements.of(bank, "c")
+        assert (count <= MOST, commits) == (True, 1), statements.counted()
+        assert len(answer.memories) == 1 and len(answer.memories[0].duplicates) > 20
 
 
 @promise("search:delivery-log")

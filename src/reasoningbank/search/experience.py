@@ -72,13 +72,14 @@ def experiences(
     wanted = min(count, MAX_EXPERIENCES)
     if wanted <= 0:
         return ()
-    near = store.search.nearest(TASK_LEG, vector, condition, max(_LEAST_CANDIDATES, wanted * _ITEMS_PER_EXPERIENCE))
+    most = max(_LEAST_CANDIDATES, wanted * _ITEMS_PER_EXPERIENCE)
+    near, size = store.search.nearest_among(TASK_LEG, vector, condition, most)
     relevant = {
         one.id: one.relevance
         for one in fuse(
             {one.id: one.score for one in near},
             {},
-            LexicalMatches(documents=store.memories.count(condition)),
+            LexicalMatches(documents=size),
             model_id=model_id,
             floor=FLOOR if floor is None else floor,
         )
@@ -91,9 +92,11 @@ def experiences(
         if experience in groups or len(groups) < wanted:
             groups.setdefault(experience, []).append(memory)
     hits: dict[str, Hit] = {}
+    trajectories = {memory.provenance.get("trajectory", "") for items in groups.values() for memory in items} - {""}
+    taught = store.sessions.taught(trajectories) if trajectories else {}
     for items in groups.values():
         first = items[0].id
-        for memory in _whole(store, items, condition):
+        for memory in _whole(taught, items, condition):
             legs = {TASK_LEG: ranks.get(memory.id, ranks[first])}
             relevance = relevant.get(memory.id, relevant[first])
             hits.setdefault(memory.id, Hit(memory=reveal(memory), relevance=relevance, legs=legs))
@@ -107,15 +110,12 @@ def _experience(memory: Memory) -> tuple[str, str]:
     return source, provenance.get(TASK, memory.id)
 
 
-def _whole(store: Store, items: Sequence[Memory], condition: Filter) -> Iterator[Memory]:
+def _whole(taught: Mapping[str, Sequence[Memory]], items: Sequence[Memory], condition: Filter) -> Iterator[Memory]:
     """Yield all that an experience taught, in the order of learning, also what it only confirmed."""
     trajectories = dict.fromkeys(memory.provenance.get("trajectory", "") for memory in items)
-    taught = dict.fromkeys(
-        origin.memory_id for one in trajectories if one for origin in store.sessions.origins(trajectory=one)
-    )
-    found = store.memories.many(list(taught))
-    yield from (found[one] for one in taught if one in found and condition.accepts(found[one]))
-    yield from (memory for memory in items if memory.id not in taught)
+    learned = {memory.id: memory for one in trajectories for memory in taught.get(one, ())}
+    yield from (memory for memory in learned.values() if condition.accepts(memory))
+    yield from (memory for memory in items if memory.id not in learned)
 
 
 def unproven_apart(hits: tuple[Hit, ...], min_confidence: float) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:

@@ -18,7 +18,7 @@ from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, Filter, Hit
 from reasoningbank.types.records import Candidates, Pool
-from reasoningbank.types.scope import Scope
+from reasoningbank.types.scope import Level, Scope
 
 LEAST_DENSE, LEAST_LEXICAL = 30, 50
 """Each leg brings at least so many memories before fusion, which measures the lexical best against the fiftieth."""
@@ -108,7 +108,7 @@ def recall(
     Raises:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
-    # What the last search saw saves a look: the search itself compares the model again.
+    # What was seen last saves a look: the search itself compares the model again.
     if store.seen_model_id != embedder.model_id and not check_space(store, embedder):
         return (), ()
     if vector is None:
@@ -142,10 +142,10 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
         rank(candidates, model_id, words_worth=_factor(candidates, model_id), tail=each.tail)
         for candidates, each in zip(found, wanted, strict=True)
     ]
-    # What both lists need first is read at once.
-    first = [one.id for fused, each in zip(ranked, wanted, strict=True) for one in fused[: _batch(each.limit)]]
-    known = store.memories.many(first) if first else {}
-    proven, *others = [_collapsed(store, fused, each.limit, known) for fused, each in zip(ranked, wanted, strict=True)]
+    ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)])
+    proven, *others = [
+        _collapsed(ranking, fused, each.limit, store.scope.level) for fused, each in zip(ranked, wanted, strict=True)
+    ]
     return proven, [hit for hits in others for hit in hits]
 
 
@@ -225,7 +225,33 @@ def _batch(limit: int) -> int:
     return limit + _SPARE if limit > 0 else 0
 
 
-def _collapsed(store: Searched, fused: Sequence[Fused], limit: int, known: Mapping[str, Memory]) -> list[Hit]:
+class _Ranking:
+    """The memories of ranked lists, read in two statements at most: the first of each list, then all others.
+
+    Args:
+        store: Where they are.
+        lists: Each with how many of it are read first; nothing is read of a list that none is wanted of.
+    """
+
+    def __init__(self, store: Searched, lists: Sequence[tuple[Sequence[Fused], int]]) -> None:
+        self._store = store
+        self._rest = [one.id for fused, first in lists if first for one in fused[first:]]
+        first = [one.id for fused, first in lists for one in fused[:first]]
+        self._known = dict(store.memories.many(first)) if first else {}
+
+    def beginning(self) -> Mapping[str, Memory]:
+        """Return the memories that the lists begin with."""
+        return self._known
+
+    def all(self) -> Mapping[str, Memory]:
+        """Return the memories of the whole lists."""
+        rest, self._rest = self._rest, []
+        if rest:
+            self._known.update(self._store.memories.many(rest))
+        return self._known
+
+
+def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Level) -> list[Hit]:
     """Return the first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
 
     Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
@@ -234,10 +260,10 @@ def _collapsed(store: Searched, fused: Sequence[Fused], limit: int, known: Mappi
     size = _batch(limit)
     for start in range(0, len(fused), size) if size else ():
         batch = fused[start : start + size]
-        memories = known if start == 0 else store.memories.many([one.id for one in batch])
+        memories = ranking.all() if start else ranking.beginning()
         for one in batch:
             if one.id in memories:
-                memory, level = memories[one.id], store.scope.level
+                memory = memories[one.id]
                 _collapse(hits, Hit(memory=memory, relevance=one.relevance, legs=one.legs, scope=level))
         if len(hits) >= limit:
             break

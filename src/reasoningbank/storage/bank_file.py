@@ -14,6 +14,7 @@ from reasoningbank.storage.failures import decoding, translated
 from reasoningbank.storage.locks import WriteLock
 from reasoningbank.storage.schema import MIGRATIONS, check_readable, migrate
 from reasoningbank.storage.sidecars import Sidecars
+from reasoningbank.storage.unit import ERASURE
 from reasoningbank.storage.vocabulary import prepare_vocabulary
 from reasoningbank.types.scope import LEVELS, Scope
 
@@ -80,11 +81,17 @@ class Opening:
     Args:
         medium: Where it lies.
         scope: Whose bank it is; that of another scope is refused.
+
+    Attributes:
+        model_id: The vector space as the last connection found it; None when there was none.
+        unerased: Whether it found that deleted memories may have left traces.
     """
 
     def __init__(self, medium: Medium, scope: Scope) -> None:
         self._medium = medium
         self._scope = scope
+        self.model_id: str | None = None
+        self.unerased = False
 
     def prepare(self) -> ConnectionSource:
         """Return a connection to a whole, current bank of the scope.
@@ -147,13 +154,16 @@ class Opening:
             if int(str(source.connection.pragma("user_version"))) < len(MIGRATIONS):
                 return False
             acknowledged = self._medium.lock.marked() or 0
-            rows = source.run("SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level')")
-            owner = {cast(str, name): cast(str, value) for name, value in rows}
+            with decoding("the bank"):
+                facts = dict(cast("list[tuple[str, str]]", source.run(_FACTS_SQL)))
+                change, self.model_id = int(facts.pop("change")), facts.pop("model_id", None)
+                self.unerased = facts.pop(ERASURE, None) is not None
+            owner = facts
             if not owner:
                 return False
             if owner != _owner(self._scope):
                 raise ScopeViolation(f"{self._medium.path.name} belongs to another tenant or project")
-            if (change := _change(source)) < acknowledged:
+            if change < acknowledged:
                 raise StoreCorrupt(
                     f"{self._medium.path.name} has lost its last {acknowledged - change} acknowledged changes",
                     hint=_LOST_FILE,
@@ -195,6 +205,11 @@ def _change(source: ConnectionSource) -> int:
         return int(cast(int, source.run("SELECT value FROM counters WHERE name = 'change'")[0][0]))
 
 
+_FACTS_SQL = (
+    f"SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level', 'model_id', '{ERASURE}') "  # noqa: S608
+    "UNION ALL SELECT name, value FROM counters WHERE name = 'change'"
+)
+"""Whose bank it is and how far it has come."""
 _LOST_FILE = (
     "Its write-ahead log was damaged, or an old copy was put in its place. Restore a backup with `rbank restore`; "
     "to go on with what is left, remove its .lock file."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from collections.abc import Sequence
@@ -32,6 +33,10 @@ PRAGMA journal_size_limit = 67108864;
 PRAGMA cache_size = -16384;
 """
 
+MAX_VALUES = 16_384
+"""Most values that one statement is given at once; SQLite takes 32,766."""
+_ROW_OF_VALUES = re.compile(r"\bVALUES (\(\?(?:, \?)*\))")
+
 _registration = threading.Lock()
 _registered: list[bool] = []
 
@@ -46,8 +51,8 @@ class ConnectionSource:
         self.identity = identity
 
     @property
-    def schema(self) -> int:
-        return int(str(self.connection.pragma("user_version")))
+    def schema_sql(self) -> str:
+        return "SELECT 'schema', user_version FROM pragma_user_version"
 
     @property
     def state(self) -> int:
@@ -57,6 +62,15 @@ class ConnectionSource:
     def in_transaction(self) -> bool:
         return self.connection.in_transaction
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether its connection was given up."""
+        try:
+            self.connection.in_transaction  # noqa: B018 - raises
+        except apsw.ConnectionClosedError:
+            return True
+        return False
+
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         try:
             rows: Sequence[Row] = self.connection.execute(sql, tuple(values)).fetchall()
@@ -65,7 +79,24 @@ class ConnectionSource:
             raise failure(self._path, error, self.connection) from error
 
     def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
-        """Run one statement with each of these rows of values; return all that it gives."""
+        """Run one statement with each of these rows of values; return all that it gives.
+
+        A statement with a list of ``VALUES`` gets as many rows as it may have at once.
+        """
+        place = _ROW_OF_VALUES.search(sql)
+        if place is None or len(rows) < 2:
+            return self._run_each(sql, rows)
+        found: list[Row] = []
+        size = max(1, MAX_VALUES // len(rows[0]))
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            places = ", ".join([place.group(1)] * len(part))
+            found += self.run(
+                sql[: place.start(1)] + places + sql[place.end(1) :], [each for row in part for each in row]
+            )
+        return found
+
+    def _run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
         try:
             found: Sequence[Row] = self.connection.executemany(sql, rows).fetchall()
             return found

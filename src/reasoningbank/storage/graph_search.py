@@ -217,9 +217,7 @@ class FoundInGraph:
         view, table = self._view, TEXT_INDEX[self._kind]
         index = TextIndex(table=table, vocabulary=f"{table}_vocabulary", occurrences=f"{table}_occurrences")
         prepare_vocabulary(self._source.connection, index)
-        ranking = rank(
-            self._source.connection, self._source.run, text, view.places, view.lengths, view.documents, index
-        )
+        ranking = rank(self._source.run, text, view.places, view.lengths, view.documents, index)
         best = numpy.flatnonzero(self._mask()[ranking.places])[: max(0, limit)]
         hits = self._scored(ranking.places[best], ranking.scores[best])
         return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=view.documents)

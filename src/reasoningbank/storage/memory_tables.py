@@ -45,6 +45,13 @@ _SET_CONTEXT = "UPDATE memories SET (context_start, context_words) = (?, ?) WHER
 
 _UPDATE = f"UPDATE memories SET ({_WRITTEN}) = ({_PLACES}) WHERE key = ?"  # noqa: S608 - constant columns
 
+_UPDATE_EACH = (
+    f"UPDATE memories SET ({_WRITTEN}) = "  # noqa: S608 - constant columns
+    f"({', '.join(f'v.column{number + 1}' for number in range(_WRITTEN.count(',') + 1))}) "
+    f"FROM (VALUES ({_PLACES}, ?, ?)) AS v WHERE memories.key = v.column{_WRITTEN.count(',') + 2} "
+    f"AND memories.checksum = v.column{_WRITTEN.count(',') + 3} RETURNING memories.key"
+)
+
 _BATCH = 500
 
 _UNINDEXED = (
@@ -207,7 +214,7 @@ class MemoryTables:
         with self._unit.whole():
             keys = self._unit.all_keys([after.id for _, after in changes])
             rows = [(*self._values(new), keys[new.id], checksum(memory_row(old))) for old, new in changes]
-            updated = self._source.run_each(f"{_UPDATE} AND checksum = ? RETURNING key", rows) if rows else ()
+            updated = self._source.run_each(_UPDATE_EACH, rows) if rows else ()
             if len(updated) != len(rows):
                 raise InvalidInput("a memory is not as it was read", hint="Read it in the transaction that changes it.")
             for old, new in changes:

@@ -47,6 +47,10 @@ class SearchState:
         places = held.nearest(scores, self._view.masks[0], limit)
         return self._scored(places, scores[held.rows[places]])
 
+    def count(self) -> int:
+        """Return how many memories meet the condition."""
+        return int(numpy.count_nonzero(self._view.masks[0]))
+
     def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
         """Return the inner product with each of these memories that has a vector in the leg."""
         places = self._view.places(self._keys(memory_ids))
@@ -82,7 +86,7 @@ class SearchState:
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
         """Return the best of BM25 over the descriptions that meet the condition."""
         view = self._view
-        ranking = rank_context(self._source.connection, self._source.run, text, view.places, view.contexts)
+        ranking = rank_context(self._source.run, text, view.places, view.contexts)
         best = self._best(ranking, 0, limit)
         hits = self._scored(ranking.places[best], ranking.scores[best])
         documents = int(numpy.count_nonzero(view.contexts.counts))
@@ -151,7 +155,6 @@ class SearchState:
     def _ranking(self, text: str, function_words: str = "") -> Ranking:
         view = self._view
         return rank(
-            self._source.connection,
             self._source.run,
             text,
             view.places,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
@@ -10,10 +11,12 @@ from typing import cast
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     ALL_ROWS,
+    MEMORY_COLUMNS,
     Row,
     Value,
     checksum,
     from_microseconds,
+    memory_from,
     missing,
     owned,
     packed,
@@ -25,6 +28,7 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
+from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.records import TrajectoryEntry
 from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory, Verdict
@@ -42,6 +46,8 @@ LEFT JOIN judgements AS j ON j.number = (SELECT max(number) FROM judgements WHER
 """  # noqa: S608 - constant columns
 
 _HEAD_PLACES = ", ".join("?" * (HEAD_COUNT + 1))
+
+_TAUGHT = ", ".join(f"m.{name}" for name in (*MEMORY_COLUMNS.split(", "), "checksum"))
 
 _DISTILLED = HEAD_COLUMNS.split(", ").index("distilled")
 
@@ -166,6 +172,21 @@ class SessionTables:
             values,
         )
         return [read_record(Origin, proven("an origin", row[:4], row[4])[3], "an origin") for row in rows]
+
+    def taught(self, trajectories: Collection[str]) -> Mapping[str, Sequence[Memory]]:
+        """Return the memories that each of these trajectories taught, in the order of learning."""
+        found: dict[str, list[Memory]] = {one: [] for one in trajectories}
+        rows = self._source.run(
+            f"SELECT o.number, o.memory, o.trajectory, o.body, o.checksum, {_TAUGHT} "  # noqa: S608 - constant columns
+            "FROM origins AS o JOIN memories AS m ON m.key = o.memory "
+            "WHERE o.trajectory IN (SELECT value FROM json_each(?)) ORDER BY o.number",
+            (json.dumps(list(trajectories)),),
+        )
+        for row in rows:
+            found[cast(str, proven("an origin", row[:4], row[4])[2])].append(
+                memory_from(self._source.project, row[5:-1], row[-1])
+            )
+        return found
 
     def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> Sequence[Refusal]:
         """Return items that were not stored, newest first; limit 0 means all."""

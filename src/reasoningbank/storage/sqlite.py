@@ -103,7 +103,7 @@ class SqliteDatabase:
         try:
             self._writer: ConnectionSource | None = self._opening.prepare()
             self._generation = self._new_generation(self._writer.identity)
-            self._unerased = bool(self._writer.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,)))
+            self._unerased = self._opening.unerased
             if self._unerased:
                 self._erase_again()
         except BaseException:
@@ -117,10 +117,10 @@ class SqliteDatabase:
 
     @property
     def seen_model_id(self) -> str | None:
-        """The same as the last search saw it, without a look into the bank; None before the first."""
+        """The same as it was seen last, without a look into the bank; None when it was not."""
         with self._pool_lock:
             self._check_open()
-            return self._generation.seen_model_id
+            return self._generation.seen_model_id or self._standings.model_id or self._opening.model_id
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """Return one statement on a pooled connection."""
@@ -138,7 +138,7 @@ class SqliteDatabase:
         self._check_open()
         with self._medium.lock.held():
             self._check_open()
-            source = self._current_writer()
+            source = self._taken_writer()
             unit = Unit(source, self._standings, self.project)
             try:
                 if unit.begin() > len(MIGRATIONS):
@@ -147,6 +147,7 @@ class SqliteDatabase:
                 unit.commit()
             except BaseException:
                 self._roll_back(source)
+                self._give_back(source)
                 raise
             finally:
                 unit.end()
@@ -155,6 +156,7 @@ class SqliteDatabase:
             if unit.erased:
                 self._deleted = self._unerased = True
             self._tidy_up(source)
+            self._give_back(source)
         if unit.deleted:
             self._medium.sidecars.erase(unit.deleted)
 
@@ -206,22 +208,31 @@ class SqliteDatabase:
                 return
             self._closed = True
             idle, self._generation.idle = self._generation.idle, []
+            if self._writer is not None:
+                idle.append(self._writer)
+                self._writer = None
         with suppress(StoreError), self._medium.lock.held_if_free(threads=LOCK_TIMEOUT) as free:
-            if free and self._writer is not None:
-                self._tidy_up(self._writer, whatever_it_takes=self._deleted)
-        for source in (*idle, self._writer):
-            if source is not None:
-                source.connection.close()
+            if free and idle:
+                self._tidy_up(idle[-1], whatever_it_takes=self._deleted)
+        for source in idle:
+            source.connection.close()
         self._medium.close()
 
     def _roll_back(self, source: ConnectionSource) -> None:
         """Leave no transaction behind; a connection that cannot end one is given up."""
         try:
-            if source.connection.in_transaction:
+            if source.in_transaction:
                 source.run("ROLLBACK")
         except StoreError:
             source.connection.close()
-            self._writer = None
+
+    def _give_back(self, source: ConnectionSource) -> None:
+        """Keep a connection that has written for the next that writes, or reads when no other is idle."""
+        with self._pool_lock:
+            if not source.is_closed and not self._closed and self._writer is None:
+                self._writer = source
+                return
+        source.connection.close()
 
     def _tidy_up(self, source: ConnectionSource, *, whatever_it_takes: bool = False) -> None:
         """Tidy up after a write, under the lock: traces of deleted memories go, and the log does not grow for ever.
@@ -248,10 +259,11 @@ class SqliteDatabase:
     def _erase_again(self) -> None:
         """Finish what a killed process or a full disk has left undone after a deletion."""
         with self._medium.lock.held_if_free() as free:
-            if free and self._writer is not None:
+            writer = self._writer
+            if free and writer is not None:
                 with suppress(StoreError):
                     if self._medium.sidecars.remove():
-                        self._tidy_up(self._writer)
+                        self._tidy_up(writer)
 
     @contextmanager
     def _borrowed(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
@@ -279,6 +291,10 @@ class SqliteDatabase:
             generation = self._generation
             if generation.idle:
                 return generation, generation.idle.pop()
+            writer = self._writer
+            if writer is not None and writer.identity == generation.identity:
+                self._writer = None
+                return generation, writer
         source = self._opening.connect()
         if source.identity == generation.identity:
             return generation, source
@@ -299,39 +315,45 @@ class SqliteDatabase:
     def _new_generation(self, identity: tuple[int, int] | None) -> _Generation:
         return _Generation(identity, self._medium.sidecars, partial(self._register, identity))
 
-    def _current_writer(self) -> ConnectionSource:
-        """Return the writing connection, opened anew when another file lies at the path; called under the lock."""
-        writer = self._writer
-        if writer is not None and writer.identity == self._medium.identity:
+    def _taken_writer(self) -> ConnectionSource:
+        """Take a connection that may write, opened anew when another file lies at the path; called under the lock."""
+        identity = self._medium.identity
+        with self._pool_lock:
+            writer, self._writer = self._writer, None
+            idle = self._generation.idle
+            if writer is None and idle:
+                writer = idle.pop()
+        if writer is not None and writer.identity == identity:
             return writer
         if writer is not None:
-            self._writer = None
             writer.connection.close()
-        self._writer = self._opening.prepare_locked()
-        return self._writer
+        return self._opening.prepare_locked()
 
     def _register(self, identity: tuple[int, int] | None, name: str, token: str, change: int) -> bool:
         """Note in the bank which sidecar is the current one, unless something was deleted since that change."""
         with self._medium.lock.held_if_free() as free:
             if not free or self._closed:
                 return False
-            source = self._current_writer()
-            if source.identity != identity:
-                return False
-            source.run("BEGIN IMMEDIATE")
+            source = self._taken_writer()
             try:
-                if source.run("SELECT 1 FROM deletions WHERE change > ?", (change,)):
-                    source.run("ROLLBACK")
-                    return False
-                source.run(
-                    "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                    (name, token),
-                )
-                source.run("COMMIT")
+                return source.identity == identity and self._registered(source, name, token, change)
             except BaseException:
                 self._roll_back(source)
                 raise
-            return True
+            finally:
+                self._give_back(source)
+
+    @staticmethod
+    def _registered(source: ConnectionSource, name: str, token: str, change: int) -> bool:
+        source.run("BEGIN IMMEDIATE")
+        if source.run("SELECT 1 FROM deletions WHERE change > ?", (change,)):
+            source.run("ROLLBACK")
+            return False
+        source.run(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, token)
+        )
+        source.run("COMMIT")
+        return True
 
     def _check_open(self) -> None:
         if self._closed:

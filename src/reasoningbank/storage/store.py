@@ -121,7 +121,7 @@ class Store(StoreReader):
 
     @property
     def seen_model_id(self) -> str | None:
-        """The same as the last search saw it, without a look into the bank; None before the first."""
+        """The same as it was seen last, without a look into the bank; None when it was not."""
         return self._database.seen_model_id
 
     @property

@@ -30,6 +30,12 @@ class StoreSearch:
         with self._database.search([condition], query, leg) as search:
             return search.nearest(leg, query, limit)
 
+    def nearest_among(self, leg: str, vector: Vector, condition: Filter, limit: int) -> tuple[Sequence[Scored], int]:
+        """Return the same, and how many memories meet the condition."""
+        query = checked(vector)
+        with self._database.search([condition], query, leg) as search:
+            return search.nearest(leg, query, limit), search.count()
+
     def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
         """Return the inner product with each of these memories that has a vector in the leg."""
         query = checked(vector)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -150,7 +151,6 @@ def words_of(size: Value) -> int:
 
 
 def rank(
-    connection: apsw.Connection,
     run: Run,
     text: str,
     places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
@@ -162,7 +162,6 @@ def rank(
     """Return the ranking of a query.
 
     Args:
-        connection: Has the index's tokenizer.
         run: Reads the bank.
         text: The query.
         places: Finds the places of memories by their keys.
@@ -172,7 +171,7 @@ def rank(
         function_words: Words of the query that count half and alone make nothing match.
     """
     with decoding("the text index"):
-        postings = _postings(connection, run, text, index, function_words)
+        postings = _postings(run, text, index, function_words)
         scores, added = numpy.zeros((2, len(words)), dtype=numpy.float64)
         average = int(words.sum()) / documents if documents else 0.0
         for each, raw in _affordable(postings):
@@ -187,7 +186,6 @@ def rank(
 
 
 def rank_context(
-    connection: apsw.Connection,
     run: Run,
     text: str,
     places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
@@ -198,7 +196,7 @@ def rank_context(
     The other arguments are those of ``rank``.
     """
     with decoding("the text index"):
-        postings = _postings(connection, run, text, MEMORY_TEXT)
+        postings = _postings(run, text, MEMORY_TEXT)
         terms = [each.term for each in postings]
         scores = numpy.zeros(len(spans.counts), dtype=numpy.float64)
         documents, tokens = int(numpy.count_nonzero(spans.counts)), int(spans.counts.sum())
@@ -224,17 +222,15 @@ class _Postings(NamedTuple):
     function_word: bool
 
 
-def _postings(
-    connection: apsw.Connection, run: Run, text: str, index: TextIndex, function_words: str = ""
-) -> list[_Postings]:
+def _postings(run: Run, text: str, index: TextIndex, function_words: str = "") -> list[_Postings]:
     """Return the terms of a query in order, with the occurrences of the rarest that fit the budget.
 
     The rarest is read whatever it costs. All of it is one statement.
     """
-    terms = stems(connection, text)
+    terms = stems(text)
     if not terms:
         return []
-    others = [term for term in stems(connection, function_words) if term not in terms] if function_words else []
+    others = [term for term in stems(function_words) if term not in terms] if function_words else []
     asked = (json.dumps(terms + others), POSTINGS_BUDGET, len(terms))
     rows = run(_POSTINGS_SQL.format(index.vocabulary, index.occurrences), asked)
     return [
@@ -265,9 +261,20 @@ def _ranked(
     return Ranking(places=best, scores=total[order], added=beside[best], terms=terms)
 
 
-def stems(connection: apsw.Connection, text: str) -> list[str]:
+class _Tokenizer(threading.local):
+    """The tokenizer of the text indexes, on a connection of its own in each thread: to get it takes a statement."""
+
+    def __init__(self) -> None:
+        self._connection = apsw.Connection("")
+        self.split = self._connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+
+
+_tokenizer = _Tokenizer()
+
+
+def stems(text: str) -> list[str]:
     """Return the index's terms for a query, in order and without repetition."""
-    tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    tokenizer = _tokenizer.split
     encoded = text.encode("utf-8")
     found: dict[str, None] = {}
     for _start, _end, *terms in cast("list[tuple[int, int, str]]", tokenizer(encoded, apsw.FTS5_TOKENIZE_QUERY, None)):

@@ -49,8 +49,8 @@ class Writer(RowSource, Protocol):
     """The connection that holds a bank's write lock."""
 
     @property
-    def schema(self) -> int:
-        """How many migrations the bank has had."""
+    def schema_sql(self) -> str:
+        """A query that gives ``schema`` and how many migrations the bank has had."""
 
     @property
     def state(self) -> int:
@@ -86,6 +86,11 @@ class Standings:
     def __init__(self) -> None:
         self._known: tuple[Writer, int, BankStanding] | None = None
 
+    @property
+    def model_id(self) -> str | None:
+        """The vector space that was seen last; None when there was none."""
+        return None if self._known is None else self._known[2].space.get("model_id")
+
     def read(self, source: Writer) -> BankStanding:
         """Return the standing at the beginning of a write transaction of this connection."""
         known = self._known
@@ -93,13 +98,14 @@ class Standings:
             return known[2]
         self._known = None
         with decoding("the bank"):
-            rows = dict(cast("list[tuple[str, str | int | float]]", source.run(_STANDING_SQL + _WEIGHTS_SQL)))
+            statement = f"{_STANDING_SQL}{_WEIGHTS_SQL} UNION ALL {source.schema_sql}"
+            rows = dict(cast("list[tuple[str, str | int | float]]", source.run(statement)))
             numbers = [rows.pop(name, None) for name in WEIGHT_COLUMNS.split(", ")]
             weights = ProjectWeights(project=source.project)
             if numbers[0] is not None:
                 weights = weights_from(source.project, tuple(numbers))
             return BankStanding(
-                schema=source.schema,
+                schema=int(rows.pop("schema")),
                 change=int(rows.pop("change")),
                 key=int(rows.pop("key")),
                 space={name: str(value) for name, value in rows.items()},

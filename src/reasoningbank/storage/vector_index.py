@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -42,9 +42,11 @@ NAMED_VECTORS_SQL = (
     "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
     "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
 )
-STATE_SQL = (
-    "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL SELECT name, value FROM meta "
-    "UNION ALL SELECT NULL, key FROM deletions WHERE change > ?1"
+BOTH_VECTORS_SQL = changed_since(
+    "v.id, v.vector, v.checksum",
+    "CROSS JOIN vectors AS v ON v.id BETWEEN ?1 * m.key + ?2 AND ?1 * m.key + ?3",
+    change="?4",
+    derived=True,
 )
 MAX_NAMES = 65_536
 """So many ids are kept; when there are more, they are looked up again."""
@@ -199,15 +201,16 @@ class DenseIndex:
         self._state = _State(bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth())
 
     def _refresh(self, read: Reader) -> None:
-        state = _read_state(read, self._state.change)
+        state, rows = _read_state(read, self._state.change)
         if (state.bank, state.change, state.model) == (self._state.bank, self._state.change, self._state.model):
             self._state = state
             return
-        if state.change < self._state.change or (state.bank, state.model) != (self._state.bank, self._state.model):
+        known = self._state.change
+        if known >= 0 and (state.change < known or (state.bank, state.model) != (self._state.bank, self._state.model)):
             self._forget()
+            _, rows = _read_state(read, self._state.change)
         since = self._state.change
         gone = state.gone if since >= 0 else ()
-        rows = read(COLUMNS_SQL, (since,))
         self._columns.apply(rows, gone)
         if len(self._names) + len(rows) <= MAX_NAMES:
             self._names.update((cast(int, row[0]), cast(str, row[-1])) for row in rows)
@@ -218,34 +221,61 @@ class DenseIndex:
     def _refresh_derived(self, read: Reader, since: int, gone: Sequence[int], state: _State) -> None:
         """Refresh lengths and vectors, which a search's own log does not change.
 
-        One statement reads all, unless there is so much that memory counts, or a sidecar has most of it.
+        One statement reads all. When a sidecar has most of it, the lengths are read apart; when there is so much that
+        memory counts, each leg is.
         """
         prepared = {leg: self._prepared(read, leg, gone, since, state) for leg in DENSE_LEGS if state.model is not None}
         begun = {start for _, start in prepared.values()} | {since}
+        start = min((start for _, start in prepared.values()), default=since)
         if len(begun) == 1 and (since >= 0 or len(self._columns.keys) <= _BATCH):
-            first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
-            rows = read(DERIVED_SQL, (LEGS_PER_KEY, first, last, since))
-            self._lengths = measured([row[:2] for row in rows], self._columns, self._lengths)
-            for leg, (matrix, _) in prepared.items():
-                number = vector_id(0, leg)
-                mine = [row[2:] for row in rows if row[2] is not None and cast(int, row[2]) % LEGS_PER_KEY == number]
-                self._take(leg, matrix, mine, state)
-        else:
+            self._take_all(prepared, prepared, self._measured(read, DENSE_LEGS, since), state)
+        elif start >= 0:
             self._lengths = lengths(read, since, self._columns, self._lengths)
-            for leg, (matrix, start) in prepared.items():
-                self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), start)), state)
+            for matrix, begin in prepared.values():
+                if begin > start:
+                    matrix.forget(self._columns.derived_since(start))
+            first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
+            self._take_all(prepared, prepared, read(BOTH_VECTORS_SQL, (LEGS_PER_KEY, first, last, start)), state)
+        else:
+            whole = next((leg for leg, (_, begin) in prepared.items() if begin == since), DENSE_LEGS[0])
+            rows = self._measured(read, [whole], since)
+            self._take_all([leg for leg in prepared if leg == whole], prepared, rows, state)
+            for leg, (matrix, begin) in prepared.items():
+                if leg != whole:
+                    self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), begin)), state)
         if gone:
             self._lengths[self._columns.found(numpy.array(gone, dtype=numpy.int64))[0]] = 0
         self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
+
+    def _measured(self, read: Reader, legs: Sequence[str], since: int) -> list[Row]:
+        """Refresh the lengths; return the vectors of neighbouring legs that came with them."""
+        first, last = vector_id(0, legs[0]), vector_id(0, legs[-1])
+        rows = read(DERIVED_SQL, (LEGS_PER_KEY, first, last, since))
+        self._lengths = measured([row[:2] for row in rows], self._columns, self._lengths)
+        return [row[2:] for row in rows if row[2] is not None]
+
+    def _take_all(
+        self,
+        legs: Iterable[str],
+        prepared: Mapping[str, tuple[LegMatrix, int]],
+        rows: Sequence[Row],
+        state: _State,
+    ) -> None:
+        """Take the vectors of each of these legs from the rows of all of them."""
+        for leg in legs:
+            number = vector_id(0, leg)
+            mine = [row for row in rows if cast(int, row[0]) % LEGS_PER_KEY == number]
+            self._take(leg, prepared[leg][0], mine, state)
 
     def _refresh_on_demand(self, read: Reader, leg: str) -> None:
         """Refresh a leg that only some searches use, when they do."""
         state, since = self._state, self._reached.get(leg, -1)
         if state.model is None or since == state.change:
             return
-        gone = [cast(int, row[0]) for row in read("SELECT key FROM deletions WHERE change > ?", (since,))]
-        matrix, since = self._prepared(read, leg, gone, since, state)
-        self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), since)), state)
+        gone = self._columns.keys[~self._columns.alive].tolist()
+        matrix, start = self._prepared(read, leg, gone, since, state)
+        changed = start < 0 or self._columns.derived_since(start).size
+        self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), start)) if changed else (), state)
         self._views = {**self._views, leg: self._legs[leg].view()}
         self._reached[leg] = state.change
 
@@ -282,8 +312,9 @@ class DenseIndex:
             return LegMatrix(dimension, None, self._columns), -1
         matrix = LegMatrix(dimension, snapshot, self._columns)
         since = snapshot.header.change
-        if len(snapshot.erased):
-            named = (*_place(leg), since, str(snapshot.keys[snapshot.erased].tolist()))
+        erased = snapshot.keys[snapshot.erased]
+        if self._columns.found(erased)[1].any():
+            named = (*_place(leg), since, str(erased.tolist()))
             self._append(matrix, read(NAMED_VECTORS_SQL, named), dimension)
         return matrix, since
 
@@ -315,12 +346,15 @@ def _header(leg: str, state: _State) -> Header:
     )
 
 
-def _read_state(read: Reader, since: int) -> _State:
-    rows = read(STATE_SQL, (since,))
+def _read_state(read: Reader, since: int) -> tuple[_State, Sequence[Row]]:
+    """Return what the bank says of itself, and the columns of what has changed since a change."""
+    found = read(COLUMNS_SQL, (since,))
+    end = next((place for place, row in enumerate(found) if row[0] is not None), len(found))
+    rows = [row[1:3] for row in found[:end]]
     values = {name: cast(str, value) for name, value in rows if isinstance(name, str)}
     model = (values["model_id"], int(values["dimension"])) if "model_id" in values else None
     bank = f"{values['bank']} {values.get('space', '')}"
-    return _State(
+    state = _State(
         bank=bank,
         change=int(values["change"]),
         model=model,
@@ -328,6 +362,7 @@ def _read_state(read: Reader, since: int) -> _State:
         gone=[cast(int, key) for name, key in rows if name is None],
         words_worth=words_worth_from(values.get(WORDS_WORTH)),
     )
+    return state, found[end:]
 
 
 def _place(leg: str) -> tuple[int, int]:

@@ -81,9 +81,15 @@ def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived
     )
 
 
-COLUMNS_SQL = changed_since(
+_FACTS = (
+    "SELECT NULL, 'change', value, {0} FROM counters WHERE name = 'change' "
+    "UNION ALL SELECT NULL, name, value, {0} FROM meta "
+    "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > ?1 UNION ALL "
+)
+COLUMNS_SQL = _FACTS.format(", ".join(["NULL"] * 7)) + changed_since(
     f"m.key, m.outcome, m.state, m.category, m.confidence, m.created_at, m.tags, {CONSOLIDATED_SQL}, m.indexed, m.id"
 )
+"""What the bank says of itself, in rows without a key, then the columns of what has changed since."""
 
 
 _ARRAYS = (
