@@ -445,8 +445,8 @@ class Graph:
         The vectors of new lessons are made before the transaction.
         """
         from reasoningbank.graph.importer import ReadyImport, with_words
+        from reasoningbank.memories.admission import Passed, prepare, sift_items
         from reasoningbank.memories.admission import Ready as ReadyMemory
-        from reasoningbank.memories.admission import prepare, sift_items
 
         memories = [self._lesson_memory(each) for each in draft.lessons]
         fresh = [memory for memory in memories if not store.memories.same_text(memory.fingerprint)]
@@ -462,6 +462,7 @@ class Graph:
             nodes=with_words(nodes),
             edges=with_words(edges),
             left_out=(*bad_nodes, *bad_edges),
+            passed=Passed([*nodes, *edges]),
             lessons=[
                 (memory, each.link_nodes, partial(derive, memory))
                 for memory, each in zip(memories, draft.lessons, strict=True)

@@ -28,8 +28,8 @@ from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.graph.cypher import read_cypher
 from reasoningbank.graph.nodes import EMBED, EMBED_KEY, words
 from reasoningbank.graph.records import GraphFile, Record, RecordReader
+from reasoningbank.memories.admission import NOTHING_PASSED, Passed, admit, admit_edges, admit_nodes, sift_items
 from reasoningbank.memories.admission import Ready as ReadyMemory
-from reasoningbank.memories.admission import admit, admit_edges, admit_nodes, sift_items
 from reasoningbank.safety.graph_text import reveal
 from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store, Transaction
@@ -212,6 +212,7 @@ class ReadyImport:
         lessons: As memories, with the nodes they link and a function that makes the memory ready to be stored, in the
             file's order.
         left_out: Nodes and edges that look like a prompt injection.
+        passed: What the gate has let through.
     """
 
     draft: GraphFile
@@ -219,6 +220,7 @@ class ReadyImport:
     edges: Sequence[tuple[Edge, str]]
     lessons: Sequence[tuple[Memory, tuple[str, ...], Callable[[], ReadyMemory]]] = ()
     left_out: Sequence[ImportOmission] = ()
+    passed: Passed = NOTHING_PASSED
 
 
 @dataclass(slots=True)
@@ -294,7 +296,7 @@ def _write_nodes(transaction: Transaction, ready: ReadyImport, count: _Count) ->
                 fresh.append((replace(node, ingestion_time=begun), analysed))
             else:
                 count.conflicts[node.id] = None
-    admit_nodes(transaction, fresh)
+    admit_nodes(transaction, fresh, passed=ready.passed)
 
 
 def _write_edges(transaction: Transaction, ready: ReadyImport, count: _Count) -> None:
@@ -338,7 +340,7 @@ def _write_edges(transaction: Transaction, ready: ReadyImport, count: _Count) ->
                 count.duplicates.append(Duplicate(kind="edge", id=edge.id, reason="is given twice"))
             else:
                 count.added["known edge"] += 1
-    admit_edges(transaction, fresh)
+    admit_edges(transaction, fresh, passed=ready.passed)
 
 
 def _write_lessons(transaction: Transaction, ready: ReadyImport, count: _Count) -> dict[str, str]:
@@ -412,6 +414,7 @@ class GraphPart:
     nodes: list[tuple[Node, str]]
     edges: list[tuple[Edge, str]]
     left_out: tuple[ImportOmission, ...] = ()
+    passed: Passed = NOTHING_PASSED
 
 
 def exported_graph(store: Store) -> Iterator[Mapping[str, Any]]:
@@ -481,12 +484,18 @@ def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
     draft = reader.draft
     nodes, bad_nodes = sift_items(draft.nodes)
     edges, bad_edges = sift_items(draft.edges)
-    return GraphPart(draft=draft, nodes=with_words(nodes), edges=with_words(edges), left_out=(*bad_nodes, *bad_edges))
+    return GraphPart(
+        draft=draft,
+        nodes=with_words(nodes),
+        edges=with_words(edges),
+        left_out=(*bad_nodes, *bad_edges),
+        passed=Passed([*nodes, *edges]),
+    )
 
 
 def put_graph(transaction: Transaction, part: GraphPart, *, at: datetime) -> None:
     """Store what is not there yet; the vectors are made in the background."""
-    write_import(transaction, ReadyImport(draft=part.draft, nodes=part.nodes, edges=part.edges))
+    write_import(transaction, ReadyImport(draft=part.draft, nodes=part.nodes, edges=part.edges, passed=part.passed))
     if transaction.graph.graph_size().pending:
         transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from reasoningbank.errors import EdgeNotFound, InvalidEdge, InvalidNode, ModelMismatch, NodeNotFound
-from reasoningbank.memories.admission import admit_edges, admit_nodes, check_items
+from reasoningbank.memories.admission import Passed, admit_edges, admit_nodes, check_items
 from reasoningbank.memories.words import analyse
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -105,7 +105,7 @@ _Item = TypeVar("_Item", Node, Edge)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedGraph:
-    """Nodes and edges that may be stored, and the vectors of them when they are few."""
+    """Nodes and edges that the gate has let through, and the vectors of them when they are few."""
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
@@ -148,8 +148,9 @@ def add(transaction: Transaction, ready: PreparedGraph) -> GraphAdded:
             )
     new_nodes = [node for node in ready.nodes if node.id not in known_nodes]
     new_edges = [edge for edge in ready.edges if edge.id not in known_edges]
-    admit_nodes(transaction, [(node, words(node)) for node in new_nodes])
-    admit_edges(transaction, [(edge, words(edge)) for edge in new_edges])
+    passed = Passed([*ready.nodes, *ready.edges])
+    admit_nodes(transaction, [(node, words(node)) for node in new_nodes], passed=passed)
+    admit_edges(transaction, [(edge, words(edge)) for edge in new_edges], passed=passed)
     new = [*(node.id for node in new_nodes), *(edge.id for edge in new_edges)]
     known: Mapping[GraphKind, Collection[str]] = {"node": known_nodes.keys(), "edge": known_edges.keys()}
     for kind, there in known.items():

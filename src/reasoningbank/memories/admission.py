@@ -9,8 +9,8 @@ time, a text is
 4. read by the gate: does it look like a prompt injection? (DESIGN D10)
 5. indexed: tokens are counted, vectors and words are made.
 
-In the transaction it is read by the gate once more, which costs nothing for a text that has not changed since, linked
-with memories of the same text, stored, and marked. What becomes of a text that the gate stops depends on what it is:
+The verdict goes with the text into the transaction, where the gate reads only what has changed since. There it is
+linked with memories of the same text, stored, and marked. What becomes of a text that the gate stops depends on what it is:
 
 * a memory is stored in quarantine, where no search finds it; a person who wants it lets it go with ``release``.
 * a consolidation is refused, for its sources would go into quarantine with it.
@@ -31,7 +31,14 @@ from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.states import set_aside
 from reasoningbank.memories.words import analyse
 from reasoningbank.safety.graph_text import safe_items
-from reasoningbank.safety.injection import document_danger, find_address, graph_danger, memory_danger, texts_of
+from reasoningbank.safety.injection import (
+    document_danger,
+    find_address,
+    graph_danger,
+    graph_texts,
+    memory_danger,
+    texts_of,
+)
 from reasoningbank.safety.text import safe_texts
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
@@ -216,12 +223,14 @@ class Ready:
         indexed: Its words and vectors.
         origin: Where it comes from.
         passed: Whether its text needs no look of the gate: a person vouches for it, or the bank holds it already.
+        judged: The memory that the gate has read: the same one needs no second look.
     """
 
     memory: Memory
     indexed: Indexed
     origin: Origin = "agent"
     passed: bool = False
+    judged: Memory | None = None
 
 
 def draft(
@@ -307,7 +316,7 @@ def prepare(
     passed = [vouched or texts_of(memory) in seen for memory in memories]
     read = [memory if skip else _read(memory, origin) for memory, skip in zip(memories, passed, strict=True)]
     return [
-        Ready(memory=memory, indexed=indexed, origin=origin, passed=skip)
+        Ready(memory=memory, indexed=indexed, origin=origin, passed=skip, judged=memory)
         for memory, indexed, skip in zip(read, index(read, embedder), passed, strict=True)
     ]
 
@@ -330,7 +339,8 @@ def admit_all(
     """
     stored: list[Memory] = []
     for each in ready:
-        memory = each.memory if each.passed else _read(each.memory, each.origin)
+        known = each.passed or each.judged is each.memory
+        memory = each.memory if known else _read(each.memory, each.origin)
         if RULES[each.origin].linked:
             for twin in transaction.memories.same_text(memory.fingerprint):
                 transaction.memories.link(Link(source=memory.id, target=twin, kind="same_text"))
@@ -422,6 +432,21 @@ def fill(transaction: Transaction, memory: Memory, indexed: Indexed) -> None:
     transaction.memories.insert(memory, indexed)
 
 
+class Passed:
+    """Nodes and edges that the gate has let through: the verdict goes with them to the transaction that stores them."""
+
+    def __init__(self, items: Iterable[Node | Edge] = ()) -> None:
+        self._items = {(type(item), item.id): item for item in items}
+
+    def holds(self, item: Node | Edge) -> bool:
+        """Return whether the gate has read these texts: the item itself, or one that says the same."""
+        known = self._items.get((type(item), item.id))
+        return known is item or (known is not None and graph_texts(known) == graph_texts(item))
+
+
+NOTHING_PASSED = Passed()
+
+
 def check_items(items: Sequence[_Item]) -> list[_Item]:
     """Return nodes or edges as they may be stored: clean, without secrets.
 
@@ -451,26 +476,42 @@ def sift_items(items: Sequence[_Item]) -> tuple[list[_Item], list[ImportOmission
     return kept, left_out
 
 
-def admit_nodes(transaction: Transaction, nodes: Sequence[tuple[Node, str]]) -> None:
+def admit_nodes(
+    transaction: Transaction, nodes: Sequence[tuple[Node, str]], *, passed: Passed = NOTHING_PASSED
+) -> None:
     """Store nodes, new or changed, each with its analysed words; all of them or none.
+
+    Args:
+        transaction: Where they are stored.
+        nodes: The nodes.
+        passed: What the gate has let through already; it reads every other node.
 
     Raises:
         InvalidNode: When one looks like a prompt injection.
     """
     for node, _ in nodes:
-        _check_item(node)
+        if not passed.holds(node):
+            _check_item(node)
     transaction.graph.put_nodes(nodes)
 
 
-def admit_edges(transaction: Transaction, edges: Sequence[tuple[Edge, str]]) -> None:
+def admit_edges(
+    transaction: Transaction, edges: Sequence[tuple[Edge, str]], *, passed: Passed = NOTHING_PASSED
+) -> None:
     """Store edges, new or changed, each with its analysed words; all of them or none.
+
+    Args:
+        transaction: Where they are stored.
+        edges: The edges.
+        passed: What the gate has let through already; it reads every other edge.
 
     Raises:
         InvalidEdge: When one looks like a prompt injection.
         NodeNotFound: When an end does not exist.
     """
     for edge, _ in edges:
-        _check_item(edge)
+        if not passed.holds(edge):
+            _check_item(edge)
     transaction.graph.put_edges(edges)
 
 

@@ -21,11 +21,12 @@ are some, for anybody may upload to them.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Any
 
 from reasoningbank.safety.unicode import folded, forms
@@ -36,39 +37,57 @@ from reasoningbank.types.memory import Memory
 _parser: Any = importlib.import_module("re._parser")
 _ODD_CASE = re.compile("[\u0130\u0131\u017f\u212a]")
 """The letters outside ASCII that a pattern without regard to case takes for ASCII ones."""
+_LETTERS = re.compile("[a-z]+")
 _Clause = tuple[str, ...]
 
 
 class Sieve:
     """Tell which of many patterns may match a text; those that it leaves out cannot.
 
+    Every match holds certain words. One of letters alone lies inside of a run of letters; which of them lie in a run is
+    remembered, for texts repeat theirs.
+
     Args:
         patterns: Patterns that ignore case.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._ways = [_ways(pattern) for pattern in patterns]
-        self._by_word: dict[str, set[int]] = {}
-        self._always: set[int] = set()
-        for number, ways in enumerate(self._ways):
-            for way in ways:
-                for word in way[0] if way else ():
-                    self._by_word.setdefault(word, set()).add(number)
-                if not way:
-                    self._always.add(number)
+        ways = [(number, way) for number, pattern in enumerate(patterns) for way in _ways(pattern)]
+        words = sorted({word for _, way in ways for clause in way for word in clause})
+        self._bits = {word: 1 << place for place, word in enumerate(words)}
+        self._others = [(word, bit) for word, bit in self._bits.items() if not _LETTERS.fullmatch(word)]
+        self._lengths = sorted({len(word) for word in words})
+        self._ways = [(number, tuple(self._mask(clause) for clause in way)) for number, way in ways]
+        self._all = list(range(len(patterns)))
+        self._words_in = lru_cache(maxsize=16_384)(self._found_in)
 
     def passed(self, text: str) -> list[int]:
         """Return the numbers of the patterns that may match, in their order."""
         if _ODD_CASE.search(text):
-            return list(range(len(self._ways)))
+            return self._all
         lowered = text.lower()
-        near = [numbers for word, numbers in self._by_word.items() if word in lowered]
-        if not near and not self._always:
-            return []
-        return [number for number in sorted(self._always.union(*near)) if self._may_match(number, lowered)]
+        there = 0
+        for run in set(_LETTERS.findall(lowered)):
+            there |= self._words_in(run)
+        for word, bit in self._others:
+            if word in lowered:
+                there |= bit
+        found: dict[int, None] = {}
+        for number, way in self._ways:
+            for clause in way:
+                if not there & clause:
+                    break
+            else:
+                found[number] = None
+        return list(found)
 
-    def _may_match(self, number: int, lowered: str) -> bool:
-        return any(all(any(word in lowered for word in clause) for clause in way) for way in self._ways[number])
+    def _found_in(self, run: str) -> int:
+        """Return the words that a run of letters holds, one bit each."""
+        parts = {run[start : start + length] for length in self._lengths for start in range(len(run) - length + 1)}
+        return self._mask(parts & self._bits.keys())
+
+    def _mask(self, words: Iterable[str]) -> int:
+        return reduce(or_, (self._bits[word] for word in words), 0)
 
 
 def _ways(pattern: str) -> list[list[_Clause]]:
@@ -531,9 +550,9 @@ def _found(text: str) -> str:
     if not passed:
         return ""
     rest = _QUOTATION.sub(" ", text)
-    if _SUBJECT.search(rest):
+    if rest != text and _SUBJECT.search(rest):
         text = rest
-    if order := find_order(text):
+    if passed[-1] == len(_COMPILED) and (order := find_order(text)):
         return f"gives orders to its reader: {_short(order)}"
     for what, rule in [_COMPILED[number] for number in passed if number < len(_COMPILED)]:
         for match in rule.finditer(text):
@@ -586,24 +605,15 @@ def _is_known(name: str) -> bool:
     return parts[-1] in {"local", "localhost", "internal", "test", "invalid"} or ".".join(parts[-2:]) in _KNOWN
 
 
-_MOST_KNOWN = 65_536
-_known: dict[bytes, str] = {}
 _LONG_WORD = re.compile(r"[^\W\d_]{2,}")
 _LEAST_WORDS = 3
 """With fewer words a name gives no order."""
 
 
+@lru_cache(maxsize=256)
 def verdict(*texts: str) -> str:
-    """Return what ``find_danger`` says of texts; the answer is remembered by a hash of them."""
-    kept = "\x00".join(text for text in texts if text)
-    digest = hashlib.blake2b(kept.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    known = _known.get(digest)
-    if known is None:
-        known = find_danger(*texts)
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[digest] = known
-    return known
+    """Return what ``find_danger`` says of texts; the last few answers are remembered."""
+    return find_danger(*texts)
 
 
 def texts_of(memory: Memory) -> tuple[str, ...]:
@@ -616,14 +626,19 @@ def memory_danger(memory: Memory) -> str:
     return verdict(*texts_of(memory))
 
 
-def graph_danger(item: Node | Edge) -> str:
-    """Return why a node or an edge looks like a prompt injection; empty when it does not."""
+def graph_texts(item: Node | Edge) -> tuple[str, ...]:
+    """Return the texts of a node or an edge that agents read."""
     fields: list[str] = []
     if isinstance(item, Node):
         for value in item.fields.values():
             fields += value if isinstance(value, tuple) else (value,)
         fields.append(_spoken(item.conv_id))
-    return verdict(item.text, *item.tags, *fields, _spoken(item.id))
+    return (item.text, *item.tags, *fields, _spoken(item.id))
+
+
+def graph_danger(item: Node | Edge) -> str:
+    """Return why a node or an edge looks like a prompt injection; empty when it does not."""
+    return verdict(*graph_texts(item))
 
 
 def document_danger(document: Document) -> str:

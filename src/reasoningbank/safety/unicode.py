@@ -197,6 +197,9 @@ _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _LEET = re.compile(r"(?<![\w])(?=\w*[a-z@$])(?=[\w@$]*[0134578@$])[a-z0134578@$]{3,}(?![\w])", re.IGNORECASE)
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*·_-]{1,2}){4,}[^\W\d_](?![^\W_])")
+_BETWEEN_GAPS = re.compile(r"[\s.*_-][a-z][\s.*_-]", re.IGNORECASE)
+_BESIDE_DIGIT = re.compile(r"[@$]|[a-z][0134578]|[0134578][a-z]", re.IGNORECASE)
+_LEAST_ENCODED = 20
 _GAP = re.compile(r"[ .*·_-]+")
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/_-]{4}){5,}[A-Za-z0-9+/_-]{0,3}={0,2}")
 _HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
@@ -212,6 +215,8 @@ def forms(text: str) -> Iterator[str]:
     plain = folded(text)
     wide = _JOINED.sub(" ", plain)
     yield wide
+    if _is_undisguised(plain):
+        return
     for other in (_SPACED.sub(_together, wide), _LEET.sub(lambda word: word.group().translate(_DIGITS), wide)):
         if other != wide:
             yield other
@@ -223,6 +228,20 @@ def forms(text: str) -> Iterator[str]:
             yield found
     if len(plain) < 2_000 and "rot13" in plain.lower():
         yield plain.translate(_ROT13)
+
+
+def _is_undisguised(text: str) -> bool:
+    """Return whether a text in plain characters surely reads the same in every other form.
+
+    Letters set apart have one between two gaps. A word with digits for letters has both side by side, or a sign, and
+    so has the name of a cipher. What is encoded is at least twenty characters without a blank.
+    """
+    return (
+        text.isascii()
+        and not _BETWEEN_GAPS.search(text)
+        and not _BESIDE_DIGIT.search(text)
+        and max(map(len, text.split()), default=0) < _LEAST_ENCODED
+    )
 
 
 def folded(text: str) -> str:
