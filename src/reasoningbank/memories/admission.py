@@ -10,7 +10,8 @@ time, a text is
 5. indexed: tokens are counted, vectors and words are made.
 
 The verdict goes with the text into the transaction, where the gate reads only what has changed since. There it is
-linked with memories of the same text, stored, and marked. What becomes of a text that the gate stops depends on what it is:
+linked with memories of the same text, stored, and marked. What becomes of a text that the gate stops depends on what
+it is:
 
 * a memory is stored in quarantine, where no search finds it; a person who wants it lets it go with ``release``.
 * a consolidation is refused, for its sources would go into quarantine with it.
