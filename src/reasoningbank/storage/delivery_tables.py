@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
@@ -14,8 +15,6 @@ from reasoningbank.storage.rows import (
     Value,
     checksum,
     from_microseconds,
-    legs_from_json,
-    legs_to_json,
     owned,
     proven,
     read_record,
@@ -23,7 +22,7 @@ from reasoningbank.storage.rows import (
     upsert,
 )
 from reasoningbank.storage.unit import RowSource, Unit
-from reasoningbank.types.recall import Recall
+from reasoningbank.types.recall import Leg, Recall
 from reasoningbank.types.records import RecallEntry, RecallLog
 from reasoningbank.types.uplift import HOWS, Exposure, Shown
 
@@ -98,7 +97,7 @@ class DeliveryTables:
             )
             keys = self._unit.all_keys([hit.id for hit in recall.delivered])
             items: list[Row] = [
-                (rows[0][0], position, keys[hit.id], int(hit.unproven), hit.relevance, legs_to_json(hit.legs))
+                (rows[0][0], position, keys[hit.id], int(hit.unproven), hit.relevance, _legs_text(hit.legs))
                 for position, hit in enumerate(recall.delivered, start=1)
             ]
             if items:
@@ -176,11 +175,22 @@ class DeliveryTables:
                         memory_id=cast(str, item[1]),
                         unproven=bool(item[2]),
                         relevance=cast(float, item[3]),
-                        legs=legs_from_json(cast(str, item[4])),
+                        legs=_legs(cast(str, item[4])),
                     )
                     for item in items
                 ),
             )
+
+
+def _legs_text(legs: Mapping[str, Leg]) -> str:
+    """Rank and scores per leg, for the log."""
+    return json.dumps({name: [leg.rank, leg.score] for name, leg in legs.items()})
+
+
+def _legs(text: str) -> dict[str, Leg]:
+    """Return the inverse of _legs_text."""
+    with decoding("a logged recall"):
+        return {name: Leg(rank=rank, score=score) for name, (rank, score) in json.loads(text).items()}
 
 
 def owned_exposure(exposure: Exposure) -> tuple[Exposure, str]:

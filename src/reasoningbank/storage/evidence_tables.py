@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -13,17 +13,17 @@ from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     WEIGHT_COLUMNS,
+    WEIGHTS,
+    Mapped,
     Row,
     from_microseconds,
     proven,
     read_record,
-    signal_from,
     to_microseconds,
     upsert,
     weights_from,
 )
 from reasoningbank.storage.unit import RowSource, Unit
-from reasoningbank.types.belief import Belief
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle, Voices, WeightChange
 from reasoningbank.types.session import Origin
@@ -32,6 +32,12 @@ from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, ProjectWeights, Si
 COUNT_COLUMNS = ", ".join(COUNTERS)
 
 AGGREGATE_COLUMNS = f"{COUNT_COLUMNS}, positive, negative, last_rollup, last_activity, last_disuse"
+
+SIGNALS = Mapped(Signal, "id, memory_id, type, positive, session, rater, at, weight")
+
+AGGREGATES = Mapped(SignalAggregate, AGGREGATE_COLUMNS)
+
+IDLE = Mapped(Idle, "id, prior, positive, negative, provenance, active, disused")
 
 SIGNAL_COLUMNS = "s.id, m.id, s.type, s.positive, s.session, s.rater, s.at, s.weight"
 
@@ -79,10 +85,10 @@ SELECT m.id, m.prior, m.positive, m.negative, m.provenance,
         coalesce((SELECT max(s.at) FROM signals AS s WHERE s.key = m.key AND s.type <> 'disuse'), 0),
         coalesce((SELECT max(c.at) FROM state_changes AS c WHERE c.memory = m.key), 0)
     ),
-    max(
+    nullif(max(
         coalesce((SELECT max(s.at) FROM signals AS s WHERE s.key = m.key AND s.type = 'disuse'), 0),
         coalesce(a.last_disuse, 0)
-    )
+    ), 0)
 FROM memories AS m LEFT JOIN aggregates AS a ON a.key = m.key
 WHERE m.state IN (SELECT value FROM json_each(?)) AND m.confidence < ?
     AND m.created_at <= ? AND m.updated_at <= ? AND coalesce(m.last_used, 0) <= ? AND {_ROLLED} <= ?
@@ -130,20 +136,10 @@ class EvidenceTables:
             "WHERE key = (SELECT key FROM memories WHERE id = ?)",
             (memory_id,),
         )
-        empty = SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
         if not rows:
-            return empty
+            return SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
         with decoding("the rolled-up evidence of a memory"):
-            *numbers, rolled, active, disused = rows[0]
-            names = (*COUNTERS, "positive", "negative")
-            counts = {name: int(cast(int, number)) for name, number in zip(names, numbers, strict=True)}
-            filled: SignalAggregate = replace(empty, **counts)  # type: ignore[arg-type]  # counters and sums alone
-            return replace(
-                filled,
-                last_rollup=from_microseconds(cast(int, rolled)),
-                last_activity=None if active is None else from_microseconds(cast(int, active)),
-                last_disuse=None if disused is None else from_microseconds(cast(int, disused)),
-            )
+            return AGGREGATES.record(rows[0], memory_id=memory_id, project=self._source.project)
 
     def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
         """Return recallable memories without any activity later than a time, in the order they were stored.
@@ -213,19 +209,10 @@ class EvidenceTables:
             raise InvalidInput("a stored signal carries the weight of its time")
         with self._unit.whole():
             keys = self._unit.all_keys([signal.memory_id for signal in signals])
-            rows: list[Row] = [
-                (
-                    signal.id,
-                    keys[signal.memory_id],
-                    signal.type,
-                    int(signal.positive),
-                    signal.session,
-                    signal.rater,
-                    to_microseconds(signal.at),
-                    signal.weight,
-                )
-                for signal in signals
-            ]
+            rows: list[Row] = []
+            for signal in signals:
+                identifier, _, *said = SIGNALS.row(signal)
+                rows.append((identifier, keys[signal.memory_id], *said))
             if rows:
                 self._source.run_each("INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
@@ -243,23 +230,14 @@ class EvidenceTables:
             raise InvalidInput("a stored aggregate carries the evidence and the time of its roll-up")
         self._source.run(
             upsert("aggregates", f"key, {AGGREGATE_COLUMNS}", "key"),
-            (
-                self._unit.key(aggregate.memory_id),
-                *(int(getattr(aggregate, name)) for name in COUNTERS),
-                aggregate.positive,
-                aggregate.negative,
-                to_microseconds(aggregate.last_rollup),
-                None if aggregate.last_activity is None else to_microseconds(aggregate.last_activity),
-                None if aggregate.last_disuse is None else to_microseconds(aggregate.last_disuse),
-            ),
+            (self._unit.key(aggregate.memory_id), *AGGREGATES.row(aggregate)),
         )
 
     def set_weights(self, change: WeightChange) -> None:
         """Replace the weights and append to their history."""
-        numbers = cast("tuple[float, ...]", astuple(change.weights)[1:])
         self._source.run(
             f"INSERT INTO weight_history (at, signal_id, {WEIGHT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-            (to_microseconds(change.at), change.signal_id, *numbers),
+            (to_microseconds(change.at), change.signal_id, *WEIGHTS.row(change.weights)),
         )
         self._unit.weights = replace(change.weights, project=self._source.project)
 
@@ -275,12 +253,11 @@ class EvidenceTables:
 
 
 def _idle(row: Row) -> Idle:
-    identifier, prior, positive, negative, provenance, active, disused = row
-    with decoding(f"memory {str(identifier)[:80]!r}"):
-        return Idle(
-            id=cast(str, identifier),
-            belief=Belief(prior=cast(int, prior), positive=cast(int, positive), negative=cast(int, negative)),
-            provenance=json.loads(cast(str, provenance)),
-            active=from_microseconds(cast(int, active)),
-            disused=from_microseconds(cast(int, disused)) if disused else None,
-        )
+    with decoding(f"memory {str(row[0])[:80]!r}"):
+        return IDLE.record(row)
+
+
+def signal_from(project: str, row: Row) -> Signal:
+    """Return the signal of a row."""
+    with decoding(f"signal {str(row[0])[:80]!r}"):
+        return SIGNALS.record(row, project=project)

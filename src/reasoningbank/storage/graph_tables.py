@@ -5,35 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import lru_cache
-from json.encoder import encode_basestring
 from typing import NamedTuple, Protocol, TypeVar, cast
 
 from reasoningbank.errors import BankError, EdgeNotFound, InvalidInput, ModelMismatch, NodeNotFound, StoreCorrupt
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     ALL_ROWS,
+    Mapped,
     Row,
     Value,
     checksum,
-    from_microseconds,
     proven,
     to_microseconds,
     upsert,
 )
 from reasoningbank.storage.unit import RowSource, Unit
-from reasoningbank.types.graph import LIST_FIELDS, Edge, FieldValue, Node
+from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind, GraphSize
 from reasoningbank.types.ports import Vector
 
-NODE_COLUMNS = "id, label, conv_id, ingestion_time, update_time, tags, fields, text"
+NODES = Mapped(Node, "id, label, conv_id, ingestion_time, update_time, tags, fields, text", trusted=True)
 
-NODE_COUNT = NODE_COLUMNS.count(",") + 1
+EDGES = Mapped(Edge, "id, source, target, weight, created_time, tags, text", trusted=True)
 
 EDGE_COLUMNS = "e.id, s.id, t.id, e.weight, e.created_time, e.tags, e.text"
-
-EDGE_COUNT = EDGE_COLUMNS.count(",") + 1
 
 EDGES_FROM = "graph_edges AS e JOIN graph_nodes AS s ON s.key = e.source JOIN graph_nodes AS t ON t.key = e.target"
 
@@ -44,13 +39,9 @@ TEXT_INDEX: Mapping[GraphKind, str] = {"node": "graph_node_text", "edge": "graph
 FIRST_EDGE = 2**40
 """Items below it are nodes, the others edges."""
 
-_KEPT = 16_384
+_SELECT_NODES = f"SELECT {NODES.columns}, checksum, key FROM graph_nodes AS g"  # noqa: S608 - constant columns
 
-_read_json = json.JSONDecoder().raw_decode
-
-_NODES = f"SELECT {NODE_COLUMNS}, checksum, key FROM graph_nodes AS g"  # noqa: S608 - constant columns
-
-_EDGES = f"SELECT {EDGE_COLUMNS}, e.checksum FROM {EDGES_FROM}"  # noqa: S608 - constant columns
+_SELECT_EDGES = f"SELECT {EDGE_COLUMNS}, e.checksum FROM {EDGES_FROM}"  # noqa: S608 - constant columns
 
 _AMONG = "(SELECT value FROM json_each(?))"
 
@@ -66,9 +57,9 @@ UNION SELECT key FROM graph_edges WHERE target IN (SELECT key FROM graph_nodes W
 """  # noqa: S608 - constant clauses
 """The keys of all edges that touch one of the nodes whose ids are the JSON list, given twice, ascending."""
 
-_TOUCHING = f"{_EDGES} WHERE e.key IN ({TOUCHING_KEYS}) ORDER BY e.key"
+_TOUCHING = f"{_SELECT_EDGES} WHERE e.key IN ({TOUCHING_KEYS}) ORDER BY e.key"
 
-_NODE_WRITTEN = f"{NODE_COLUMNS}, checksum, starts, ends, change, words"
+_NODE_WRITTEN = f"{NODES.columns}, checksum, starts, ends, change, words"
 
 _NODE_PLACES = ", ".join("?" * (_NODE_WRITTEN.count(",") + 1))
 
@@ -177,13 +168,13 @@ class GraphTables:
         """Return the nodes of these ids that exist."""
         if self._walked is not None:
             return self._walked.nodes(ids)
-        rows = self._source.run(f"{_NODES} WHERE id IN {_AMONG}", (json.dumps(list(ids)),))
+        rows = self._source.run(f"{_SELECT_NODES} WHERE id IN {_AMONG}", (json.dumps(list(ids)),))
         return {node.id: node for node in self._nodes(rows)}
 
     def edges_of(self, ids: Collection[str], /) -> Sequence[Edge]:
         """Return every edge that starts or ends at one of these nodes, each once, in the order they were stored."""
         rows = self._source.run(_TOUCHING, [json.dumps(list(ids))] * 2)
-        return [edge_from(row[:EDGE_COUNT], row[EDGE_COUNT]) for row in rows]
+        return [edge_from(row[: EDGES.count], row[EDGES.count]) for row in rows]
 
     def edges_around(self, ids: Collection[str], /) -> Mapping[str, Sequence[Edge]]:
         """Return for each of these nodes every edge that starts or ends there, in the order they were stored."""
@@ -193,26 +184,26 @@ class GraphTables:
 
     def edges(self, ids: Collection[str], /) -> Mapping[str, Edge]:
         """Return the edges of these ids that exist."""
-        rows = self._source.run(f"{_EDGES} WHERE e.id IN {_AMONG}", (json.dumps(list(ids)),))
-        return {cast(str, row[0]): edge_from(row[:EDGE_COUNT], row[EDGE_COUNT]) for row in rows}
+        rows = self._source.run(f"{_SELECT_EDGES} WHERE e.id IN {_AMONG}", (json.dumps(list(ids)),))
+        return {cast(str, row[0]): edge_from(row[: EDGES.count], row[EDGES.count]) for row in rows}
 
     def node_page(self, condition: GraphFilter, *, limit: int, offset: int = 0) -> Sequence[Node]:
         """Return nodes in the order they were stored; limit 0 means all."""
         where, values = filter_sql("node", condition)
         rows = self._source.run(
-            f"{_NODES} WHERE {where} ORDER BY key LIMIT ? OFFSET ?", (*values, limit or ALL_ROWS, offset)
+            f"{_SELECT_NODES} WHERE {where} ORDER BY key LIMIT ? OFFSET ?", (*values, limit or ALL_ROWS, offset)
         )
         return self._nodes(rows)
 
     def edge_page(self, *, limit: int, offset: int = 0) -> Sequence[Edge]:
         """Return edges in the order they were stored; limit 0 means all."""
-        rows = self._source.run(f"{_EDGES} ORDER BY e.key LIMIT ? OFFSET ?", (limit or ALL_ROWS, offset))
-        return [edge_from(row[:EDGE_COUNT], row[EDGE_COUNT]) for row in rows]
+        rows = self._source.run(f"{_SELECT_EDGES} ORDER BY e.key LIMIT ? OFFSET ?", (limit or ALL_ROWS, offset))
+        return [edge_from(row[: EDGES.count], row[EDGES.count]) for row in rows]
 
     def conversation(self, conv_id: str) -> Sequence[Node]:
         """Return the nodes of a conversation by ``ingestion_time``, those of one time in the order they were stored."""
         rows = self._source.run(
-            f"{_NODES} WHERE conv_id = ? AND conv_id <> '' ORDER BY ingestion_time, key", (conv_id,)
+            f"{_SELECT_NODES} WHERE conv_id = ? AND conv_id <> '' ORDER BY ingestion_time, key", (conv_id,)
         )
         return self._nodes(rows)
 
@@ -294,7 +285,7 @@ class GraphTables:
             change = self._unit.note_change()
             rows = []
             for node, words in nodes:
-                row = node_row(node)
+                row = NODES.row(node)
                 rows.append(
                     _Written(node.id, node.text, node.tags, (*row, checksum(row), *window_row(node), change, words))
                 )
@@ -313,7 +304,7 @@ class GraphTables:
             keys = self._node_keys([end for edge, _ in edges for end in (edge.source, edge.target)])
             rows = []
             for edge, words in edges:
-                row = edge_row(edge)
+                row = EDGES.row(edge)
                 values = (row[0], keys[edge.source], keys[edge.target], *row[3:], checksum(row), change, words)
                 rows.append(_Written(edge.id, edge.text, edge.tags, values))
             self._put("edge", rows)
@@ -437,14 +428,15 @@ class GraphTables:
         return problems
 
     def _nodes(self, rows: Sequence[Row]) -> list[Node]:
-        keys = [row[NODE_COUNT + 1] for row in rows]
+        keys = [row[NODES.count + 1] for row in rows]
         linked = self._source.run(_LINKED, (json.dumps(keys),))
         pointers: dict[Value, list[str]] = {}
         for node, memory, stored in linked:
             proven("a link of a node and a lesson", (node, memory), stored)
             pointers.setdefault(node, []).append(str(memory))
         return [
-            node_from(row[:NODE_COUNT], row[NODE_COUNT], tuple(pointers.get(row[NODE_COUNT + 1], ()))) for row in rows
+            node_from(row[: NODES.count], row[NODES.count], tuple(pointers.get(row[NODES.count + 1], ())))
+            for row in rows
         ]
 
     def _put(self, kind: GraphKind, rows: Sequence[_Written]) -> None:
@@ -558,37 +550,10 @@ def items(kind: GraphKind) -> tuple[int, int]:
     return (0, FIRST_EDGE) if kind == "node" else (FIRST_EDGE, 2 * FIRST_EDGE)
 
 
-def node_row(node: Node) -> Row:
-    """Return the values of NODE_COLUMNS."""
-    return (
-        node.id,
-        node.label,
-        node.conv_id,
-        to_microseconds(node.ingestion_time),
-        to_microseconds(node.updated_at),
-        _listed(node.tags),
-        json.dumps(dict(node.fields), ensure_ascii=False, sort_keys=True) if node.fields else "{}",
-        node.text,
-    )
-
-
 def window_row(node: Node) -> Row:
     """Return when an event starts and ends; nothing for all else."""
     window = node.window
     return (None, None) if window is None else (to_microseconds(window[0]), to_microseconds(window[1]))
-
-
-def edge_row(edge: Edge) -> Row:
-    """Return the values of EDGE_COLUMNS."""
-    return (
-        edge.id,
-        edge.source,
-        edge.target,
-        float(edge.weight),
-        to_microseconds(edge.created_time),
-        _listed(edge.tags),
-        edge.text,
-    )
 
 
 def node_from(row: Row, stored: Value, pointers: tuple[str, ...]) -> Node:
@@ -598,27 +563,9 @@ def node_from(row: Row, stored: Value, pointers: tuple[str, ...]) -> Node:
         StoreCorrupt: When the row is not what was written.
     """
     name = f"node {str(row[0])[:80]!r}"
-    if checksum(row) != stored:
-        raise StoreCorrupt(f"{name} does not hold what was written to it")
+    proven(name, row, stored)
     with decoding(name):
-        return _proven_node(row, pointers)
-
-
-def _proven_node(row: Row, pointers: tuple[str, ...]) -> Node:
-    """Return the same for a row that was proven to be what was written: the node's rules are not checked again."""
-    identifier, label, conv_id, ingested, updated, tags, fields, text = row
-    node = object.__new__(Node)
-    give = object.__setattr__
-    give(node, "id", identifier)
-    give(node, "label", label)
-    give(node, "conv_id", conv_id)
-    give(node, "ingestion_time", _moment(cast(int, ingested)))
-    give(node, "update_time", _moment(cast(int, updated)))
-    give(node, "tags", _tags(cast(str, tags)))
-    give(node, "fields", _fields(cast(str, fields)))
-    give(node, "text", text)
-    give(node, "pointers", pointers)
-    return node
+        return NODES.record(row, pointers=pointers)
 
 
 def edge_from(row: Row, stored: Value) -> Edge:
@@ -629,22 +576,7 @@ def edge_from(row: Row, stored: Value) -> Edge:
     """
     if checksum(row) != stored:
         raise StoreCorrupt(f"edge {str(row[0])[:80]!r} does not hold what was written to it")
-    return decoded_edge(row)
-
-
-def decoded_edge(row: Row) -> Edge:
-    """Return the inverse of edge_row; the edge's rules are not checked again, for a walk reads thousands of them."""
-    identifier, source, target, weight, created, tags, text = row
-    edge = object.__new__(Edge)
-    give = object.__setattr__
-    give(edge, "id", identifier)
-    give(edge, "source", source)
-    give(edge, "target", target)
-    give(edge, "weight", weight)
-    give(edge, "created_time", _moment(cast(int, created)))
-    give(edge, "tags", _tags(cast(str, tags)))
-    give(edge, "text", text)
-    return edge
+    return EDGES.record(row)
 
 
 def filter_sql(kind: GraphKind, condition: GraphFilter) -> tuple[str, list[Value]]:
@@ -667,27 +599,6 @@ def filter_sql(kind: GraphKind, condition: GraphFilter) -> tuple[str, list[Value
         clauses.append("g.starts < ? AND (g.ends > ? OR (g.starts = g.ends AND g.starts >= ?))")
         values += [end, start, start]
     return " AND ".join(clauses), values
-
-
-def _listed(tags: tuple[str, ...]) -> str:
-    """Return the tags as a JSON list, as ``json.dumps`` writes it without escapes of what is not ASCII."""
-    return f"[{', '.join(map(encode_basestring, tags))}]"
-
-
-@lru_cache(maxsize=_KEPT)
-def _tags(text: str) -> tuple[str, ...]:
-    return tuple(_read_json(text)[0])
-
-
-@lru_cache(maxsize=_KEPT)
-def _moment(microseconds: int) -> datetime:
-    return from_microseconds(microseconds)
-
-
-def _fields(text: str) -> dict[str, FieldValue]:
-    if text == "{}":
-        return {}
-    return {name: tuple(value) if name in LIST_FIELDS else value for name, value in _read_json(text)[0].items()}
 
 
 def by_node(edges: Iterable[Edge], ids: Iterable[str]) -> dict[str, list[Edge]]:

@@ -6,14 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import Row, checksum, error_text, from_microseconds, proven, to_microseconds, upsert
+from reasoningbank.storage.rows import Mapped, Row, checksum, proven, to_microseconds, upsert
 from reasoningbank.storage.schema import JOB_COLUMNS
 from reasoningbank.storage.unit import RowSource, Unit
 from reasoningbank.types.records import Job
+
+JOBS = Mapped(Job, "kind, key, due, payload, attempts, lease, error", ascii=True)
 
 _COUNT = JOB_COLUMNS.count(",") + 1
 
@@ -23,6 +24,9 @@ _FREE = "died IS NULL AND due <= ? AND kind IN (SELECT value FROM json_each(?)) 
 
 
 _WRITE = upsert("jobs", f"{JOB_COLUMNS}, checksum", "kind, key")
+
+MAX_ERROR = 2_000
+"""Characters of a job's error that are kept."""
 
 _LAST_DAY = datetime(9999, 12, 30, tzinfo=UTC)
 
@@ -147,12 +151,16 @@ class JobTables:
         return _job(rows[0]) if rows else None
 
     def _write(self, job: Job, *, until: int = 0, died: int | None = None) -> None:
-        payload = json.dumps(dict(job.payload), sort_keys=True)
-        due = to_microseconds(job.due)
-        row: Row = (job.kind, job.key, due, payload, job.attempts, job.lease, until, job.error, died)
+        *held, error = JOBS.row(job)
+        row: Row = (*held, until, error, died)
         with self._unit.whole():
             self._source.run(_WRITE, (*row, checksum(row)))
             self._unit.note_change()
+
+
+def error_text(error: str) -> str:
+    """Return a job's error as it is kept: never longer than MAX_ERROR, and always a text that can be stored."""
+    return error[:MAX_ERROR].encode("utf-8", "replace").decode("utf-8")
 
 
 def check_kind(job: Job) -> None:
@@ -173,14 +181,6 @@ def check_lease(lease: str, at: datetime, until: datetime) -> None:
 
 def _job(row: Row) -> Job:
     name = f"job {str(row[0])[:40]!r} {str(row[1])[:80]!r}"
-    kind, key, due, payload, attempts, lease, _, error, _ = proven(name, row[:_COUNT], row[_COUNT])
+    *held, _, error, _ = proven(name, row[:_COUNT], row[_COUNT])
     with decoding(name):
-        return Job(
-            kind=cast(str, kind),
-            key=cast(str, key),
-            due=from_microseconds(cast(int, due)),
-            payload=json.loads(cast(str, payload)),
-            attempts=cast(int, attempts),
-            lease=cast(str, lease),
-            error=cast(str, error),
-        )
+        return JOBS.record((*held, error))

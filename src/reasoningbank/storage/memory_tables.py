@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from json.encoder import encode_basestring
 from typing import cast
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
 from reasoningbank.storage.failures import decoding
 from reasoningbank.storage.rows import (
     ALL_ROWS,
-    COLUMN_COUNT,
     LEGS_PER_KEY,
-    MEMORY_COLUMNS,
+    Mapped,
     Row,
     Value,
     checksum,
-    condition_sql,
     from_microseconds,
-    memory_from,
-    memory_row,
     owned,
     proven,
     read_record,
@@ -29,11 +26,25 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.schema import CHANGES_SINCE
 from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.types.consolidation import CONSOLIDATION
 from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
 from reasoningbank.types.records import Indexed, Link
 
-_WRITTEN = f"{MEMORY_COLUMNS}, confidence, fingerprint, checksum, change"
+MEMORIES = Mapped(
+    Memory,
+    "id, title, description, content, outcome, category, state, tags, prior, positive, negative, usage_count, tokens, "
+    "provenance, consolidation_id, created_at, updated_at, last_used, version",
+)
+
+CONSOLIDATED_SQL = (
+    f"(instr(m.provenance, '\"{CONSOLIDATION}\"') > 0 AND json_type(m.provenance, '$.{CONSOLIDATION}') IS NOT NULL)"
+)
+"""Whether a memory ``m`` was made of others: 1 or 0; most rows are told without reading their JSON."""
+
+ERASURES = Mapped(Erasure, "created_at, at")
+
+_WRITTEN = f"{MEMORIES.columns}, confidence, fingerprint, checksum, change"
 
 _PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
 
@@ -82,7 +93,7 @@ class MemoryTables:
     def many(self, memory_ids: Collection[str]) -> Mapping[str, Memory]:
         """Return the memories of these ids that exist."""
         rows = self._source.run(
-            f"SELECT {MEMORY_COLUMNS}, checksum, key FROM memories "  # noqa: S608 - constant columns
+            f"SELECT {MEMORIES.columns}, checksum, key FROM memories "  # noqa: S608 - constant columns
             "WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(memory_ids)),),
         )
@@ -93,7 +104,7 @@ class MemoryTables:
         """Return memories in the order they were stored; limit 0 means all."""
         where, values = condition_sql(condition)
         rows = self._source.run(
-            f"SELECT {MEMORY_COLUMNS}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
+            f"SELECT {MEMORIES.columns}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
             f"WHERE {where} ORDER BY m.key LIMIT ? OFFSET ?",
             (*values, limit or ALL_ROWS, offset),
         )
@@ -213,7 +224,7 @@ class MemoryTables:
             self._checked(after, None)
         with self._unit.whole():
             keys = self._unit.all_keys([after.id for _, after in changes])
-            rows = [(*self._values(new), keys[new.id], checksum(memory_row(old))) for old, new in changes]
+            rows = [(*self._values(new), keys[new.id], checksum(MEMORIES.row(old))) for old, new in changes]
             updated = self._source.run_each(_UPDATE_EACH, rows) if rows else ()
             if len(updated) != len(rows):
                 raise InvalidInput("a memory is not as it was read", hint="Read it in the transaction that changes it.")
@@ -301,7 +312,7 @@ class MemoryTables:
         return memory_from(self._source.project, values, row[1])
 
     def _memory(self, row: Row) -> Memory:
-        return memory_from(self._source.project, row[:COLUMN_COUNT], row[COLUMN_COUNT])
+        return memory_from(self._source.project, row[: MEMORIES.count], row[MEMORIES.count])
 
     def _put_memory(
         self, memory: Memory, indexed: Indexed | None, *, revision: bool, cause: Cause | None, same_texts: bool = False
@@ -313,7 +324,7 @@ class MemoryTables:
             if same_texts:
                 check_same_texts(before, memory)
             if revision:
-                old = memory_row(before)
+                old = MEMORIES.row(before)
                 self._source.run(
                     "INSERT INTO revisions VALUES (?, ?, ?, ?)",
                     (key, old[-1], json.dumps(old, ensure_ascii=False), checksum(old)),
@@ -328,7 +339,7 @@ class MemoryTables:
                 self._write_derived(key, indexed, vectors)
 
     def _values(self, memory: Memory) -> Row:
-        row = memory_row(memory)
+        row = MEMORIES.row(memory)
         return (*row, memory.confidence, memory.fingerprint, checksum(row), self._unit.say_change())
 
     def _checked(self, memory: Memory, indexed: Indexed | None) -> dict[str, bytes]:
@@ -382,6 +393,49 @@ def _change(row: Row) -> StateChange:
 
 
 def _erasure(row: Row) -> Erasure:
-    _, created_at, at = row
     with decoding("an erasure"):
-        return Erasure(created_at=from_microseconds(cast(int, created_at)), at=from_microseconds(cast(int, at)))
+        return ERASURES.record(row[1:])
+
+
+def memory_from(project: str, row: Row, stored: Value) -> Memory:
+    """Return the memory of a row.
+
+    Raises:
+        StoreCorrupt: When the row is not what was written.
+    """
+    name = f"memory {str(row[0])[:80]!r}" if row else "a memory"
+    proven(name, row, stored)
+    with decoding(name):
+        return MEMORIES.record(row, project=project)
+
+
+def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
+    """Return the WHERE clause of a filter over ``memories AS m``, with its values bound apart."""
+    clauses: list[str] = ["m.state IN (SELECT value FROM json_each(?))"]
+    values: list[Value] = [json.dumps(condition.states)]
+    comparisons: tuple[tuple[str, Value], ...] = (
+        ("m.outcome = ?", condition.outcome),
+        ("m.category = ?", condition.category),
+        ("m.confidence >= ?", condition.min_confidence),
+        ("m.confidence < ?", condition.below_confidence),
+        ("m.created_at >= ?", _moment(condition.created_after)),
+        ("m.created_at < ?", _moment(condition.created_before)),
+    )
+    for clause, value in comparisons:
+        if value is not None:
+            clauses.append(clause)
+            values.append(value)
+    if condition.categories is not None:
+        clauses.append("m.category IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(condition.categories))
+    if condition.consolidated is not None:
+        clauses.append(f"{CONSOLIDATED_SQL} = ?")
+        values.append(int(condition.consolidated))
+    for tag in condition.tags:
+        clauses.append("instr(m.tags, ?) AND EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)")
+        values += [encode_basestring(tag), tag]
+    return " AND ".join(clauses), values
+
+
+def _moment(moment: datetime | None) -> int | None:
+    return None if moment is None else to_microseconds(moment)

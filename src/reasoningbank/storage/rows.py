@@ -6,29 +6,29 @@ import hashlib
 import json
 import types
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache, partial
 from json.encoder import encode_basestring
-from typing import Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from operator import attrgetter, itemgetter
+from typing import Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from reasoningbank.errors import BankError, InvalidInput, StoreCorrupt, TrajectoryNotFound
 from reasoningbank.storage.failures import decoding
-from reasoningbank.types.belief import Belief
-from reasoningbank.types.consolidation import CONSOLIDATION
 from reasoningbank.types.experience import Trace
-from reasoningbank.types.memory import Memory, Outcome, State, StateChange
-from reasoningbank.types.recall import VECTOR_LEGS, Filter, Leg
+from reasoningbank.types.memory import StateChange
+from reasoningbank.types.recall import VECTOR_LEGS
 from reasoningbank.types.records import WordsWorth
 from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
-from reasoningbank.types.signal import ProjectWeights, Rater, Signal, SignalType
+from reasoningbank.types.signal import ProjectWeights
 from reasoningbank.types.uplift import Exposure
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 _Kind = TypeVar("_Kind")
+_Form = TypeVar("_Form")
 
 
 def to_json(value: object) -> Json:
@@ -56,34 +56,46 @@ def from_json(kind: type[_Kind], value: Json) -> _Kind:
     Raises:
         InvalidInput: When the value is not one of that type.
     """
-    return cast(_Kind, _decoded(kind, value))
-
-
-def _decoded(kind: object, value: Json) -> object:
-    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
-        hints = _hints(kind)
-        return kind(**{name: _decoded(hints[name], item) for name, item in value.items() if name in hints})
-    if kind is datetime and isinstance(value, str):
-        return datetime.fromisoformat(value)
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(kind, type) and type(value) is kind:
-        return value
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is tuple and isinstance(value, list):
-        return tuple(_decoded(arguments[0], item) for item in value)
-    if origin is Mapping and isinstance(value, dict):
-        return {key: _decoded(arguments[1], item) for key, item in value.items()}
-    if origin is Literal and value in arguments:
-        return value
-    if origin in {Union, types.UnionType}:
-        return None if value is None else _decoded(arguments[0], value)
-    raise InvalidInput(f"{type(value).__name__} is not a {kind}")
+    return cast(_Kind, _decoder(cast(object, kind))(value))
 
 
 @cache
-def _hints(kind: type) -> Mapping[str, object]:
-    return get_type_hints(kind)
+def _decoder(kind: object) -> Callable[[Json], object]:
+    """Return what turns a JSON value into one of a type; it is made once per type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in {Union, types.UnionType}:
+        inner = _decoder(arguments[0])
+        return lambda value: None if value is None else inner(value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        parts = {name: _decoder(hint) for name, hint in get_type_hints(kind).items()}
+        return _fitting(
+            kind, dict, lambda value: kind(**{name: parts[name](item) for name, item in value.items() if name in parts})
+        )
+    if kind is datetime:
+        return _fitting(kind, str, datetime.fromisoformat)
+    if origin is tuple:
+        each = _decoder(arguments[0])
+        return _fitting(kind, list, lambda value: tuple([each(item) for item in value]))
+    if origin is Mapping:
+        of = _decoder(arguments[1])
+        return _fitting(kind, dict, lambda value: {key: of(item) for key, item in value.items()})
+    return lambda value: _plain(kind, value)
+
+
+def _fitting(kind: object, form: type[_Form], read: Callable[[_Form], object]) -> Callable[[Json], object]:
+    def checked(value: Json) -> object:
+        return read(value) if isinstance(value, form) else _plain(kind, value)
+
+    return checked
+
+
+def _plain(kind: object, value: Json) -> object:
+    """Return a value that is of its type as it is."""
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is kind or (get_origin(kind) is Literal and value in get_args(kind)):
+        return value
+    raise InvalidInput(f"{type(value).__name__} is not a {kind}")
 
 
 Value = str | int | float | bytes | None
@@ -92,26 +104,11 @@ Value = str | int | float | bytes | None
 Row = tuple[Value, ...]
 
 
-MEMORY_COLUMNS = (
-    "id, title, description, content, outcome, category, state, tags, prior, positive, negative, usage_count, tokens, "
-    "provenance, consolidation_id, created_at, updated_at, last_used, version"
-)
-
-
 WEIGHT_COLUMNS = "explicit_alpha, explicit_beta, usage_alpha, usage_beta, outcome_alpha, outcome_beta"
 ALL_ROWS = 2**62
 """The limit of a query that has none."""
 LEGS_PER_KEY = 4
 """Numbers kept for the vectors of one memory, so that two more legs need no migration."""
-
-
-CONSOLIDATED_SQL = (
-    f"(instr(m.provenance, '\"{CONSOLIDATION}\"') > 0 AND json_type(m.provenance, '$.{CONSOLIDATION}') IS NOT NULL)"
-)
-"""Whether a memory ``m`` was made of others: 1 or 0; most rows are told without reading their JSON."""
-
-
-COLUMN_COUNT = MEMORY_COLUMNS.count(",") + 1
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -150,31 +147,6 @@ def from_microseconds(value: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
 
 
-def memory_row(memory: Memory) -> Row:
-    """Return the values of MEMORY_COLUMNS."""
-    return (
-        memory.id,
-        memory.title,
-        memory.description,
-        memory.content,
-        memory.outcome,
-        memory.category,
-        memory.state,
-        f"[{', '.join(map(encode_basestring, memory.tags))}]",
-        memory.belief.prior,
-        memory.belief.positive,
-        memory.belief.negative,
-        memory.usage_count,
-        memory.tokens,
-        json.dumps(dict(memory.provenance), ensure_ascii=False, sort_keys=True) if memory.provenance else "{}",
-        memory.consolidation_id,
-        to_microseconds(memory.created_at),
-        to_microseconds(memory.updated_at),
-        None if memory.last_used is None else to_microseconds(memory.last_used),
-        memory.version,
-    )
-
-
 def checksum(row: Row) -> bytes:
     """Return sixteen bytes that change when any value of the row changes; a long last value of bytes costs least."""
     last = row[-1]
@@ -185,98 +157,141 @@ def checksum(row: Row) -> bytes:
     return digest.digest()
 
 
+class Mapped(Generic[_Kind]):
+    """A dataclass as columns of a row, by its annotations; what turns the values is chosen once for the class.
+
+    A time is its microseconds, a flag 0 or 1, several texts or a mapping JSON; the fields of a dataclass inside are
+    columns like the others. Fields without a column are given by whoever reads the row.
+
+    Args:
+        kind: The dataclass.
+        columns: Names of its fields, by commas, in the order of the row.
+        trusted: Whether its rules were checked when it was written, and reading does not check them again.
+        ascii: Whether JSON escapes what is not ASCII.
+    """
+
+    def __init__(self, kind: type[_Kind], columns: str, *, trusted: bool = False, ascii: bool = False) -> None:  # noqa: A002
+        self.columns = columns
+        self.count = columns.count(",") + 1
+        self._kind = kind
+        hints = get_type_hints(kind)
+        inner = {
+            part: (name, hint)
+            for name, hint in hints.items()
+            if isinstance(hint, type) and is_dataclass(hint)
+            for part in get_type_hints(hint)
+        }
+        names = columns.split(", ")
+        nested = [name for name in names if name not in hints]
+        typed = [hints[name] if name in hints else get_type_hints(inner[name][1])[name] for name in names]
+        turned = [(place, *_turned(hint, ascii=ascii)) for place, hint in enumerate(typed)]
+        self._values = attrgetter(*(name if name in hints else f"{inner[name][0]}.{name}" for name in names))
+        self._writers = [(place, write) for place, write, _ in turned if write is not None]
+        self._readers = [(place, read) for place, _, read in turned if read is not None]
+        self._names = [name for name in names if name in hints]
+        self._own = itemgetter(*(names.index(name) for name in self._names))
+        self._inner = [
+            (name, hint, parts, itemgetter(*map(names.index, parts)))
+            for name, hint in dict.fromkeys(inner[name] for name in nested)
+            for parts in [[part for part in nested if inner[part][0] == name]]
+        ]
+        self._setters = [getattr(kind, name).__set__ for name in self._names] if trusted else None
+
+    def row(self, record: _Kind) -> Row:
+        """Return the values of a record's columns."""
+        values = list(self._values(record))
+        for place, write in self._writers:
+            values[place] = write(values[place])
+        return tuple(values)
+
+    def record(self, row: Row, **given: object) -> _Kind:
+        """Return the record of a row, with these other fields; to be called inside of ``decoding``."""
+        values: list[object] = list(row)
+        for place, read in self._readers:
+            values[place] = read(values[place])
+        for name, kind, parts, chosen in self._inner:
+            given[name] = kind(**dict(zip(parts, chosen(values), strict=True)))
+        if self._setters is None:
+            given.update(zip(self._names, self._own(values), strict=True))
+            return self._kind(**given)
+        made = object.__new__(self._kind)
+        for put, value in zip(self._setters, self._own(values), strict=True):
+            put(made, value)
+        for name, value in given.items():
+            object.__setattr__(made, name, value)
+        return made
+
+
+_Turn = Callable[[Any], Any]
+
+
+def _turned(hint: object, *, ascii: bool) -> tuple[_Turn | None, _Turn | None]:  # noqa: A002
+    """Return what turns a field of this annotation into a column, and back; None where nothing does."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in {Union, types.UnionType}:
+        write, read = _turned(arguments[0], ascii=ascii)
+        return _unless_none(write), _unless_none(read)
+    if hint is datetime:
+        return to_microseconds, _moment
+    if hint is bool:
+        return int, bool
+    if hint is float:
+        return float, None
+    if origin is tuple:
+        return _listed, _texts
+    if origin is Mapping:
+        several = any(get_origin(kind) is tuple for kind in get_args(arguments[1]))
+        return partial(_mapping_text, ascii=ascii), _mapping_with_tuples if several else _mapping
+    return None, None
+
+
+def _unless_none(turn: _Turn | None) -> _Turn | None:
+    return None if turn is None else lambda value: None if value is None else turn(value)
+
+
+_KEPT = 16_384
+_read_json = json.JSONDecoder().raw_decode
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    """Return texts as a JSON list, as ``json.dumps`` writes it without escapes of what is not ASCII."""
+    return f"[{', '.join(map(encode_basestring, texts))}]"
+
+
+@lru_cache(maxsize=_KEPT)
+def _texts(text: str) -> tuple[str, ...]:
+    return tuple(_read_json(text)[0])
+
+
+@lru_cache(maxsize=_KEPT)
+def _moment(microseconds: int) -> datetime:
+    return from_microseconds(microseconds)
+
+
+def _mapping_text(value: Mapping[str, object], *, ascii: bool) -> str:  # noqa: A002
+    return json.dumps(dict(value), ensure_ascii=ascii, sort_keys=True) if value else "{}"
+
+
+def _mapping(text: str) -> dict[str, object]:
+    return {} if text == "{}" else cast("dict[str, object]", _read_json(text)[0])
+
+
+def _mapping_with_tuples(text: str) -> dict[str, object]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in _mapping(text).items()}
+
+
+WEIGHTS = Mapped(ProjectWeights, WEIGHT_COLUMNS)
+
+
 def vector_id(key: int, leg: str) -> int:
     """Return the number of a memory's vector in a leg: four per key."""
     return LEGS_PER_KEY * key + VECTOR_LEGS.index(leg)
 
 
-def memory_from(project: str, row: Row, stored: Value) -> Memory:
-    """Return the memory of a row.
-
-    Raises:
-        StoreCorrupt: When the row is not what was written.
-    """
-    name = f"memory {str(row[0])[:80]!r}" if row else "a memory"
-    if checksum(row) != stored:
-        raise StoreCorrupt(f"{name} does not hold what was written to it")
-    with decoding(name):
-        return _decoded_memory(project, row)
-
-
-def _decoded_memory(project: str, row: Row) -> Memory:
-    (
-        identifier,
-        title,
-        description,
-        content,
-        outcome,
-        category,
-        state,
-        tags,
-        prior,
-        positive,
-        negative,
-        usage_count,
-        tokens,
-        provenance,
-        consolidation_id,
-        created_at,
-        updated_at,
-        last_used,
-        version,
-    ) = row
-    return Memory(
-        id=cast(str, identifier),
-        project=project,
-        title=cast(str, title),
-        description=cast(str, description),
-        content=cast(str, content),
-        outcome=cast(Outcome, outcome),
-        category=cast(str, category),
-        state=cast(State, state),
-        tags=tuple(json.loads(cast(str, tags))),
-        belief=Belief(prior=cast(int, prior), positive=cast(int, positive), negative=cast(int, negative)),
-        usage_count=cast(int, usage_count),
-        tokens=cast(int, tokens),
-        provenance=json.loads(cast(str, provenance)),
-        consolidation_id=cast("str | None", consolidation_id),
-        created_at=from_microseconds(cast(int, created_at)),
-        updated_at=from_microseconds(cast(int, updated_at)),
-        last_used=None if last_used is None else from_microseconds(cast(int, last_used)),
-        version=cast(int, version),
-    )
-
-
-def signal_from(project: str, row: Row) -> Signal:
-    """Return the signal of a row (id, memory id, type, positive, session, rater, at, weight)."""
-    identifier, memory_id, signal_type, positive, session, rater, at, weight = row
-    with decoding(f"signal {str(identifier)[:80]!r}"):
-        return Signal(
-            id=cast(str, identifier),
-            memory_id=cast(str, memory_id),
-            project=project,
-            type=cast(SignalType, signal_type),
-            positive=bool(positive),
-            session=cast(str, session),
-            rater=cast(Rater, rater),
-            at=from_microseconds(cast(int, at)),
-            weight=cast(int, weight),
-        )
-
-
 def weights_from(project: str, row: Row) -> ProjectWeights:
     """Return the weights of a row of six numbers."""
     with decoding("the weights"):
-        numbers = [float(cast(float, value)) for value in row]
-    return ProjectWeights(
-        project=project,
-        explicit_alpha=numbers[0],
-        explicit_beta=numbers[1],
-        usage_alpha=numbers[2],
-        usage_beta=numbers[3],
-        outcome_alpha=numbers[4],
-        outcome_beta=numbers[5],
-    )
+        return WEIGHTS.record(row, project=project)
 
 
 WORDS_WORTH = "words worth"
@@ -290,53 +305,6 @@ def words_worth_from(text: Value) -> WordsWorth:
     with decoding("what words are worth in the bank"):
         factor, model_id, memories = json.loads(cast(str, text))
         return WordsWorth(factor=float(factor), model_id=str(model_id), memories=int(memories))
-
-
-def legs_to_json(legs: Mapping[str, Leg]) -> str:
-    """Rank and scores per leg, for the log."""
-    return json.dumps({name: [leg.rank, leg.score] for name, leg in legs.items()})
-
-
-def legs_from_json(text: str) -> dict[str, Leg]:
-    """Return the inverse of legs_to_json."""
-    with decoding("a logged recall"):
-        return {name: Leg(rank=rank, score=score) for name, (rank, score) in json.loads(text).items()}
-
-
-def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
-    """Return the WHERE clause of a filter over ``memories AS m``, with its values bound apart."""
-    clauses: list[str] = ["m.state IN (SELECT value FROM json_each(?))"]
-    values: list[Value] = [json.dumps(condition.states)]
-    comparisons: tuple[tuple[str, Value], ...] = (
-        ("m.outcome = ?", condition.outcome),
-        ("m.category = ?", condition.category),
-        ("m.confidence >= ?", condition.min_confidence),
-        ("m.confidence < ?", condition.below_confidence),
-        ("m.created_at >= ?", _moment(condition.created_after)),
-        ("m.created_at < ?", _moment(condition.created_before)),
-    )
-    for clause, value in comparisons:
-        if value is not None:
-            clauses.append(clause)
-            values.append(value)
-    if condition.categories is not None:
-        clauses.append("m.category IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps(condition.categories))
-    if condition.consolidated is not None:
-        clauses.append(f"{CONSOLIDATED_SQL} = ?")
-        values.append(int(condition.consolidated))
-    for tag in condition.tags:
-        clauses.append("instr(m.tags, ?) AND EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)")
-        values += [encode_basestring(tag), tag]
-    return " AND ".join(clauses), values
-
-
-def _moment(moment: datetime | None) -> int | None:
-    return None if moment is None else to_microseconds(moment)
-
-
-MAX_ERROR = 2_000
-"""Characters of a job's error that are kept."""
 
 
 _COMPRESSION = 3
@@ -405,11 +373,6 @@ def unpacked(body: Value, name: str) -> str:
             return zlib.decompress(cast(bytes, body)).decode("utf-8")
     except zlib.error as error:
         raise StoreCorrupt(f"{name} does not hold what was written to it: {error}") from error
-
-
-def error_text(error: str) -> str:
-    """Return a job's error as it is kept: never longer than MAX_ERROR, and always a text that can be stored."""
-    return error[:MAX_ERROR].encode("utf-8", "replace").decode("utf-8")
 
 
 def missing(kind: str, name: str, project: str) -> TrajectoryNotFound:

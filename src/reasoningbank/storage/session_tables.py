@@ -9,14 +9,13 @@ from datetime import datetime
 from typing import cast
 
 from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.memory_tables import MEMORIES, memory_from
 from reasoningbank.storage.rows import (
     ALL_ROWS,
-    MEMORY_COLUMNS,
+    Mapped,
     Row,
     Value,
     checksum,
-    from_microseconds,
-    memory_from,
     missing,
     owned,
     packed,
@@ -37,6 +36,8 @@ HEAD_COLUMNS = "number, id, key, digest, session, source, steps, at, distilled, 
 
 HEAD_COUNT = HEAD_COLUMNS.count(",") + 1
 
+ENTRIES = Mapped(TrajectoryEntry, "id, session, source, steps, at, distilled, task")
+
 _HEADS = ", ".join(f"t.{name}" for name in HEAD_COLUMNS.split(", "))
 
 _ENTRIES = f"""
@@ -47,7 +48,7 @@ LEFT JOIN judgements AS j ON j.number = (SELECT max(number) FROM judgements WHER
 
 _HEAD_PLACES = ", ".join("?" * (HEAD_COUNT + 1))
 
-_TAUGHT = ", ".join(f"m.{name}" for name in (*MEMORY_COLUMNS.split(", "), "checksum"))
+_TAUGHT = ", ".join(f"m.{name}" for name in (*MEMORIES.columns.split(", "), "checksum"))
 
 _DISTILLED = HEAD_COLUMNS.split(", ").index("distilled")
 
@@ -385,16 +386,7 @@ def _judgement(row: Row) -> Judgement:
 
 
 def _entry(row: Row) -> TrajectoryEntry:
-    _, identifier, _, _, session, source, steps, at, distilled, task = _head(row)
-    judged = row[HEAD_COUNT + 1 :]
-    with decoding(f"trajectory {str(identifier)[:80]!r}"):
-        return TrajectoryEntry(
-            id=cast(str, identifier),
-            task=cast(str, task),
-            session=cast(str, session),
-            source=cast(str, source),
-            steps=cast(int, steps),
-            at=from_microseconds(cast(int, at)),
-            judgement=None if judged[0] is None else _judgement(judged),
-            distilled=None if distilled is None else from_microseconds(cast(int, distilled)),
-        )
+    head, judged = _head(row), row[HEAD_COUNT + 1 :]
+    with decoding(f"trajectory {str(head[1])[:80]!r}"):
+        judgement = None if judged[0] is None else _judgement(judged)
+        return ENTRIES.record((head[1], *head[4:]), judgement=judgement)

@@ -11,7 +11,8 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.rows import CONSOLIDATED_SQL, Row, to_microseconds
+from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL
+from reasoningbank.storage.rows import Row, to_microseconds
 from reasoningbank.storage.vector_file import Snapshot
 from reasoningbank.types.memory import OUTCOMES, STATES
 from reasoningbank.types.ports import Vector
