@@ -19,8 +19,9 @@ from reasoningbank.context import Context
 from reasoningbank.curation.snapshot import Past
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, ModelMismatch, NegativeLimit, ReadOnlyBank
 from reasoningbank.settings import Settings
-from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.schema import MIGRATIONS, guarding_schema
+from reasoningbank.storage.sqlite_connection import ConnectionSource
+from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.lifecycle import PruneRules
 from reasoningbank.types.memory import Memory
@@ -187,7 +188,7 @@ def test_a_bank_that_is_older_than_its_log_says_since_when_it_is_sure(tmp_path: 
         ]
         assert "state_changes" in tables
         connection.execute("DROP TABLE state_changes; DROP TABLE erasures")
-        MIGRATIONS[number](connection)
+        MIGRATIONS[number](ConnectionSource(path, "p", connection, None))
         assert connection.execute("SELECT 1 FROM meta WHERE name = 'changes since'").get == 1
     with Bank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=home) as bank:
         since = store_of(bank).memories.changes_since()

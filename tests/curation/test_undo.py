@@ -19,7 +19,7 @@ from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.memories.evidence import counts_once
 from reasoningbank.settings import Settings
-from reasoningbank.storage.in_process import ProcessStorage
+from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.consolidation import ConsolidationOptions
 from reasoningbank.types.memory import STATES, Memory

@@ -24,7 +24,7 @@ from pathlib import Path
 from durability.learning_workload import capture, claim, distil
 from durability.workload import EVERYTHING, SCOPE, Model, derived, lesson, operations, vector, word
 from reasoningbank.errors import BankError, StoreFull
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
 
 

@@ -19,7 +19,7 @@ from typing import Literal
 import apsw
 
 from durability.workload import SCOPE, Model, operations
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
 
 SECTOR = 512

@@ -17,11 +17,11 @@ import pytest
 from durability.workload import EVERYTHING, SCOPE, derived, lesson, vector
 from promises import promise
 from reasoningbank.errors import StoreBusy, StoreClosed, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from reasoningbank.storage import check as upkeep
+from reasoningbank.storage import sqlite as upkeep
 from reasoningbank.storage import vector_index as dense
-from reasoningbank.storage.connection import open_connection
-from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.schema import MIGRATIONS
+from reasoningbank.storage.sqlite_connection import open_connection
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import DENSE_LEGS

@@ -14,7 +14,7 @@ from durability.workload import EVERYTHING, SCOPE, Model, check_gone, check_whol
 from promises import promise
 from reasoningbank.errors import StoreCorrupt, StoreError
 from reasoningbank.storage import vector_index as dense
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
 from reasoningbank.types.recall import DENSE_LEGS
 

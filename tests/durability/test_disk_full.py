@@ -20,7 +20,7 @@ from durability.workload import EVERYTHING, SCOPE, Model, derived, lesson, read_
 from promises import promise
 from reasoningbank.errors import StoreFull
 from reasoningbank.storage import vector_search as scan
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 
 OPERATIONS = 250
 BALLAST = 256 * 1024

@@ -14,7 +14,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.context import Context
 from reasoningbank.settings import Settings
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.uplift import Exposure, Shown
 

@@ -12,7 +12,7 @@ import pytest
 from durability.nursery import Nursery, Task, events, kill, nursery
 from durability.workload import SCOPE, Model, Operation, check_gone, read_back
 from promises import promise
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 
 KILLS = 100
 TORTURE_KILLS = 1_000

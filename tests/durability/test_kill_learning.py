@@ -14,7 +14,7 @@ from durability.learning_workload import LEASE, check_sessions, claim, distil
 from durability.nursery import Task, events, kill, nursery
 from durability.workload import SCOPE
 from promises import promise
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
 
 ROUNDS = 12

@@ -10,7 +10,7 @@ import pytest
 from durability.nursery import Nursery, Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, read_back
 from promises import promise
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 
 WRITERS = 16
 WRITES = 100

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import apsw
 import pytest
 
 from durability.nursery import Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, derived, lesson, vector
 from promises import promise
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from reasoningbank.storage.connection import open_connection
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.database import Writer
 from reasoningbank.storage.schema import MIGRATIONS
+from reasoningbank.storage.sqlite_connection import open_connection
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
 from reasoningbank.types.scope import Scope
 
@@ -34,13 +34,11 @@ def newer_schema(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Makes the current schema an old one, by one more migration; how often it ran."""
     ran: list[int] = []
 
-    def add_a_column(connection: apsw.Connection) -> None:
-        connection.execute("ALTER TABLE memories ADD COLUMN mood TEXT")
+    def add_a_column(writer: Writer) -> None:
+        writer.run("ALTER TABLE memories ADD COLUMN mood TEXT")
         ran.append(1)
 
     monkeypatch.setattr("reasoningbank.storage.schema.MIGRATIONS", [*MIGRATIONS, add_a_column])
-    monkeypatch.setattr("reasoningbank.storage.bank_file.MIGRATIONS", [*MIGRATIONS, add_a_column])
-    monkeypatch.setattr("reasoningbank.storage.sqlite.MIGRATIONS", [*MIGRATIONS, add_a_column])
     return ran
 
 
@@ -81,13 +79,12 @@ def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path: Path, monkey
     _fill(store, "a")
     store.close()
 
-    def fail(connection: apsw.Connection) -> None:
-        connection.execute("DROP TABLE vectors")
+    def fail(writer: Writer) -> None:
+        writer.run("DROP TABLE vectors")
         raise StoreUnavailable("the power went off")
 
     with monkeypatch.context() as patched:
-        for module in ("schema", "bank_file", "sqlite"):
-            patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", [*MIGRATIONS, fail])
+        patched.setattr("reasoningbank.storage.schema.MIGRATIONS", [*MIGRATIONS, fail])
         with pytest.raises(StoreUnavailable):
             SqliteStorage(bank).open(SCOPE)
     store = SqliteStorage(bank).open(SCOPE)

@@ -15,8 +15,8 @@ import pytest
 from durability.recording import Image, Recording, images
 from durability.workload import SCOPE, read_back
 from promises import promise
-from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.locks import BankLock
+from reasoningbank.storage.sqlite_file import SqliteStorage
 
 CUTS = 300
 TORTURE_CUTS = 5_000

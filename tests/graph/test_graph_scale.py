@@ -13,7 +13,7 @@ from graph_corpus import graph_records
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.storage.sqlite_connection import ConnectionSource, spelled
 from reasoningbank.types.walk import WalkParameters
 
 LAST_ROW = re.compile("FROM counters|ORDER BY key DESC LIMIT 1")
@@ -100,7 +100,7 @@ def test_no_statement_of_a_question_reads_a_whole_table(
     for source, sql, values in list(reads.statements):
         if not sql.lstrip().upper().startswith(("SELECT", "WITH")) or LAST_ROW.search(sql):
             continue
-        plan = source.connection.execute(f"EXPLAIN QUERY PLAN {sql}", tuple(values)).fetchall()
+        plan = source.connection.execute(f"EXPLAIN QUERY PLAN {spelled(sql)}", tuple(values)).fetchall()
         for line in plan:
             scanned = re.match(r"SCAN (\w+)(?! USING|.*VIRTUAL)", str(line[3]))
             assert scanned is None or scanned.group(1) not in TABLES, (sql, line[3])

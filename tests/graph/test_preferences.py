@@ -14,7 +14,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput, InvalidNode
 from reasoningbank.graph.provenance import add, preferences
-from reasoningbank.storage.in_process import ProcessStorage
+from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.graph import Node

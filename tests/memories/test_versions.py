@@ -15,7 +15,7 @@ from reasoningbank.bank import Bank
 from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.settings import Settings
-from reasoningbank.storage.in_process import ProcessStorage
+from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.scope import Scope
 from recorded_memories import later, said, store_of

@@ -13,7 +13,7 @@ from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
-from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.ports import Embedder

@@ -9,7 +9,7 @@ import pytest
 
 from promises import promise
 from reasoningbank.storage import open_storage
-from reasoningbank.storage.in_process import shared_storage
+from reasoningbank.storage.sqlite_memory import shared_storage
 from reasoningbank.storage.store import Storage
 from storage.contract import StoreConformance
 

@@ -13,12 +13,12 @@ import pytest
 
 from promises import promise
 from reasoningbank.errors import StoreBusy, StoreCorrupt, StoreUnavailable
-from reasoningbank.storage import connection, in_process
+from reasoningbank.storage import sqlite_connection, sqlite_memory
 from reasoningbank.storage import vector_index as dense
-from reasoningbank.storage.in_process import ProcessStorage
 from reasoningbank.storage.indexes import Indexes
-from reasoningbank.storage.location import SqliteStorage
 from reasoningbank.storage.sidecars import Register, Rows, SidecarArrays, Sidecars
+from reasoningbank.storage.sqlite_file import SqliteStorage
+from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.storage.store import Storage, Store
 from reasoningbank.storage.vector_file import Header, Snapshot
 from reasoningbank.types.recall import CONTENT_LEG
@@ -140,9 +140,9 @@ def test_readers_in_other_threads_see_the_last_committed_state(monkeypatch: pyte
 
     The transaction changes more than a connection caches, and still nothing of it is seen too early.
     """
-    small = connection._PRAGMAS.replace("cache_size = -16384", "cache_size = -64")
-    assert small != connection._PRAGMAS
-    monkeypatch.setattr(connection, "_PRAGMAS", small)
+    small = sqlite_connection._PRAGMAS.replace("cache_size = -16384", "cache_size = -64")
+    assert small != sqlite_connection._PRAGMAS
+    monkeypatch.setattr(sqlite_connection, "_PRAGMAS", small)
     place = ProcessStorage()
     store = place.open(SCOPE)
     fill(store, [lesson("m1")])
@@ -214,7 +214,7 @@ def test_many_changed_vectors_are_gathered_in_arrays(monkeypatch: pytest.MonkeyP
             return snapshot
 
     monkeypatch.setattr(dense, "SNAPSHOT_MIN_ROWS", 8)
-    monkeypatch.setattr(in_process, "SidecarArrays", Counted)
+    monkeypatch.setattr(sqlite_memory, "SidecarArrays", Counted)
     store = ProcessStorage().open(SCOPE)
     names = [f"m{number}" for number in range(20)]
     fill(store, [lesson(name) for name in names])

@@ -12,9 +12,9 @@ import pytest
 from promises import promise
 from reasoningbank.errors import StoreCorrupt, StoreError
 from reasoningbank.storage import schema, trace_index
-from reasoningbank.storage.connection import open_connection
-from reasoningbank.storage.in_process import ProcessStorage
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_connection import open_connection
+from reasoningbank.storage.sqlite_file import SqliteStorage
+from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.storage.store import Store
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import Origin, Refusal, Step
@@ -157,8 +157,7 @@ def test_a_damaged_job_is_not_handed_out(store: Store, bank: Path) -> None:
 def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is migrated when it is opened, with a backup beside it, and takes everything about learning."""
     with monkeypatch.context() as patched:
-        for module in ("schema", "bank_file", "sqlite"):
-            patched.setattr(f"reasoningbank.storage.{module}.MIGRATIONS", schema.MIGRATIONS[:1])
+        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
         old = SqliteStorage(bank).open(SCOPE)
         memories = [lesson(f"m{number}", tags=("t",)) for number in range(5)]
         fill(old, [(memory, indexed("kiwi")) for memory in memories])

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis.stateful import RuleBasedStateMachine
 
 from reasoningbank.errors import BankError
-from reasoningbank.storage.location import SqliteStorage
+from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store, Transaction
 from storage.contract.base import SCOPE
 from storage.naive_store import NaiveStore

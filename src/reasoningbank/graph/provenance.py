@@ -13,7 +13,8 @@ from reasoningbank.graph.traversal import Surroundings, plain_tag
 from reasoningbank.graph.walk import read_around, trace
 from reasoningbank.memories.admission import admit_edges, admit_nodes
 from reasoningbank.safety.injection import verdict
-from reasoningbank.storage.graph_tables import GraphReader, GraphText
+from reasoningbank.storage.database import GraphReader
+from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.graph import Edge, Label, Node

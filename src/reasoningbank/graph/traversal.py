@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from reasoningbank.storage.graph_tables import GraphReader
+from reasoningbank.storage.database import GraphReader
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.walk import MAX_REACHED, Hop, WalkParameters, WalkPath
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from reasoningbank.graph.traversal import Surroundings, spread, traverse
 from reasoningbank.safety.graph_text import reveal
-from reasoningbank.storage.graph_tables import GraphReader
+from reasoningbank.storage.database import GraphReader
 from reasoningbank.types.graph import Edge, Label, Node
 from reasoningbank.types.walk import (
     MAX_QUERY_TAGS,

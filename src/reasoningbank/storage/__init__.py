@@ -23,7 +23,7 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
         ConfigurationError: When the URL names no store that exists.
     """
     if url is None:
-        from reasoningbank.storage.location import SqliteStorage
+        from reasoningbank.storage.sqlite_file import SqliteStorage
 
         return SqliteStorage(home / "banks")
     try:
@@ -34,7 +34,7 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
         ) from error
     path = unquote(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else ""
     if path:
-        from reasoningbank.storage.location import SqliteStorage
+        from reasoningbank.storage.sqlite_file import SqliteStorage
 
         if _lacks_a_slash(path):
             raise ConfigurationError(
@@ -43,7 +43,7 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
             )
         return SqliteStorage(Path(path))
     if parts.scheme == "memory":
-        from reasoningbank.storage.in_process import shared_storage
+        from reasoningbank.storage.sqlite_memory import shared_storage
 
         return shared_storage(parts.netloc + parts.path)
     raise ConfigurationError(

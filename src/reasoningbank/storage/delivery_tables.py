@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import NamedTuple, cast
 
 from reasoningbank.errors import InvalidInput, StoreCorrupt
-from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.database import RowSource
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     Row,
     Value,
     checksum,
+    decoding,
     from_microseconds,
     owned,
     proven,
@@ -21,10 +22,53 @@ from reasoningbank.storage.rows import (
     to_microseconds,
     upsert,
 )
-from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.storage.unit import Unit
 from reasoningbank.types.recall import Leg, Recall
 from reasoningbank.types.records import RecallEntry, RecallLog
 from reasoningbank.types.uplift import HOWS, Exposure, Shown
+
+TABLES = """
+CREATE TABLE recalls (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    at INTEGER NOT NULL,
+    query TEXT NOT NULL,
+    session TEXT NOT NULL,
+    embedder TEXT NOT NULL,
+    tokens INTEGER NOT NULL
+);
+
+CREATE TABLE recall_items (
+    recall INTEGER NOT NULL REFERENCES recalls ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    unproven INTEGER NOT NULL,
+    relevance REAL NOT NULL,
+    legs TEXT NOT NULL,
+    PRIMARY KEY (recall, position)
+);
+CREATE INDEX recall_items_by_memory ON recall_items (key);
+"""
+
+EXPOSURE_TABLES = """
+CREATE TABLE exposures (
+    number INTEGER PRIMARY KEY,
+    session TEXT NOT NULL UNIQUE,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+);
+
+CREATE TABLE exposure_items (
+    exposure INTEGER NOT NULL REFERENCES exposures ON DELETE CASCADE,
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    how TEXT NOT NULL,
+    succeeded INTEGER,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (exposure, key)
+);
+CREATE INDEX exposure_items_by_memory ON exposure_items (key);
+"""
 
 _NAME = "an exposure"
 

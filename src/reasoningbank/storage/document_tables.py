@@ -9,11 +9,31 @@ from datetime import datetime
 from typing import cast
 
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import Row, Value, checksum, from_json, proven, to_json
-from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.rows import Row, Value, checksum, decoding, from_json, proven, to_json
+from reasoningbank.storage.unit import Unit
 from reasoningbank.types.document import Document
 from reasoningbank.types.ports import Vector
+
+TABLES = """
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY,
+    collection TEXT NOT NULL,
+    path TEXT NOT NULL,
+    key TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    UNIQUE (collection, path, key)
+);
+
+CREATE TABLE document_vectors (
+    document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (document, position)
+);
+"""
 
 _COLUMNS = "number, collection, path, key, body"
 

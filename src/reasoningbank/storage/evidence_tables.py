@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.database import RowSource
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     WEIGHT_COLUMNS,
     WEIGHTS,
     Mapped,
     Row,
+    decoding,
     from_microseconds,
     proven,
     read_record,
@@ -23,11 +24,67 @@ from reasoningbank.storage.rows import (
     upsert,
     weights_from,
 )
-from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.storage.unit import Unit
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle, Voices, WeightChange
 from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, ProjectWeights, Signal, SignalAggregate, SignalType
+
+TABLES = """
+CREATE TABLE signals (
+    id TEXT PRIMARY KEY,
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    type TEXT NOT NULL,
+    positive INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    rater TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    weight INTEGER NOT NULL
+);
+CREATE INDEX signals_by_memory ON signals (key, at);
+CREATE INDEX signals_by_age ON signals (at);
+
+CREATE TABLE counted (
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    type TEXT NOT NULL,
+    session TEXT NOT NULL,
+    PRIMARY KEY (key, type, session)
+);
+
+CREATE TABLE aggregates (
+    key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+    explicit_positive INTEGER NOT NULL,
+    explicit_negative INTEGER NOT NULL,
+    usage_positive INTEGER NOT NULL,
+    usage_negative INTEGER NOT NULL,
+    outcome_positive INTEGER NOT NULL,
+    outcome_negative INTEGER NOT NULL,
+    positive INTEGER NOT NULL,
+    negative INTEGER NOT NULL,
+    last_rollup INTEGER NOT NULL
+);
+
+CREATE TABLE weight_history (
+    number INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    signal_id TEXT NOT NULL,
+    explicit_alpha REAL NOT NULL,
+    explicit_beta REAL NOT NULL,
+    usage_alpha REAL NOT NULL,
+    usage_beta REAL NOT NULL,
+    outcome_alpha REAL NOT NULL,
+    outcome_beta REAL NOT NULL
+);
+"""
+
+TIME_COLUMNS = """
+ALTER TABLE aggregates ADD COLUMN stability_positive INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE aggregates ADD COLUMN stability_negative INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE aggregates ADD COLUMN disuse_negative INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE aggregates ADD COLUMN last_activity INTEGER;
+ALTER TABLE aggregates ADD COLUMN last_disuse INTEGER;
+"""
+"""Counts of stability and disuse, and the times of the newest rolled-up evidence."""
 
 COUNT_COLUMNS = ", ".join(COUNTERS)
 
@@ -64,11 +121,11 @@ ON CONFLICT (key) DO UPDATE SET
 _COUNT = "INSERT INTO counted VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING key"
 
 _VOICES = f"""
-SELECT {SIGNAL_COLUMNS} FROM memories AS m JOIN signals AS s ON s.key = m.key
-WHERE m.id IN (SELECT value FROM json_each(?))
+SELECT {SIGNAL_COLUMNS}, NULL, NULL, NULL, NULL, NULL FROM memories AS m JOIN signals AS s ON s.key = m.key
+WHERE m.id IN (SELECT value FROM texts_in(?))
 UNION ALL
-SELECT NULL, m.id, o.number, o.memory, o.trajectory, o.body, o.checksum, NULL
-FROM memories AS m JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM json_each(?))
+SELECT NULL, m.id, NULL, NULL, NULL, NULL, NULL, NULL, o.number, o.memory, o.trajectory, o.body, o.checksum
+FROM memories AS m JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM texts_in(?))
 """  # noqa: S608 - constant columns
 
 ABOVE_ALL = 2.0
@@ -80,17 +137,17 @@ _ROLLED = f"coalesce(a.last_activity, CASE WHEN a.last_disuse IS NULL THEN a.las
 
 _IDLE = f"""
 SELECT m.id, m.prior, m.positive, m.negative, m.provenance,
-    max(
+    greatest(
         m.created_at, m.updated_at, coalesce(m.last_used, 0), {_ROLLED},
         coalesce((SELECT max(s.at) FROM signals AS s WHERE s.key = m.key AND s.type <> 'disuse'), 0),
         coalesce((SELECT max(c.at) FROM state_changes AS c WHERE c.memory = m.key), 0)
     ),
-    nullif(max(
+    nullif(greatest(
         coalesce((SELECT max(s.at) FROM signals AS s WHERE s.key = m.key AND s.type = 'disuse'), 0),
         coalesce(a.last_disuse, 0)
     ), 0)
 FROM memories AS m LEFT JOIN aggregates AS a ON a.key = m.key
-WHERE m.state IN (SELECT value FROM json_each(?)) AND m.confidence < ?
+WHERE m.state IN (SELECT value FROM texts_in(?)) AND m.confidence < ?
     AND m.created_at <= ? AND m.updated_at <= ? AND coalesce(m.last_used, 0) <= ? AND {_ROLLED} <= ?
     AND NOT EXISTS (SELECT 1 FROM signals AS s WHERE s.key = m.key AND s.at > ? AND s.type <> 'disuse')
     AND NOT EXISTS (SELECT 1 FROM state_changes AS c WHERE c.memory = m.key AND c.at > ?)
@@ -189,10 +246,10 @@ class EvidenceTables:
         found = {memory_id: Voices([], []) for memory_id in memory_ids}
         for row in self._source.run(_VOICES, [json.dumps(list(memory_ids))] * 2):
             if row[0] is None:
-                origin = read_record(Origin, proven("an origin", row[2:6], row[6])[3], "an origin")
+                origin = read_record(Origin, proven("an origin", row[8:12], row[12])[3], "an origin")
                 found[cast(str, row[1])].origins.append(origin)
             else:
-                found[cast(str, row[1])].signals.append(signal_from(self._source.project, row))
+                found[cast(str, row[1])].signals.append(signal_from(self._source.project, row[:8]))
         return found
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:

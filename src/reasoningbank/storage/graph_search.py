@@ -15,14 +15,12 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
-from reasoningbank.storage.connection import ConnectionSource
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.graph_tables import TABLE, TEXT_INDEX, filter_sql, items
-from reasoningbank.storage.rows import Row, checksum
+from reasoningbank.storage.graph_tables import TABLE, filter_sql, items
+from reasoningbank.storage.rows import Row, checksum, decoding
+from reasoningbank.storage.sqlite_connection import TEXT_INDEXES, ConnectionSource, prepare_vocabulary
 from reasoningbank.storage.text_search import placed, rank, words_of
 from reasoningbank.storage.vector_index import Reader
 from reasoningbank.storage.vector_search import LegMatrix, LegView
-from reasoningbank.storage.vocabulary import TextIndex, prepare_vocabulary
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.records import LexicalMatches, Scored
@@ -157,7 +155,7 @@ class GraphIndex:
         since = half.change
         half.take(
             read(
-                f"SELECT g.key, d.sz FROM {TABLE[kind]} AS g JOIN {TEXT_INDEX[kind]}_docsize AS d "  # noqa: S608
+                f"SELECT g.key, d.sz FROM {TABLE[kind]} AS g JOIN {TEXT_INDEXES[TABLE[kind]].table}_docsize AS d "  # noqa: S608
                 "ON d.id = g.key WHERE g.change > ? ORDER BY g.key",
                 (since,),
             )
@@ -214,8 +212,7 @@ class FoundInGraph:
 
     def matching(self, text: str, limit: int) -> LexicalMatches:
         """Return the best by BM25; frequencies and lengths are those of all nodes, or of all edges."""
-        view, table = self._view, TEXT_INDEX[self._kind]
-        index = TextIndex(table=table, vocabulary=f"{table}_vocabulary", occurrences=f"{table}_occurrences")
+        view, index = self._view, TEXT_INDEXES[TABLE[self._kind]]
         prepare_vocabulary(self._source.connection, index)
         ranking = rank(self._source.run, text, view.places, view.lengths, view.documents, index)
         best = numpy.flatnonzero(self._mask()[ranking.places])[: max(0, limit)]

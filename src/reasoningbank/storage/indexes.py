@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.storage.connection import ConnectionSource
 from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
 from reasoningbank.storage.search import SearchState
 from reasoningbank.storage.sidecars import Register, Sidecars
+from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.trace_index import TraceIndex
 from reasoningbank.storage.vector_index import DenseIndex
 from reasoningbank.types.experience import Trace

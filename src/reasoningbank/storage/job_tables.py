@@ -8,11 +8,42 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import Mapped, Row, checksum, proven, to_microseconds, upsert
-from reasoningbank.storage.schema import JOB_COLUMNS
-from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.storage.database import RowSource, Writer
+from reasoningbank.storage.rows import Mapped, Row, checksum, decoding, proven, to_microseconds, upsert
+from reasoningbank.storage.unit import Unit
 from reasoningbank.types.records import Job
+
+FIRST_TABLES = """
+CREATE TABLE jobs (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    due INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, key)
+);
+CREATE INDEX jobs_by_due ON jobs (due);
+"""
+"""The queue before jobs had leases and could die."""
+
+TABLES = """
+ALTER TABLE jobs RENAME TO jobs_without_leases;
+CREATE TABLE jobs (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    due INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    lease TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    error TEXT NOT NULL,
+    died INTEGER,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (kind, key)
+);
+"""
+
+JOB_COLUMNS = "kind, key, due, payload, attempts, lease, until, error, died"
 
 JOBS = Mapped(Job, "kind, key, due, payload, attempts, lease, error", ascii=True)
 
@@ -20,8 +51,11 @@ _COUNT = JOB_COLUMNS.count(",") + 1
 
 _SELECT = f"SELECT {JOB_COLUMNS}, checksum FROM jobs"  # noqa: S608 - constant columns
 
-_FREE = "died IS NULL AND due <= ? AND kind IN (SELECT value FROM json_each(?)) AND (lease = '' OR until <= ?)"
+# An expression in place of the column: jobs that are due are found by their time, not by their kind.
+_FREE = "died IS NULL AND due <= ? AND (kind || '') IN (SELECT value FROM texts_in(?)) AND (lease = '' OR until <= ?)"
 
+
+_INSERT = f"INSERT INTO jobs ({JOB_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constant
 
 _WRITE = upsert("jobs", f"{JOB_COLUMNS}, checksum", "kind, key")
 
@@ -53,7 +87,7 @@ class JobTables:
     def claimable(self, kinds: Sequence[str], *, at: datetime) -> bool:
         """Return whether ``claim`` would hand out a job of these kinds: to be asked often, for it takes no lock."""
         rows = self._source.run(
-            f"SELECT 1 FROM jobs INDEXED BY jobs_by_due WHERE {_FREE} LIMIT 1",  # noqa: S608 - constant clauses
+            f"SELECT 1 FROM jobs WHERE {_FREE} LIMIT 1",  # noqa: S608 - constant clauses
             (to_microseconds(at), json.dumps(list(kinds)), to_microseconds(at)),
         )
         return bool(rows)
@@ -78,8 +112,8 @@ class JobTables:
         """
         check_lease(lease, at, until)
         now = to_microseconds(at)
-        rows = self._source.run(
-            f"{_SELECT} INDEXED BY jobs_by_due WHERE {_FREE} ORDER BY due, kind, key LIMIT 1",
+        rows = self._unit.claim(
+            f"{_SELECT} WHERE {_FREE} ORDER BY due, kind, key LIMIT 1",
             (now, json.dumps(list(kinds)), now),
         )
         if not rows:
@@ -161,6 +195,16 @@ class JobTables:
 def error_text(error: str) -> str:
     """Return a job's error as it is kept: never longer than MAX_ERROR, and always a text that can be stored."""
     return error[:MAX_ERROR].encode("utf-8", "replace").decode("utf-8")
+
+
+def give_leases(writer: Writer) -> None:
+    """Give jobs leases, and let them die; none of those that wait is lost."""
+    writer.run(TABLES)
+    for row in writer.run("SELECT kind, key, due, payload, attempts FROM jobs_without_leases"):
+        job: Row = (*row, "", 0, "", None)
+        writer.run(_INSERT, (*job, checksum(job)))
+    writer.run("DROP TABLE jobs_without_leases")
+    writer.run("CREATE INDEX jobs_by_due ON jobs (due) WHERE died IS NULL")
 
 
 def check_kind(job: Job) -> None:

@@ -9,7 +9,7 @@ from json.encoder import encode_basestring
 from typing import cast
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
-from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.database import RowSource
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     LEGS_PER_KEY,
@@ -17,6 +17,7 @@ from reasoningbank.storage.rows import (
     Row,
     Value,
     checksum,
+    decoding,
     from_microseconds,
     owned,
     proven,
@@ -24,12 +25,95 @@ from reasoningbank.storage.rows import (
     to_microseconds,
     vector_id,
 )
-from reasoningbank.storage.schema import CHANGES_SINCE
-from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.storage.unit import Unit
 from reasoningbank.types.consolidation import CONSOLIDATION
 from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
 from reasoningbank.types.records import Indexed, Link
+
+TABLES = """
+CREATE TABLE memories (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    outcome TEXT NOT NULL,
+    category TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    prior INTEGER NOT NULL,
+    positive INTEGER NOT NULL,
+    negative INTEGER NOT NULL,
+    confidence REAL NOT NULL,
+    usage_count INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    consolidation_id TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    last_used INTEGER,
+    version INTEGER NOT NULL,
+    fingerprint BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    born INTEGER NOT NULL,
+    change INTEGER NOT NULL,
+    indexed INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    description TEXT NOT NULL,
+    content TEXT NOT NULL,
+    provenance TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX memories_by_change ON memories (change) WHERE change <> born;
+CREATE INDEX memories_by_fingerprint ON memories (fingerprint);
+
+CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL);
+
+CREATE TABLE deletions (key INTEGER PRIMARY KEY, change INTEGER NOT NULL);
+CREATE INDEX deletions_by_change ON deletions (change);
+
+CREATE TABLE revisions (
+    key INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    memory TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (key, version)
+);
+
+CREATE TABLE links (
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (source, target, kind)
+);
+CREATE INDEX links_by_target ON links (target);
+"""
+
+CHANGE_TABLES = """
+CREATE TABLE state_changes (
+    number INTEGER PRIMARY KEY,
+    memory INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    at INTEGER NOT NULL,
+    reference TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+);
+CREATE INDEX state_changes_by_memory ON state_changes (memory);
+CREATE INDEX state_changes_by_reference ON state_changes (reference) WHERE reference <> '';
+
+CREATE TABLE erasures (
+    number INTEGER PRIMARY KEY,
+    created_at INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    checksum BLOB NOT NULL
+);
+"""
+
+CONTEXT_COLUMNS = """
+ALTER TABLE memories ADD COLUMN context_start INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN context_words INTEGER NOT NULL DEFAULT 0;
+"""
+"""Where in a memory's words those of its description stand."""
+
+CHANGES_SINCE = "changes since"
+"""The entry of ``meta`` with the microseconds since when the log is complete; none when it always was."""
 
 MEMORIES = Mapped(
     Memory,
@@ -38,9 +122,10 @@ MEMORIES = Mapped(
 )
 
 CONSOLIDATED_SQL = (
-    f"(instr(m.provenance, '\"{CONSOLIDATION}\"') > 0 AND json_type(m.provenance, '$.{CONSOLIDATION}') IS NOT NULL)"
+    f"CASE WHEN m.provenance <> replace(replace(m.provenance, '{{\"{CONSOLIDATION}\": ', ''), "
+    f"', \"{CONSOLIDATION}\": ', '') THEN 1 ELSE 0 END"
 )
-"""Whether a memory ``m`` was made of others: 1 or 0; most rows are told without reading their JSON."""
+"""Whether a memory ``m`` was made of others: its provenance, as JSON is written here, has the key."""
 
 ERASURES = Mapped(Erasure, "created_at, at")
 
@@ -65,9 +150,17 @@ _UPDATE_EACH = (
 
 _BATCH = 500
 
-_UNINDEXED = (
-    f"SELECT id FROM memories WHERE {LEGS_PER_KEY} * key NOT IN (SELECT id FROM vectors) "  # noqa: S608 - a constant
-    "OR key NOT IN (SELECT id FROM memory_text_docsize)"
+UNINDEXED = "memory {!r} has no text index or no vector"
+
+_TORN = (
+    (
+        f"SELECT id FROM memories WHERE {LEGS_PER_KEY} * key NOT IN (SELECT id FROM vectors)",  # noqa: S608 - a constant
+        UNINDEXED,
+    ),
+    (
+        f"SELECT id FROM vectors WHERE id / {LEGS_PER_KEY} NOT IN (SELECT key FROM memories)",  # noqa: S608 - a constant
+        "vector number {!r} belongs to no memory",
+    ),
 )
 
 
@@ -94,7 +187,7 @@ class MemoryTables:
         """Return the memories of these ids that exist."""
         rows = self._source.run(
             f"SELECT {MEMORIES.columns}, checksum, key FROM memories "  # noqa: S608 - constant columns
-            "WHERE id IN (SELECT value FROM json_each(?))",
+            "WHERE id IN (SELECT value FROM texts_in(?))",
             (json.dumps(list(memory_ids)),),
         )
         self._unit.learn((cast(str, row[0]), cast(int, row[-1])) for row in rows)
@@ -193,7 +286,7 @@ class MemoryTables:
             self._source.run(_INSERT, (*self._values(memory), key, change, change, indexed.text))
             if any(indexed.context):
                 self._source.run(_SET_CONTEXT, (*indexed.context, key))
-            self._write_derived(key, indexed, vectors)
+            self._write_derived(key, vectors)
 
     def update(
         self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
@@ -267,7 +360,7 @@ class MemoryTables:
     def column_problems(self, expected: Mapping[str, tuple[float, bytes]]) -> list[str]:
         """Return which memories have another confidence and fingerprint in their filter columns than these."""
         rows = self._source.run(
-            "SELECT id, confidence, fingerprint FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+            "SELECT id, confidence, fingerprint FROM memories WHERE id IN (SELECT value FROM texts_in(?))",
             (json.dumps(list(expected)),),
         )
         derived = {row[0]: row[1:] for row in rows}
@@ -279,21 +372,7 @@ class MemoryTables:
 
     def _torn(self) -> list[str]:
         """Return rows that belong together and are not all there."""
-        return [
-            message.format(row[0])
-            for statement, message in (
-                (_UNINDEXED, "memory {!r} has no text index or no vector"),
-                (
-                    "SELECT id FROM memory_text_docsize WHERE id NOT IN (SELECT key FROM memories)",
-                    "the text index holds row {!r}, whose memory is gone",
-                ),
-                (
-                    f"SELECT id FROM vectors WHERE id / {LEGS_PER_KEY} NOT IN (SELECT key FROM memories)",  # noqa: S608
-                    "vector number {!r} belongs to no memory",
-                ),
-            )
-            for row in self._source.run(statement)
-        ]
+        return [message.format(row[0]) for statement, message in _TORN for row in self._source.run(statement)]
 
     def _damaged_vectors(self) -> list[str]:
         problems: list[str] = []
@@ -336,7 +415,7 @@ class MemoryTables:
                 self._log(key, change)
             if indexed is not None:
                 self._source.run(_REINDEX, (indexed.text, *indexed.context, key))
-                self._write_derived(key, indexed, vectors)
+                self._write_derived(key, vectors)
 
     def _values(self, memory: Memory) -> Row:
         row = MEMORIES.row(memory)
@@ -363,8 +442,8 @@ class MemoryTables:
             self._unit.check_space(indexed.model_id, dimension)
         return vectors
 
-    def _write_derived(self, key: int, indexed: Indexed, vectors: Mapping[str, bytes]) -> None:
-        self._source.run("INSERT INTO memory_text (rowid, text) VALUES (?, ?)", (key, indexed.text))
+    def _write_derived(self, key: int, vectors: Mapping[str, bytes]) -> None:
+        self._unit.index_words("memories", key, key)
         for leg, raw in vectors.items():
             name = vector_id(key, leg)
             self._source.run("INSERT INTO vectors VALUES (?, ?, ?)", (name, raw, checksum((name, raw))))
@@ -372,7 +451,7 @@ class MemoryTables:
     def _remove_derived(self, key: int) -> None:
         """Remove what is derived, before the text changes: the text index finds its terms in it."""
         first = LEGS_PER_KEY * key
-        self._source.run("DELETE FROM memory_text WHERE rowid = ?", (key,))
+        self._unit.forget_words("memories", key)
         self._source.run("DELETE FROM vectors WHERE id >= ? AND id < ?", (first, first + LEGS_PER_KEY))
 
     def _log(self, key: int, change: StateChange) -> None:
@@ -411,7 +490,7 @@ def memory_from(project: str, row: Row, stored: Value) -> Memory:
 
 def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
     """Return the WHERE clause of a filter over ``memories AS m``, with its values bound apart."""
-    clauses: list[str] = ["m.state IN (SELECT value FROM json_each(?))"]
+    clauses: list[str] = ["m.state IN (SELECT value FROM texts_in(?))"]
     values: list[Value] = [json.dumps(condition.states)]
     comparisons: tuple[tuple[str, Value], ...] = (
         ("m.outcome = ?", condition.outcome),
@@ -426,13 +505,15 @@ def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
             clauses.append(clause)
             values.append(value)
     if condition.categories is not None:
-        clauses.append("m.category IN (SELECT value FROM json_each(?))")
+        clauses.append("m.category IN (SELECT value FROM texts_in(?))")
         values.append(json.dumps(condition.categories))
     if condition.consolidated is not None:
         clauses.append(f"{CONSOLIDATED_SQL} = ?")
         values.append(int(condition.consolidated))
     for tag in condition.tags:
-        clauses.append("instr(m.tags, ?) AND EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)")
+        clauses.append(
+            "m.tags <> replace(m.tags, ?, '') AND EXISTS (SELECT 1 FROM texts_in(m.tags) AS t WHERE t.value = ?)"
+        )
         values += [encode_basestring(tag), tag]
     return " AND ".join(clauses), values
 

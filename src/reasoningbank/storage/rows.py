@@ -6,7 +6,8 @@ import hashlib
 import json
 import types
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache, partial
@@ -15,7 +16,6 @@ from operator import attrgetter, itemgetter
 from typing import Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from reasoningbank.errors import BankError, InvalidInput, StoreCorrupt, TrajectoryNotFound
-from reasoningbank.storage.failures import decoding
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import StateChange
 from reasoningbank.types.recall import VECTOR_LEGS
@@ -29,6 +29,17 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 _Kind = TypeVar("_Kind")
 _Form = TypeVar("_Form")
+
+
+@contextmanager
+def decoding(what: str) -> Iterator[None]:
+    """Turn a stored value that cannot be what was written into StoreCorrupt."""
+    try:
+        yield
+    except StoreCorrupt:
+        raise
+    except (ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
+        raise StoreCorrupt(f"{what} does not hold what was written to it: {error}") from error
 
 
 def to_json(value: object) -> Json:

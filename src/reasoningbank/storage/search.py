@@ -12,7 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.connection import ConnectionSource
+from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.text_search import Ranking, rank, rank_context
 from reasoningbank.storage.vector_index import View
 from reasoningbank.types.ports import Vector

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from reasoningbank.storage.failures import decoding
+from reasoningbank.storage.database import RowSource
 from reasoningbank.storage.memory_tables import MEMORIES, memory_from
 from reasoningbank.storage.rows import (
     ALL_ROWS,
@@ -16,6 +16,7 @@ from reasoningbank.storage.rows import (
     Row,
     Value,
     checksum,
+    decoding,
     missing,
     owned,
     packed,
@@ -25,12 +26,78 @@ from reasoningbank.storage.rows import (
     unpacked,
     upsert,
 )
-from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.storage.unit import Unit
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.records import TrajectoryEntry
 from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory, Verdict
+
+TABLES = """
+CREATE TABLE trajectories (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    key TEXT UNIQUE,
+    digest TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL,
+    source TEXT NOT NULL,
+    steps INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    distilled INTEGER,
+    task TEXT NOT NULL,
+    checksum BLOB NOT NULL
+);
+
+CREATE TABLE trajectory_bodies (
+    number INTEGER PRIMARY KEY REFERENCES trajectories ON DELETE CASCADE,
+    body BLOB NOT NULL,
+    checksum BLOB NOT NULL
+);
+
+CREATE TABLE judgements (
+    number INTEGER PRIMARY KEY,
+    trajectory INTEGER NOT NULL REFERENCES trajectories ON DELETE CASCADE,
+    verdict TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+);
+CREATE INDEX judgements_by_trajectory ON judgements (trajectory);
+
+CREATE TABLE origins (
+    number INTEGER PRIMARY KEY,
+    memory INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    trajectory TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    UNIQUE (memory, trajectory)
+);
+CREATE INDEX origins_by_trajectory ON origins (trajectory);
+
+CREATE TABLE refusals (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    trajectory TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+);
+CREATE INDEX refusals_by_trajectory ON refusals (trajectory);
+
+CREATE TABLE traces (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL
+);
+
+CREATE TABLE trace_vectors (
+    number INTEGER PRIMARY KEY REFERENCES traces ON DELETE CASCADE,
+    vector BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    replaced INTEGER
+);
+CREATE INDEX trace_vectors_by_replacement ON trace_vectors (replaced) WHERE replaced IS NOT NULL;
+"""
 
 HEAD_COLUMNS = "number, id, key, digest, session, source, steps, at, distilled, task"
 
@@ -180,7 +247,7 @@ class SessionTables:
         rows = self._source.run(
             f"SELECT o.number, o.memory, o.trajectory, o.body, o.checksum, {_TAUGHT} "  # noqa: S608 - constant columns
             "FROM origins AS o JOIN memories AS m ON m.key = o.memory "
-            "WHERE o.trajectory IN (SELECT value FROM json_each(?)) ORDER BY o.number",
+            "WHERE o.trajectory IN (SELECT value FROM texts_in(?)) ORDER BY o.number",
             (json.dumps(list(trajectories)),),
         )
         for row in rows:

@@ -10,24 +10,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from reasoningbank.storage.database import Database
+from reasoningbank.errors import BankError
+from reasoningbank.storage.database import Database, GraphReader, RowSource
 from reasoningbank.storage.delivery_tables import DeliveryTables
 from reasoningbank.storage.document_tables import DocumentTables
 from reasoningbank.storage.evidence_tables import EvidenceTables
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.graph_tables import GraphReader, GraphTables, GraphText, Pointer
+from reasoningbank.storage.graph_tables import GraphTables, GraphText, Pointer
 from reasoningbank.storage.job_tables import JobTables
 from reasoningbank.storage.memory_tables import MemoryTables
-from reasoningbank.storage.rows import WORDS_WORTH, words_worth_from
+from reasoningbank.storage.rows import WORDS_WORTH, decoding, words_worth_from
 from reasoningbank.storage.session_tables import SessionTables
-from reasoningbank.storage.unit import RowSource, Unit
+from reasoningbank.storage.unit import Unit
+from reasoningbank.types.memory import STATES
+from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import StoreReport, WordsWorth
 from reasoningbank.types.scope import Membership, Scope
+from reasoningbank.types.signal import replay
 
 if TYPE_CHECKING:
     from reasoningbank.storage.store_search import StoreSearch
 
 __all__ = ["GraphReader", "GraphText", "Pointer", "Storage", "Store", "StoreReader", "Transaction"]
+ALL_STATES = Filter(states=STATES)
+_BATCH = 500
 MEMBERSHIP = "membership"
 """Under this name ``meta`` holds which team and org the project belongs to."""
 
@@ -49,6 +54,52 @@ class StoreReader:
         self.graph = GraphTables(source, unit, walked)
         self.documents = DocumentTables(source, unit)
         self.jobs = JobTables(source, unit)
+
+    def problems(self) -> list[str]:
+        """Read every row and return every defect."""
+        problems: list[str] = []
+        for part in (
+            self.memories.problems,
+            self._beliefs,
+            self.sessions.problems,
+            self._lessons,
+            self.documents.problems,
+            self.jobs.problems,
+            self.graph.problems,
+        ):
+            try:
+                with decoding("the bank"):
+                    problems += part()
+            except BankError as error:
+                problems.append(str(error))
+        return problems
+
+    def _lessons(self) -> list[str]:
+        """Read what has no derived parts; a row that is damaged raises StoreCorrupt."""
+        self.sessions.origins()
+        self.sessions.refusals()
+        self.sessions.traces()
+        self.deliveries.exposures()
+        return []
+
+    def _beliefs(self) -> list[str]:
+        """Replay every memory's evidence: the stored belief must equal the log, and the filter columns the memory."""
+        problems: list[str] = []
+        offset = 0
+        while batch := self.memories.page(ALL_STATES, limit=_BATCH, offset=offset):
+            for memory in batch:
+                said = self.evidence
+                replayed = replay(
+                    memory.belief.initial, said.aggregate(memory.id), said.signals(memory.id), said.weights()
+                )
+                if (replayed.positive, replayed.negative) != (memory.belief.positive, memory.belief.negative):
+                    problems.append(f"the confidence of memory {memory.id} does not follow from its evidence")
+                self.memories.revisions(memory.id)
+            problems += self.memories.column_problems(
+                {memory.id: (memory.confidence, memory.fingerprint) for memory in batch}
+            )
+            offset += len(batch)
+        return problems
 
 
 class Transaction(StoreReader):

@@ -21,10 +21,9 @@ import apsw
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import Row, Value
+from reasoningbank.storage.rows import Row, Value, decoding
+from reasoningbank.storage.sqlite_connection import MEMORY_TEXT, TextIndex
 from reasoningbank.storage.vector_search import Columns, Places, changed_since
-from reasoningbank.storage.vocabulary import MEMORY_TEXT, TextIndex
 from reasoningbank.types.records import LexicalTerm
 
 POSTINGS_BUDGET = 4_000

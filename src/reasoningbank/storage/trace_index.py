@@ -10,8 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import Row, Value, checksum
+from reasoningbank.storage.rows import Row, Value, checksum, decoding
 from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
 from reasoningbank.types.ports import Vector

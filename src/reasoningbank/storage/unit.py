@@ -6,11 +6,11 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, StoreError
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, upsert, weights_from
+from reasoningbank.storage.database import RowSource, Writer
+from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, decoding, upsert, weights_from
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.signal import ProjectWeights
 
@@ -21,44 +21,13 @@ _ANY_VECTOR = (
     "SELECT 1 FROM vectors UNION ALL SELECT 1 FROM trace_vectors UNION ALL SELECT 1 FROM document_vectors "
     "UNION ALL SELECT 1 FROM graph_vectors LIMIT 1"
 )
-_STANDING_SQL = (
-    "SELECT name, value FROM counters UNION ALL SELECT name, value FROM meta WHERE name IN ('model_id', 'dimension')"
-)
-_WEIGHTS_SQL = "".join(
-    f" UNION ALL SELECT '{name}', {name} FROM weight_history "  # noqa: S608 - constant columns
-    "WHERE number = (SELECT max(number) FROM weight_history)"
-    for name in WEIGHT_COLUMNS.split(", ")
-)
-
-
-class RowSource(Protocol):
-    """Where the rows come from."""
-
-    @property
-    def project(self) -> str:
-        """The project of every memory."""
-
-    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        """Return all rows of one statement."""
-
-    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
-        """Run one statement with each of these rows of values; return all that it gives."""
-
-
-class Writer(RowSource, Protocol):
-    """The connection that holds a bank's write lock."""
-
-    @property
-    def schema_sql(self) -> str:
-        """A query that gives ``schema`` and how many migrations the bank has had."""
-
-    @property
-    def state(self) -> int:
-        """A number that changes when another connection has written."""
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open: an engine may have ended it after a failure."""
+_STANDING_SQL = f"""
+    (SELECT value FROM counters WHERE name = 'change'), (SELECT value FROM counters WHERE name = 'key'),
+    (SELECT value FROM meta WHERE name = 'model_id'), (SELECT value FROM meta WHERE name = 'dimension'),
+    {WEIGHT_COLUMNS}
+FROM (SELECT 1 AS one) AS bank
+LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history)
+"""  # noqa: S608 - constant columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,18 +67,18 @@ class Standings:
             return known[2]
         self._known = None
         with decoding("the bank"):
-            statement = f"{_STANDING_SQL}{_WEIGHTS_SQL} UNION ALL {source.schema_sql}"
-            rows = dict(cast("list[tuple[str, str | int | float]]", source.run(statement)))
-            numbers = [rows.pop(name, None) for name in WEIGHT_COLUMNS.split(", ")]
-            weights = ProjectWeights(project=source.project)
-            if numbers[0] is not None:
-                weights = weights_from(source.project, tuple(numbers))
+            version, change, key, model_id, dimension, *weights = source.run(
+                f"SELECT {source.schema_sql}, {_STANDING_SQL}"
+            )[0]
+            space = {"model_id": str(model_id), "dimension": str(dimension)} if model_id is not None else {}
             return BankStanding(
-                schema=int(rows.pop("schema")),
-                change=int(rows.pop("change")),
-                key=int(rows.pop("key")),
-                space={name: str(value) for name, value in rows.items()},
-                weights=weights,
+                schema=int(cast(int, version)),
+                change=int(cast(int, change)),
+                key=int(cast(int, key)),
+                space=space,
+                weights=ProjectWeights(project=source.project)
+                if weights[0] is None
+                else weights_from(source.project, tuple(weights)),
             )
 
     def keep(self, source: Writer, standing: BankStanding) -> None:
@@ -124,10 +93,14 @@ class _Ended:
         self.project = project
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:  # noqa: ARG002 - as the port has it
-        raise StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
+        raise _over()
 
     def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:  # noqa: ARG002 - as the port has it
         return self.run(sql)
+
+
+def _over() -> StoreClosed:
+    return StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
 
 
 class _Whole:
@@ -207,10 +180,24 @@ class Unit:
         self._wrote = True
         return self._source.run_each(sql, rows)
 
+    def claim(self, sql: str, values: Sequence[Value]) -> Sequence[Row]:
+        """Return the rows of a SELECT that no other transaction has claimed; until this one ends they are its own."""
+        return self._live().claim(sql, values)
+
+    def index_words(self, table: str, first: int, last: int) -> None:
+        """Put the words of the rows whose keys are from the first to the last into the table's index."""
+        self._wrote = True
+        self._live().index_words(table, first, last)
+
+    def forget_words(self, table: str, key: int) -> None:
+        """Take the words of a row out of the table's index; called before they change and before the row goes."""
+        self._wrote = True
+        self._live().forget_words(table, key)
+
     def begin(self) -> int:
         """Begin the transaction; return how many migrations the file has had."""
-        self._source.run("BEGIN IMMEDIATE")
         writer = self._held()
+        writer.begin()
         standing = self._standings.read(writer)
         self._schema, self._last_change, self._last_key = standing.schema, standing.change, standing.key
         self._space, self.weights = standing.space, standing.weights
@@ -270,7 +257,7 @@ class Unit:
         missing = [memory_id for memory_id in memory_ids if memory_id not in self._known]
         if missing:
             rows = self.run(
-                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(missing),)
+                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM texts_in(?))", (json.dumps(missing),)
             )
             self._known.update(cast("Sequence[tuple[str, int]]", rows))
         return {memory_id: self._known[memory_id] for memory_id in memory_ids if memory_id in self._known}
@@ -351,6 +338,12 @@ class Unit:
     def forget_space(self) -> None:
         """Let vectors of another model come."""
         self._space = {}
+
+    def _live(self) -> Writer:
+        """Return the writer as long as the transaction has not ended."""
+        if self._source is not self._writer:
+            raise _over()
+        return self._held()
 
     def _held(self) -> Writer:
         if self._writer is None:

@@ -12,8 +12,16 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
-from reasoningbank.storage.failures import decoding
-from reasoningbank.storage.rows import LEGS_PER_KEY, WORDS_WORTH, Row, Value, checksum, vector_id, words_worth_from
+from reasoningbank.storage.rows import (
+    LEGS_PER_KEY,
+    WORDS_WORTH,
+    Row,
+    Value,
+    checksum,
+    decoding,
+    vector_id,
+    words_worth_from,
+)
 from reasoningbank.storage.sidecars import Register, Sidecars
 from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, contexts, lengths, measured
 from reasoningbank.storage.vector_file import Header

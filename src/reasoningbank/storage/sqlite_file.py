@@ -1,0 +1,433 @@
+"""Banks as SQLite files: where they lie, what lies beside them, and their backups."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from glob import escape
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from reasoningbank.errors import BankError, ScopeViolation, StoreCorrupt, StoreUnavailable
+from reasoningbank.storage.locks import BankLock
+from reasoningbank.storage.sidecars import SidecarFiles
+from reasoningbank.storage.sqlite import SqliteDatabase, scope_of
+from reasoningbank.storage.sqlite_connection import (
+    BUSY_MILLISECONDS,
+    check_readable,
+    checksum_vfs,
+    identity_of,
+    migrate,
+    open_connection,
+    page_checksums,
+    translated,
+    unavailable,
+)
+from reasoningbank.storage.store import Store
+from reasoningbank.types.scope import LEVELS, Scope, directory_name
+
+SUFFIX = ".db"
+FILE_SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3"})
+_FORMATS = slice(18, 20)
+"""The bytes of a database that say how it is written and read: 2 for a write-ahead log, 1 for a rollback journal."""
+_ROLLBACK = 1
+
+
+class BankFile:
+    """The medium of a bank that lies on a disk. Its methods are described at ``Medium``.
+
+    Args:
+        path: The bank file.
+        vfs: Another SQLite VFS, for tests that cut the power.
+    """
+
+    journal = "wal"
+
+    def __init__(self, path: Path, *, vfs: str | None = None) -> None:
+        self.path = path
+        self.location = str(path)
+        self.lock = BankLock(path.with_name(path.name + ".lock"))
+        directory = path.with_name(path.name + ".vectors")
+        self._sidecar_lock = BankLock(directory.with_name(directory.name + ".lock"))
+        self.sidecars = SidecarFiles(directory, self._sidecar_lock)
+        self._vfs = vfs
+        self._name = str(path)
+        self._log = f"{path}-wal"
+
+    @property
+    def identity(self) -> tuple[int, int] | None:
+        return identity_of(self._name)
+
+    @property
+    def bytes(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def log_bytes(self) -> int:
+        try:
+            return os.stat(self._log).st_size  # noqa: PTH116 - asked after every write
+        except OSError:
+            return 0
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        names = (self.path, self.path.with_name(self.path.name + "-wal"))
+        sizes = {name.name: name.stat().st_size for name in names if name.exists()}
+        sidecars = self.sidecars.bytes
+        return sizes if sidecars is None else {**sizes, "sidecar": sidecars}
+
+    @property
+    def safety(self) -> str:
+        return f"{'with' if page_checksums() else 'without'} page checksums"
+
+    def connect(self) -> apsw.Connection:
+        return open_connection(self.path, vfs=self._vfs)
+
+    def backup(self, connection: apsw.Connection, target: Path) -> None:
+        with translated(target):
+            if target.exists() and target.samefile(self.path):
+                raise StoreUnavailable(f"{target} is the bank itself", hint="Name another file for the backup.")
+        copy(connection, target, vfs=connection.open_vfs)
+
+    def keep_version(self, connection: apsw.Connection, version: int) -> None:
+        self.backup(connection, self.path.with_name(f"{self.path.name}.before-{version + 1}"))
+
+    def close(self) -> None:
+        self.lock.close()
+        self._sidecar_lock.close()
+
+
+class SqliteStorage:
+    """The Storage port over files.
+
+    A path that ends in ``.db``, ``.sqlite`` or ``.sqlite3`` is one bank file: the first project that opens it owns it,
+    and every further project, every team and every org gets a file of its own beside it. Any other path is a directory
+    with one folder per tenant and one file per project, team and org in it.
+
+    Args:
+        path: The file or directory; made when it does not exist, directories 0700 and files 0600.
+        vfs: Another SQLite VFS for all files, for tests that cut the power.
+    """
+
+    def __init__(self, path: Path, *, vfs: str | None = None) -> None:
+        try:
+            self._path = path.expanduser().absolute()
+        except RuntimeError as error:
+            raise StoreUnavailable(f"{path} names a home directory that does not exist") from error
+        self._vfs = vfs
+        self._single = self._path.suffix in FILE_SUFFIXES and not self._path.is_dir()
+
+    def open(self, scope: Scope) -> Store:
+        """Return the scope's store, made when it does not exist."""
+        if self._single and scope.level != "project":
+            return Store(SqliteDatabase(BankFile(self._place(scope), vfs=self._vfs), scope), scope)
+        try:
+            return Store(SqliteDatabase(BankFile(self._place(scope), vfs=self._vfs), scope), scope)
+        except ScopeViolation:
+            if not self._single:
+                raise
+            return Store(SqliteDatabase(BankFile(self._sibling(scope), vfs=self._vfs), scope), scope)
+
+    def scopes(self, tenant: str) -> Sequence[Scope]:
+        """Return the scopes of one tenant that exist here, by level and name.
+
+        Files that cannot be read are left out.
+        """
+        if self._single:
+            files = [self._path, *self._path.parent.glob(f"{escape(self._path.stem)}--*{escape(self._path.suffix)}")]
+        else:
+            files = list((self._path / directory_name(tenant)).glob(f"*{SUFFIX}"))
+        found = {owner for file in files if (owner := _owner(file)) and owner.tenant == tenant}
+        return sorted(found, key=lambda scope: (LEVELS.index(scope.level), scope.project))
+
+    def has(self, scope: Scope) -> bool:
+        """Return whether the scope has a bank here; asking makes none."""
+        if scope.level == "project" and self._single:
+            return scope in {_owner(self._path), _owner(self._sibling(scope))}
+        return self._file(scope).is_file()
+
+    def file_of(self, scope: Scope) -> Path:
+        """Return the scope's bank file."""
+        place = self._place(scope)
+        if not self._single or scope.level != "project":
+            return place
+        owner, sibling = _owner(place), self._sibling(scope)
+        mine = owner == scope or (owner is None and not sibling.exists())
+        return place if mine else sibling
+
+    def restore(self, scope: Scope, source: Path) -> None:
+        """Replace the scope's bank by a backup of the same scope; the old one is kept beside it.
+
+        Processes that have the bank open go on with the restored one.
+
+        Raises:
+            StoreUnavailable: When the backup does not exist.
+            StoreCorrupt: When the backup is damaged; the bank stays as it is.
+            StoreTooNew: When a newer version has written the backup.
+            ScopeViolation: When the backup is of another scope.
+        """
+        target = self.file_of(scope)
+        _make_private(target.parent, ours=not self._single)
+        lock = BankLock(target.with_name(target.name + ".lock"))
+        try:
+            with lock.held():
+                lock.mark(restore(scope, source, target))
+        finally:
+            lock.close()
+
+    def _place(self, scope: Scope) -> Path:
+        """Return where the scope's bank is made, in a directory that exists and is private."""
+        file = self._file(scope)
+        _make_private(file.parent, ours=not self._single)
+        return file
+
+    def _file(self, scope: Scope) -> Path:
+        """Return where the scope's bank is made; the file that the user named is for projects alone."""
+        if self._single:
+            return self._path if scope.level == "project" else self._sibling(scope)
+        return self._path / directory_name(scope.tenant) / f"{scope.file_name}{SUFFIX}"
+
+    def _sibling(self, scope: Scope) -> Path:
+        owner = f"{directory_name(scope.tenant)}--{scope.file_name}"
+        return self._path.with_name(f"{self._path.stem}--{owner}{self._path.suffix}")
+
+
+def _make_private(directory: Path, *, ours: bool = True) -> None:
+    """Make the directory and, as far as they are ours, keep it and its parent to their owner."""
+    try:
+        made = [parent for parent in (directory, *directory.parents) if not parent.exists()]
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for parent in made:
+            parent.chmod(0o700)
+            sync_directory(parent.parent)
+        if ours and directory.stat().st_mode & 0o077:
+            directory.chmod(0o700)
+    except OSError as error:
+        raise unavailable(directory, error) from error
+
+
+def _owner(file: Path) -> Scope | None:
+    """Return whose bank a file is; None when it is not a readable bank."""
+    if file.is_symlink() or not file.is_file() or not file.stat().st_size:
+        return None
+    try:
+        with translated(file), closing(open_connection(file)) as connection:
+            rows = connection.execute(
+                "SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level')"
+            ).fetchall()
+            return scope_of({str(name): str(value) for name, value in rows})
+    except BankError:
+        return None
+
+
+def copy(connection: apsw.Connection, target: Path, *, vfs: str | None) -> None:
+    """Write a consistent copy through SQLite's backup interface, force it to the disk and rename it into place.
+
+    Args:
+        connection: What is copied.
+        target: The file to write.
+        vfs: The SQLite VFS to write it through.
+
+    Raises:
+        StoreUnavailable: When the target's directory does not exist or cannot be written.
+    """
+    with translated(target):
+        if not target.parent.is_dir():
+            raise StoreUnavailable(
+                f"the directory {target.parent} does not exist", hint="Create it, then back up again."
+            )
+    with _beside(target, "partial") as partial:
+        with closing(apsw.Connection(str(partial), vfs=vfs)) as copied:
+            _pour(connection, copied)
+            copied.pragma("journal_mode", "delete")
+        partial.replace(target)
+        sync_directory(target.parent)
+
+
+def restore(scope: Scope, source: Path, target: Path) -> int:
+    """Give the bank at the target the content of a backup; called under the bank's lock.
+
+    Returns:
+        The number of the bank's latest change.
+
+    The content is replaced in one transaction, so that every process that has the bank open goes on with the restored
+    one. A bank that is too damaged for that is renamed aside and replaced by a new file.
+
+    Raises:
+        StoreUnavailable: When there is no backup.
+        StoreCorrupt: When the backup is damaged; the bank stays as it is.
+        StoreTooNew: When a newer version has written the backup.
+        ScopeViolation: When it is a backup of another scope.
+    """
+    verify(scope, source)
+    kept = _kept_name(target)
+    with translated(target), _beside(target, "restoring") as prepared:
+        with closing(_reading(source)) as backup, closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as copied:
+            _pour(backup, copied)
+            copied.pragma("journal_mode", "delete")
+        if target.exists() and target.stat().st_size and _is_whole(target):
+            change = _pour_over(prepared, target, kept)
+        else:
+            change = _replace(prepared, target, kept)
+    shutil.rmtree(target.with_name(target.name + ".vectors"), ignore_errors=True)
+    return change
+
+
+def restore_pages(source: Path, bank: apsw.Connection) -> int:
+    """Give a bank without a file the content of a backup that was verified; called under the bank's lock.
+
+    Returns:
+        The number of the bank's latest change.
+    """
+    change = _latest_change(bank)
+    with closing(_reading(source)) as backup:
+        content = bytearray(backup.serialize("main"))
+    content[_FORMATS] = bytes((_ROLLBACK, _ROLLBACK))
+    with closing(apsw.Connection(":memory:")) as prepared:
+        prepared.deserialize("main", bytes(content))
+        renewed = _renew(prepared, change)
+        _pour(prepared, bank)
+    return renewed
+
+
+def sync_directory(directory: Path) -> None:
+    """Force a directory's entries to the disk, so that a new or renamed file survives a power cut."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _beside(target: Path, purpose: str) -> Iterator[Path]:
+    """Give a new, private file beside the target, which is gone after the block unless it was renamed."""
+    path = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.{purpose}")
+    with translated(target):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            yield path
+        finally:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _reading(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksum_vfs())
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+    return connection
+
+
+def verify(scope: Scope, source: Path) -> None:
+    """Read the whole backup and says whose it is.
+
+    Raises:
+        StoreUnavailable: When there is no backup.
+        StoreCorrupt: When it is damaged.
+        StoreTooNew: When a newer version has written it.
+        ScopeViolation: When it is a backup of another scope.
+    """
+    with translated(source):
+        if not source.is_file():
+            raise StoreUnavailable(f"there is no backup at {source}", hint="Pass the path that `rbank backup` printed.")
+        _verify(scope, source)
+
+
+def _verify(scope: Scope, source: Path) -> None:
+    with closing(_reading(source)) as backup:
+        check_readable(backup, source.name)
+        state = [row[0] for row in backup.execute("PRAGMA integrity_check")]
+        if state != ["ok"]:
+            raise StoreCorrupt(f"{source.name} is damaged: {state[0]}")
+        rows = backup.execute("SELECT name, value FROM meta").fetchall()
+    meta = {str(name): str(value) for name, value in rows}
+    if (meta.get("tenant"), meta.get("project"), meta.get("level", "project")) != (
+        scope.tenant,
+        scope.project,
+        scope.level,
+    ):
+        raise ScopeViolation(f"{source.name} is a backup of another tenant or project")
+
+
+def _pour(source: apsw.Connection, target: apsw.Connection) -> None:
+    """Copy all pages as one transaction of the target."""
+    with target.backup("main", source, "main") as backup:
+        while not backup.done:
+            backup.step()
+
+
+def _is_whole(target: Path) -> bool:
+    try:
+        with translated(target), closing(_reading(target)) as bank:
+            return [row[0] for row in bank.execute("PRAGMA integrity_check")] == ["ok"]
+    except (StoreCorrupt, StoreUnavailable):
+        return False
+
+
+def _kept_name(target: Path) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    return target.with_name(f"{target.name}.before-restore-{stamp}")
+
+
+def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
+    """Keep a copy of the living bank, then replaces its content in one transaction."""
+    with closing(open_connection(target)) as bank:
+        copy(bank, kept, vfs=bank.open_vfs)
+        renewed = _renewed_file(prepared, _latest_change(bank))
+        with closing(_reading(prepared)) as content:
+            _pour(content, bank)
+        bank.pragma("journal_mode", "wal")
+        bank.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    return renewed
+
+
+def _replace(prepared: Path, target: Path, kept: Path) -> int:
+    """Put a new file in the place of one that is missing or too damaged, which is kept as it lies."""
+    renewed = _renewed_file(prepared, 0)
+    if target.exists() and target.stat().st_size:
+        log = target.with_name(target.name + "-wal")
+        if log.exists():
+            log.rename(kept.with_name(kept.name + "-wal"))
+        os.link(target, kept)
+    for suffix in ("-wal", "-shm"):
+        target.with_name(target.name + suffix).unlink(missing_ok=True)
+    prepared.replace(target)
+    sync_directory(target.parent)
+    with closing(open_connection(target)) as bank:
+        bank.pragma("journal_mode", "wal")
+    return renewed
+
+
+def _renewed_file(prepared: Path, change: int) -> int:
+    with closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as content:
+        return _renew(content, change)
+
+
+def _renew(content: apsw.Connection, change: int) -> int:
+    """Make the restored content a bank of its own, so that nothing derived from the old one is taken for its own.
+
+    Returns:
+        The number of its latest change, which is greater than the given one.
+    """
+    migrate(content)
+    with content:
+        content.execute("UPDATE meta SET value = ? WHERE name = 'bank'", (str(uuid.uuid4()),))
+        content.execute("DELETE FROM meta WHERE name LIKE 'sidecar %'")
+        content.execute(
+            "UPDATE floors SET value = max((SELECT value FROM counters WHERE name = 'change'), ?) + 1 "
+            "WHERE name = 'change'",
+            (change,),
+        )
+    return _latest_change(content)
+
+
+def _latest_change(bank: apsw.Connection) -> int:
+    return cast(int, bank.execute("SELECT value FROM counters WHERE name = 'change'").get)
