@@ -144,7 +144,7 @@ _TORN = (
     ),
     (
         f"SELECT id FROM (SELECT number, id FROM traces ORDER BY number DESC LIMIT {COMPARED_TRACES}) "  # noqa: S608
-        "WHERE number NOT IN (SELECT number FROM trace_vectors)",
+        "AS newest WHERE number NOT IN (SELECT number FROM trace_vectors)",
         "trace {!r} has no vector",
     ),
 )
