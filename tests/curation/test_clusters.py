@@ -19,9 +19,9 @@ from reasoningbank.curation.clusters import MOST_MEMBERS, find_similar
 from reasoningbank.errors import InvalidInput, ModelMismatch
 from reasoningbank.memories.similarity import least_cosine
 from reasoningbank.storage import open_storage
-from reasoningbank.storage.pairs import close_pairs
 from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.storage.store import Store
+from reasoningbank.storage.store_search import close_pairs
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.consolidation import CONSOLIDATION, SimilarityCluster
 from reasoningbank.types.memory import Memory, Outcome, State

@@ -11,7 +11,8 @@ import pytest
 
 from promises import promise
 from reasoningbank.errors import StoreCorrupt, StoreError
-from reasoningbank.storage import schema, trace_index
+from reasoningbank.storage import schema
+from reasoningbank.storage import search as searching
 from reasoningbank.storage.sqlite_connection import open_connection
 from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.sqlite_memory import ProcessStorage
@@ -204,8 +205,8 @@ def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monk
 @pytest.mark.parametrize("place", ["sqlite", "memory"])
 def test_only_the_newest_traces_are_compared(bank: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """The oldest fall out as new ones come; they are still there, and opening the bank anew changes nothing."""
-    monkeypatch.setattr(trace_index, "COMPARED_TRACES", 50)
-    monkeypatch.setattr(trace_index, "_SPARE", 3)
+    monkeypatch.setattr(searching, "COMPARED_TRACES", 50)
+    monkeypatch.setattr(searching, "_SPARE", 3)
     storage = SqliteStorage(bank) if place == "sqlite" else ProcessStorage()
     store = storage.open(SCOPE)
     for number in range(130):

@@ -15,7 +15,12 @@ from reasoningbank.storage.schema import MIGRATIONS
 from reasoningbank.storage.sqlite_connection import ConnectionSource, spelled
 
 FOLDER = Path(storage.__file__).parent
-FILES = sorted([*FOLDER.glob("*_tables.py"), *(FOLDER / f"{name}.py" for name in ("rows", "schema", "store", "unit"))])
+FILES = sorted(
+    [
+        *FOLDER.glob("*_tables.py"),
+        *(FOLDER / f"{name}.py" for name in ("rows", "schema", "store", "store_search", "unit")),
+    ]
+)
 FORBIDDEN = {
     r"INSERT OR|REPLACE INTO": "ON CONFLICT says the same",
     r"\biif\(": "CASE says the same",

@@ -26,11 +26,12 @@ from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import StoreReport
+from reasoningbank.types.records import Candidates, LexicalMatches, Pool, Scored, StoreReport
 
 if TYPE_CHECKING:
-    from reasoningbank.storage.graph_search import FoundInGraph
-    from reasoningbank.storage.search import SearchState
+    import numpy
+    from numpy.typing import NDArray
+
     from reasoningbank.storage.unit import Unit
 
 
@@ -89,6 +90,47 @@ class GraphReader(Protocol):
         """Return for each of these nodes every edge that starts or ends there, in the order they were stored."""
 
 
+class MemorySearch(Protocol):
+    """A search of the memories in one state of the bank, among those that meet the conditions it was asked for."""
+
+    def nearest(self, leg: str, vector: Vector, limit: int) -> Sequence[Scored]:
+        """Return the best of a dense leg that meet the condition."""
+
+    def count(self) -> int:
+        """Return how many memories meet the condition."""
+
+    def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the inner product with each of these memories that has a vector in the leg."""
+
+    def rows(self, leg: str) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
+        """Return the keys, ascending, and the vectors of the memories that meet the condition in a dense leg."""
+
+    def vector(self, leg: str, memory_id: str) -> Vector | None:
+        """Return a copy of one memory's vector."""
+
+    def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
+        """Return copies of the vectors of those of these memories that have one in the leg."""
+
+    def matching(self, text: str, limit: int) -> LexicalMatches:
+        """Return the best of the lexical leg that meet the condition."""
+
+    def matching_context(self, text: str, limit: int) -> LexicalMatches:
+        """Return the best of BM25 over the descriptions that meet the condition."""
+
+    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+        """Return what all legs bring for every pool; the conditions are those of the pools."""
+
+
+class GraphSearch(Protocol):
+    """A search of the nodes or of the edges in one state of the bank, among those that meet a condition."""
+
+    def nearest(self, vector: Vector, limit: int) -> Sequence[Scored]:
+        """Return the closest, best first, then oldest first."""
+
+    def matching(self, text: str, limit: int) -> LexicalMatches:
+        """Return the best by BM25; frequencies and lengths are those of all nodes, or of all edges."""
+
+
 class Database(RowSource, Protocol):
     """One bank in one engine. As a source it gives the rows of committed transactions. Threads may share it."""
 
@@ -109,12 +151,12 @@ class Database(RowSource, Protocol):
 
     def search(
         self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "", *, context: bool = False
-    ) -> AbstractContextManager[SearchState]:
+    ) -> AbstractContextManager[MemorySearch]:
         """Give a search of the memories in one state of the bank."""
 
     def search_graph(
         self, kind: GraphKind, condition: GraphFilter, query: Vector | None = None
-    ) -> AbstractContextManager[FoundInGraph]:
+    ) -> AbstractContextManager[GraphSearch]:
         """Give a search of the graph in one state of the bank."""
 
     def similar_traces(self, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:

@@ -11,11 +11,11 @@ from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.database import RowSource
 from reasoningbank.storage.rows import (
     ALL_ROWS,
+    Mapped,
     Row,
     Value,
     checksum,
     decoding,
-    from_microseconds,
     owned,
     proven,
     read_record,
@@ -69,6 +69,10 @@ CREATE TABLE exposure_items (
 );
 CREATE INDEX exposure_items_by_memory ON exposure_items (key);
 """
+
+RECALLS = Mapped(RecallLog, "id, at, query, session, embedder, tokens")
+
+ENTRIES = Mapped(RecallEntry, "rank, memory_id, unproven, relevance")
 
 _NAME = "an exposure"
 
@@ -125,7 +129,7 @@ class DeliveryTables:
         """Return the newest logged recalls, of all sessions or of one, newest first; limit 0 means all."""
         where, values = ("", ()) if session is None else ("WHERE session = ?", (session,))
         heads = self._source.run(
-            f"SELECT number, id, at, query, session, embedder, tokens FROM recalls {where} "  # noqa: S608 - constant
+            f"SELECT number, {RECALLS.columns} FROM recalls {where} "  # noqa: S608 - constant
             "ORDER BY number DESC LIMIT ?",
             (*values, limit or ALL_ROWS),
         )
@@ -135,8 +139,7 @@ class DeliveryTables:
         """Keep what a search delivered: items, ranks, scores, tokens."""
         with self._unit.whole():
             rows = self._source.run(
-                "INSERT INTO recalls (id, at, query, session, embedder, tokens) "
-                "VALUES (?, ?, ?, ?, ?, ?) RETURNING number",
+                f"INSERT INTO recalls ({RECALLS.columns}) VALUES (?, ?, ?, ?, ?, ?) RETURNING number",  # noqa: S608
                 (recall.id, to_microseconds(recall.at), recall.query, recall.session, recall.embedder, recall.tokens),
             )
             keys = self._unit.all_keys([hit.id for hit in recall.delivered])
@@ -199,31 +202,14 @@ class DeliveryTables:
             self._unit.note_change()
 
     def _recall(self, row: Row) -> RecallLog:
-        number, identifier, at, query, session, embedder, tokens = row
         items = self._source.run(
             "SELECT i.position, m.id, i.unproven, i.relevance, i.legs FROM recall_items AS i "
             "JOIN memories AS m ON m.key = i.key WHERE i.recall = ? ORDER BY i.position",
-            (number,),
+            row[:1],
         )
         with decoding("a logged recall"):
-            return RecallLog(
-                id=cast(str, identifier),
-                at=from_microseconds(cast(int, at)),
-                query=cast(str, query),
-                session=cast(str, session),
-                embedder=cast(str, embedder),
-                tokens=cast(int, tokens),
-                entries=tuple(
-                    RecallEntry(
-                        rank=cast(int, item[0]),
-                        memory_id=cast(str, item[1]),
-                        unproven=bool(item[2]),
-                        relevance=cast(float, item[3]),
-                        legs=_legs(cast(str, item[4])),
-                    )
-                    for item in items
-                ),
-            )
+            entries = [ENTRIES.record(item[:-1], legs=_legs(cast(str, item[-1]))) for item in items]
+            return RECALLS.record(row[1:], entries=tuple(entries))
 
 
 def _legs_text(legs: Mapping[str, Leg]) -> str:

@@ -1,8 +1,9 @@
-"""One search of one bank file: everything is read from one state of it, in one read transaction."""
+"""Searches of one bank: each reads one state of it, and what they hold in memory they share."""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,16 +12,29 @@ from typing import cast
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.errors import InvalidInput
+from reasoningbank.errors import ModelMismatch, StoreCorrupt
+from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
+from reasoningbank.storage.rows import Row, checksum, decoding
+from reasoningbank.storage.session_tables import read_trace
+from reasoningbank.storage.sidecars import Register, Sidecars
 from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.text_search import Ranking, rank, rank_context
-from reasoningbank.storage.vector_index import View
+from reasoningbank.storage.vector_index import DenseIndex, Reader, View
+from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
+from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
-from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS
+from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter
 from reasoningbank.types.records import Candidates, LexicalMatches, Pool, Scored
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
+_STATE_SQL = (
+    "SELECT name, value FROM meta WHERE name IN ('bank', 'space', 'dimension') UNION ALL "
+    "SELECT 'replaced', max(replaced) FROM trace_vectors WHERE replaced IS NOT NULL"
+)
+_VECTORS_SQL = "SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number DESC LIMIT ?"
+_TRACES_SQL = "SELECT number, id, session, body, checksum FROM traces WHERE number IN (SELECT value FROM json_each(?))"
+_SPARE = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,13 +220,114 @@ class SearchState:
         return numpy.array([row[0] for row in rows], dtype=numpy.int64)
 
 
-def checked(vector: Vector) -> Vector:
-    """Return the vector of a query, fit to be compared.
+class TraceIndex:
+    """The vectors of the newest traces by age, refreshed before every search: only new ones are read."""
 
-    Raises:
-        InvalidInput: When it is not one row of finite numbers.
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forget(())
+
+    def similar(self, read: Reader, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
+        """Return the closest traces, best first, then newest first; this makes the first read of its transaction.
+
+        Raises:
+            ModelMismatch: When the bank's vectors have another dimension.
+        """
+        with self._lock:
+            try:
+                with decoding("a trace's vector"):
+                    self._refresh(read, len(query))
+            except BaseException:
+                self._forget(())
+                raise
+            numbers = self._numbers[: self._count][-COMPARED_TRACES:]
+            products = self._matrix[: self._count][-COMPARED_TRACES:] @ query
+        cosines = numpy.clip(products.astype(numpy.float64).round(COSINE_DIGITS), -1.0, 1.0)
+        best = numpy.lexsort((-numbers, -cosines))[: max(0, limit)]
+        wanted = numbers[best].tolist()
+        traces = {cast(int, row[0]): read_trace(row) for row in read(_TRACES_SQL, (str(wanted),))}
+        if len(traces) < len(wanted):
+            raise StoreCorrupt("a trace's vector belongs to no trace")
+        return [(traces[number], cosine) for number, cosine in zip(wanted, cosines[best].tolist(), strict=True)]
+
+    def _forget(self, state: tuple[object, ...], dimension: int = 0) -> None:
+        self._state = state
+        self._count = 0
+        self._numbers: NDArray[numpy.int64] = numpy.empty(0, dtype=numpy.int64)
+        self._matrix: NDArray[numpy.float32] = numpy.empty((0, dimension), dtype=numpy.float32)
+
+    def _refresh(self, read: Reader, dimension: int) -> None:
+        facts = dict(cast("Sequence[tuple[str, str | int | None]]", read(_STATE_SQL)))
+        stored = facts.get("dimension")
+        if stored is not None and int(stored) != dimension:
+            raise ModelMismatch(f"the bank's vectors have {stored} dimensions, the query's {dimension}")
+        state = (facts["bank"], facts.get("space"), facts["replaced"], dimension)
+        if state != self._state:
+            self._forget(state, dimension)
+        last = int(self._numbers[self._count - 1]) if self._count else -1
+        rows = read(_VECTORS_SQL, (last, COMPARED_TRACES))
+        if rows:
+            self._append(rows[::-1], dimension)
+
+    def _append(self, rows: Sequence[Row], dimension: int) -> None:
+        if self._count + len(rows) > len(self._numbers):
+            self._make_room(len(rows), dimension)
+        for place, (number, vector, stored) in enumerate(rows, start=self._count):
+            if checksum((number, vector)) != stored:
+                raise StoreCorrupt(f"the vector of trace number {number!r} does not hold what was written to it")
+            self._numbers[place] = cast(int, number)
+            self._matrix[place] = numpy.frombuffer(cast(bytes, vector), dtype=numpy.float32)
+        self._count += len(rows)
+
+    def _make_room(self, more: int, dimension: int) -> None:
+        """Drop what is too old to be compared, and leaves room for further rows."""
+        kept = slice(max(0, self._count - COMPARED_TRACES), self._count)
+        numbers, matrix = self._numbers[kept], self._matrix[kept]
+        capacity = len(numbers) + more + _SPARE
+        self._numbers = numpy.empty(capacity, dtype=numpy.int64)
+        self._matrix = numpy.empty((capacity, dimension), dtype=numpy.float32)
+        self._count = len(numbers)
+        self._numbers[: self._count], self._matrix[: self._count] = numbers, matrix
+
+
+class Indexes:
+    """What searches of one bank hold in memory, made at the first of them. Threads may share it.
+
+    Args:
+        sidecars: Where whole matrices lie beside the bank.
+        register: Notes in the bank which sidecar is the current one.
     """
-    query: Vector = numpy.ascontiguousarray(vector, dtype=numpy.float32)
-    if query.ndim != 1 or not bool(numpy.isfinite(query).all()):
-        raise InvalidInput("a query's vector is one row of finite numbers")
-    return query
+
+    def __init__(self, sidecars: Sidecars, register: Register) -> None:
+        self._dense = DenseIndex(sidecars, register=register)
+        self._traces = TraceIndex()
+        self._graph = GraphIndex()
+
+    @property
+    def model_id(self) -> str | None:
+        """The vector space of the state that the last search saw; None when it had none."""
+        return self._dense.model_id
+
+    def search(
+        self,
+        source: ConnectionSource,
+        conditions: Sequence[Filter],
+        query: Vector | None,
+        leg: str,
+        *,
+        context: bool,
+    ) -> SearchState:
+        """Return a search of the memories in the state that the source's transaction reads first here."""
+        dimension = None if query is None else len(query)
+        return SearchState(self._dense.view(source.run, conditions, dimension, leg=leg, context=context), source)
+
+    def search_graph(
+        self, source: ConnectionSource, kind: GraphKind, condition: GraphFilter, query: Vector | None
+    ) -> FoundInGraph:
+        """Return a search of the graph in that state."""
+        view = self._graph.view(source.run, kind, None if query is None else len(query))
+        return FoundInGraph(view, source, kind, condition)
+
+    def similar_traces(self, source: ConnectionSource, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
+        """Return the traces closest to a unit vector in that state, best first."""
+        return self._traces.similar(source.run, query, limit)
