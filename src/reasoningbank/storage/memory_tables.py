@@ -150,12 +150,10 @@ _UPDATE_EACH = (
 
 _BATCH = 500
 
-UNINDEXED = "memory {!r} has no text index or no vector"
-
 _TORN = (
     (
         f"SELECT id FROM memories WHERE {LEGS_PER_KEY} * key NOT IN (SELECT id FROM vectors)",  # noqa: S608 - a constant
-        UNINDEXED,
+        "memory {!r} has no text index or no vector",
     ),
     (
         f"SELECT id FROM vectors WHERE id / {LEGS_PER_KEY} NOT IN (SELECT key FROM memories)",  # noqa: S608 - a constant
