@@ -111,13 +111,15 @@ class MemorySearch(Protocol):
     def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
         """Return copies of the vectors of those of these memories that have one in the leg."""
 
-    def matching(self, text: str, limit: int) -> LexicalMatches:
-        """Return the best of the lexical leg that meet the condition."""
+    def matching(self, text: str, limit: int, function_words: str = "") -> LexicalMatches:
+        """Return the best of the lexical leg that meet the condition; function words count half."""
 
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
         """Return the best of BM25 over the descriptions that meet the condition."""
 
-    def candidates(self, vector: Vector, text: str, pools: Sequence[Pool]) -> Sequence[Candidates]:
+    def candidates(
+        self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
+    ) -> Sequence[Candidates]:
         """Return what all legs bring for every pool; the conditions are those of the pools."""
 
 
