@@ -18,7 +18,6 @@ from reasoningbank.curation.quarantine import Quarantines
 from reasoningbank.documents.documents import Documents
 from reasoningbank.graph.edges import Edges
 from reasoningbank.graph.graph import Graph
-from reasoningbank.graph.lessons import Lessons
 from reasoningbank.graph.provenance import Preferences
 from reasoningbank.graph.sources import Sources
 from reasoningbank.jobs.jobs import Jobs
@@ -89,6 +88,8 @@ class AsyncMemories(Awaited[Memories]):
     versions = awaited(Memories.versions)
     revert = awaited(Memories.revert)
     origins = awaited(Memories.origins)
+    links = awaited(Memories.links)
+    link = awaited(Memories.link)
 
 
 class AsyncExperience(Awaited[Experience]):
@@ -200,18 +201,6 @@ class AsyncPreferences(Awaited[Preferences]):
     list = awaited(Preferences.list)
 
 
-class AsyncLessons(Awaited[Lessons]):
-    """Lessons, awaited."""
-
-    add = awaited(Lessons.add)
-    get = awaited(Lessons.get)
-    update = awaited(Lessons.update)
-    link = awaited(Lessons.link)
-    delete = awaited(Lessons.delete)
-    list = awaited(Lessons.list)
-    search = awaited(Lessons.search)
-
-
 class AsyncConversations(Awaited[Conversations]):
     """Conversations, awaited."""
 
@@ -311,7 +300,6 @@ class AsyncBank(Awaited[Bank]):
         self.edges = AsyncEdges(resource.edges)
         self.sources = AsyncSources(resource.sources)
         self.preferences = AsyncPreferences(resource.preferences)
-        self.lessons = AsyncLessons(resource.lessons)
         self.conversations = AsyncConversations(resource.conversations)
         self.questions = AsyncQuestions(resource.questions)
         self.workflows = AsyncWorkflows(resource.workflows)

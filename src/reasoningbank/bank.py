@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -22,7 +23,6 @@ from reasoningbank.documents.documents import Documents
 from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.graph.edges import Edges
 from reasoningbank.graph.graph import Graph
-from reasoningbank.graph.lessons import Lessons
 from reasoningbank.graph.provenance import Preferences
 from reasoningbank.graph.sources import Sources
 from reasoningbank.jobs.jobs import Jobs
@@ -40,6 +40,7 @@ from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
+from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import EDITED, Cause, Memory, OutcomeReport, Rating, State, check_outcome
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
 from reasoningbank.types.recall import Brief, BriefItem, Recall
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from reasoningbank.memories.admission import Origin
 
 _UPDATE_ATTEMPTS = 5
+_LESSON_WEIGHTS = LessonWeights()
 
 
 class Bank:
@@ -75,7 +77,6 @@ class Bank:
         edges: edges of the contextual graph: sentences with a weight.
         sources: sources and what they name and state.
         preferences: preferences of users and roles.
-        lessons: memories with their links to the graph.
         conversations: remember finished conversations (seed 003).
         questions: plan questions and answer them from the graph and the lessons.
         workflows: workflows: conversations that a program drives turn by turn.
@@ -102,7 +103,6 @@ class Bank:
         self.edges = Edges(context, self.graph)
         self.sources = Sources(context)
         self.preferences = Preferences(context)
-        self.lessons = Lessons(context, self._search)
         self.conversations = Conversations(context)
         self.questions = Questions(context, self._search)
         self.workflows = Workflows(context, self.conversations, self.questions)
@@ -220,6 +220,7 @@ class Bank:
         session: str | None = None,
         source: str = "api",
         vouched: bool = False,
+        link_nodes: Iterable[str] = (),
     ) -> Memory:
         """Store a strategy (outcome success) or an anti-pattern (failure); it can be found at once.
 
@@ -238,15 +239,20 @@ class Bank:
             source: Which entrance it came through.
             vouched: Whether a person has read it and stands by it; else a text that looks like a prompt injection is
                 quarantined.
+            link_nodes: A node of the graph that it comes from; several are allowed, and every one must exist.
 
         Returns:
             The memory as it was stored, at exactly the given confidence; one that was quarantined at most at 0.6.
 
         Raises:
             InvalidMemory: When a rule of the memory is broken; the subclass names it.
+            NodeNotFound: When a node does not exist; nothing was stored.
             StoreFull: When there is no space; nothing was stored.
         """
         from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare
+        from reasoningbank.memories.links import check_exist, checked_nodes, relink
+
+        nodes = checked_nodes(link_nodes)
 
         origin: Origin = "agent" if source in AGENT_SOURCES and not vouched else "person"
         with observed("create_memory", store=self._context.place):
@@ -263,9 +269,13 @@ class Bank:
                 confidence=check_confidence(confidence),
                 provenance={"source": source, "session": session_name(session) or self._context.session},
             )
+            store = self._context.store()
+            check_exist(store, nodes)
             (ready,) = prepare([memory], self._context.embedder, origin=origin, vouched=vouched)
-            with self._context.store().transaction() as transaction:
+            with store.transaction() as transaction:
                 memory = admit(transaction, ready, at=memory.created_at)
+                if nodes:
+                    relink(transaction, memory.id, nodes)
             self._context.keep_up()
             return memory
 
@@ -284,6 +294,8 @@ class Bank:
         session: str | None = None,
         by: By = "memory",
         k: int = 1,
+        linked_to: Iterable[str] | None = None,
+        weights: LessonWeights = _LESSON_WEIGHTS,
     ) -> Recall:
         """Find what is relevant to a task, best first; nothing when nothing is.
 
@@ -299,8 +311,11 @@ class Bank:
             unproven: Most memories below ``min_confidence``, in a list of their own (DESIGN D6).
             session: What the delivery counts for; at most one usage signal per memory and session.
             by: ``memory`` compares the query with memories, ``experience`` with the tasks they were learned from and
-                brings whole experiences with all their items, proven or not, whatever the limits.
+                brings whole experiences with all their items, proven or not, whatever the limits. ``lesson`` weighs
+                what a memory says, when it applies and the words of that, and brings what is not proven as well.
             k: Most experiences.
+            linked_to: Only memories that are linked with any of these nodes of the graph; by lesson only.
+            weights: How a search by lesson weighs its legs.
 
         Raises:
             EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome: When an argument is not usable.
@@ -317,12 +332,21 @@ class Bank:
             created_before=created_before,
             unproven=unproven,
         )
+        if by != "lesson" and (linked_to is not None or weights != _LESSON_WEIGHTS):
+            raise InvalidInput("links and weights of legs are of a search by lesson", hint="Search by lesson.")
         if by == "experience":
             return self._search.delivered(
                 question, session, lambda store: self._search.by_task(store, question, checked_limit(k))
             )
+        if by == "lesson":
+            from reasoningbank.graph.search import by_lesson
+
+            find = partial(
+                by_lesson, embedder=self._context.embedder, question=question, linked_to=linked_to, weights=weights
+            )
+            return self._search.delivered(question, session, find)
         if by != "memory":
-            raise InvalidInput(f"by is 'memory' or 'experience', not {str(by)[:80]!r}")
+            raise InvalidInput(f"by is 'memory', 'experience' or 'lesson', not {str(by)[:80]!r}")
         return self._search.delivered(question, session, lambda store: self._search.near(store, question))
 
     def briefing(
@@ -364,7 +388,7 @@ class Bank:
         place = session_name(session) or self._context.session
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store()
-            query, (proven, drawn, warnings) = self._briefings.considered(store, task, outcome)
+            query, (proven, drawn, warnings, _) = self._briefings.considered(store, task, outcome)
             brief = choose(
                 self._search.vector_of,
                 [BriefItem(hit=hit, scope=hit.scope) for hit in (*proven, *drawn)],
@@ -454,10 +478,11 @@ class Bank:
         tags: Iterable[str] | None = None,
         category: str | None = None,
         state: State | None = None,
+        link_nodes: Iterable[str] | None = None,
     ) -> Memory:
-        """Change a memory; what is None stays. The earlier version is kept, its evidence stays with it.
+        """Change a memory; what is not given stays. The earlier version is kept, its evidence stays with it.
 
-        Out of quarantine leads only ``release``.
+        A quarantined memory stays in quarantine until it is released.
 
         Args:
             memory_id: The memory.
@@ -468,14 +493,17 @@ class Bank:
             tags: The new tags, all of them.
             category: A new category.
             state: A new state; archived and quarantined memories are never found by a search.
+            link_nodes: The nodes of the graph that it links, all of them: links to others are removed.
 
         Raises:
-            MemoryNotFound: When this tenant has no such memory.
+            MemoryNotFound, NodeNotFound: When this tenant has no such memory, or no such node; nothing was changed.
             InvalidMemory: When the changed memory breaks a rule, or is in quarantine and would leave it; nothing was
                 changed.
         """
         from reasoningbank.memories.admission import clean, edit, prepare_edit
+        from reasoningbank.memories.links import checked_nodes, relink
 
+        nodes = None if link_nodes is None else checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place):
             store = self._context.owner(memory_id)
             for _ in range(_UPDATE_ATTEMPTS):
@@ -492,13 +520,17 @@ class Bank:
                         state=old.state if state is None else state,
                     )
                 )
-                if new == old:
+                if new == old and nodes is None:
                     return old
                 at = self._context.clock.now()
-                ready = prepare_edit(old, new, self._context.embedder, at=at)
+                ready = None if new == old else prepare_edit(old, new, self._context.embedder, at=at)
                 cause = Cause(at=at, kind=EDITED, by=self._context.session)
                 with store.transaction() as transaction:
-                    edited = edit(transaction, ready, state=state, cause=cause)
+                    edited: Memory | None = transaction.memories.get(memory_id)
+                    if ready is not None:
+                        edited = edit(transaction, ready, state=state, cause=cause)
+                    if edited is not None and nodes is not None:
+                        relink(transaction, memory_id, nodes)
                 if edited is not None:
                     return edited
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")

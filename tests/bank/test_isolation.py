@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import settings as run_settings
 from hypothesis import strategies as st
 
+from linked_memories import add_lesson, change_lesson, find_lessons, list_lessons
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.context import Context
@@ -87,7 +88,7 @@ def test_no_public_method_shows_anything_of_another_tenant(first: str, second: s
             owner.feedback(secret.id, helpful=True)
             canary = Node(id=CANARY, label="UserRequest", text=f"{CANARY} node", conv_id=CANARY, tags=(CANARY,))
             owner.graph.add([canary], [Edge(id=CANARY, source=CANARY, target=CANARY, text=CANARY, weight=1.0)])
-            owner.lessons.add(f"{CANARY} lesson", CANARY, tags=[CANARY], link_nodes=[CANARY])
+            add_lesson(owner, f"{CANARY} lesson", CANARY, tags=[CANARY], link_nodes=[CANARY])
             owner.preferences.add("style", CANARY, user="same", tags=[CANARY])
             kept = DocumentChange(path=(CANARY,), key=CANARY, value={"text": CANARY}, texts=lambda _: [CANARY])
             owner.documents.keep("langgraph", [kept])
@@ -125,9 +126,9 @@ def everything(bank: Bank, foreign_id: str, folder: Path) -> str:
     answers.append(shown((node.seeds, node.walk.paths, node.context.text, node.message, bank.graph.size())))
     answers.append(shown((bank.graph.list(), bank.graph.conversation(CANARY), bank.edges.search(CANARY))))
     answers.append(shown(bank.graph.walk({CANARY: 1.0}).seeds).replace(CANARY, ""))
-    lessons = bank.lessons.search(CANARY)
+    lessons = find_lessons(bank, CANARY)
     answers.append(
-        shown((lessons.lessons, lessons.message, bank.lessons.list(), bank.lessons.list(linked_to=[CANARY])))
+        shown((lessons.lessons, lessons.message, list_lessons(bank), list_lessons(bank, linked_to=[CANARY])))
     )
     asked = bank.questions.ask(f"{CANARY} question", ask=False)
     assert asked.graph is not None
@@ -161,10 +162,10 @@ def everything(bank: Bank, foreign_id: str, folder: Path) -> str:
         lambda: bank.feedback(foreign_id, helpful=False),
         lambda: bank.outcome(foreign_id, succeeded=False),
         lambda: bank.curation.report_stability(foreign_id, reverted=True),
-        lambda: bank.lessons.get(foreign_id),
-        lambda: bank.lessons.update(foreign_id, key_lesson="taken over"),
-        lambda: bank.lessons.link(foreign_id, []),
-        lambda: bank.lessons.delete(foreign_id),
+        lambda: bank.memories.links(foreign_id),
+        lambda: change_lesson(bank, foreign_id, content="taken over"),
+        lambda: bank.memories.link(foreign_id, []),
+        lambda: bank.delete(bank.memories.links(foreign_id).id),
         lambda: bank.memories.history(foreign_id),
         lambda: bank.memories.vector(foreign_id),
         lambda: bank.quarantine.add(memory_id=foreign_id, reason="not ours"),

@@ -285,12 +285,12 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "demote": ("i",),
         "share": ("export", "f"),
         "graph": ("search", "q"),
-        "lesson": ("list",),
         "versions": ("i",),
         "revert": ("i", "--version", "1"),
         "quarantine": ("--memory", "i", "--reason", "r"),
         "release": ("i",),
         "origins": ("i",),
+        "links": ("i",),
         "trace-outcome": ("i", "success"),
         "branch-briefing": ("d",),
         "branch-outcome": ("s", "failed"),
@@ -442,7 +442,18 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     defaults = {parameter.name: parameter.default for parameter in search.params}
     assert (defaults["limit"], defaults["min_confidence"], defaults["unproven"]) == (5, 0.7, 1)
     daily = ["record", "search", "briefing", "feedback", "outcome", "get", "list"]
-    memories = ["update", "delete", "history", "versions", "revert", "origins", "experience", "traces", "trace-outcome"]
+    memories = [
+        "update",
+        "delete",
+        "history",
+        "versions",
+        "revert",
+        "origins",
+        "links",
+        "experience",
+        "traces",
+        "trace-outcome",
+    ]
     memories += ["branch-briefing", "branch-outcome", "session-outcome"]
     sessions = ["capture", "trajectories", "trajectory", "forget", "verdict", "judge", "distill", "distill-session"]
     sessions += ["refusals", "scale"]
@@ -451,7 +462,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     wider = ["candidates", "promotions", "demote", "share", "promote"]
     agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker"]
     whole = ["stats", "weights", "report", "export", "import", "backup", "restore", "jobs", "doctor", "demo"]
-    graph = ["graph", "source", "lesson"]
+    graph = ["graph", "source"]
     assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]
 
 

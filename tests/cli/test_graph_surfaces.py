@@ -1,4 +1,4 @@
-"""``rbank graph`` and ``rbank lesson`` as a person uses them: asking, editing, pruning, preferences, events."""
+"""``rbank graph`` and links of memories as a person uses them: asking, editing, pruning, preferences, events."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_person_finds_edits_and_prunes_a_node(shop: Run) -> None:
     assert shop("graph", "edge", gone["edges"][0]).exit_code == 3
     after = answer(shop("graph", "search", "zucchini zeppelins zigzag", "--limit", "20", "--json"))["seeds"]
     assert "pk-107" not in [hit["id"] for hit in after]
-    lesson = answer(shop("lesson", "get", next(iter(view["lessons"])), "--json"))
+    lesson = answer(shop("links", next(iter(view["lessons"])), "--json"))
     assert "pk-107" not in lesson["link_nodes"]
     assert answer(shop("graph", "list", "--json"))["all_edges"] == 80 - 7
 
@@ -281,8 +281,8 @@ def test_preferences_events_sources_and_actions_are_asked_for(shop: Run) -> None
 
 @promise(
     "graph:cli-lessons",
-    "Lessons are added, shown, changed, linked, searched with weights and per-leg scores, listed and erased on the "
-    "command line.",
+    "Memories are recorded with links, shown, changed, searched by lesson with weights and per-leg scores, listed and "
+    "erased on the command line.",
     source="spec/memoria_haios rows P1-P7",
 )
 @promise("memoria:P1")
@@ -292,8 +292,10 @@ def test_preferences_events_sources_and_actions_are_asked_for(shop: Run) -> None
 def test_lessons_are_kept_linked_found_and_erased(run: Run) -> None:
     for name in ("N1", "N2"):
         run("graph", "add", "--label", "UserRequest", "--text", f"A question about {name}.", "--id", name)
-    add = ("lesson", "add", "--key-lesson", "-", "--context", "Carbon audit, tCO2e per SKU-mile.", "--tag", "co2")
-    kept = answer(run(*add, "--node", "N1", "--node", "N2", "--json", text="Weigh emissions by distance."))
+    strategy = ("record", "--outcome", "success", "--title")
+    add = (*strategy, "Carbon", "--content", "-", "--description", "Carbon audit, tCO2e per SKU-mile.", "--tag", "co2")
+    memory = answer(run(*add, "--link-node", "N1", "--link-node", "N2", "--json", text="Weigh emissions by distance."))
+    kept = answer(run("links", memory["id"], "--json"))
     assert isinstance(kept["rb_id"], int)
     assert (kept["key_lesson"], kept["tags"], kept["link_nodes"]) == (
         "Weigh emissions by distance.",
@@ -301,41 +303,38 @@ def test_lessons_are_kept_linked_found_and_erased(run: Run) -> None:
         ["N1", "N2"],
     )
     number = str(kept["rb_id"])
-    assert answer(run("lesson", "get", number, "--json")) == answer(run("lesson", "get", kept["id"], "--json")) == kept
+    assert answer(run("links", number, "--json")) == kept
+    assert (kept["id"], kept["context_to_prefer"]) == (memory["id"], memory["description"])
     assert answer(run("graph", "get", "N2", "--json"))["lessons"] == {number: kept["id"]}
-    run(
-        "lesson", "add", "--key-lesson", "Put the number first.", "--context", "Slides for directors.", "--tag", "style"
-    )
-    assert answer(run("lesson", "list", "--json"))["count"] == 2
-    assert [each["rb_id"] for each in answer(run("lesson", "list", "--node", "N2", "--json"))["lessons"]] == [
-        kept["rb_id"]
-    ]
-    assert answer(run("lesson", "list", "--tag", "style", "--limit", "1", "--offset", "1", "--json"))["count"] == 0
+    slides = ("Slides", "--content", "Put the number first.", "--description", "Slides for directors.")
+    run(*strategy, *slides, "--tag", "style")
+    assert answer(run("list", "--json"))["count"] == 2
+    linked = answer(run("list", "--linked-to", "N2", "--json"))["memories"]
+    assert [each["id"] for each in linked] == [kept["id"]]
+    assert answer(run("list", "--tag", "style", "--limit", "1", "--offset", "1", "--json"))["count"] == 0
 
     weights = ("--lesson-weight", "0", "--context-weight", "0", "--bm25-weight", "1")
-    (hit,) = answer(run("lesson", "search", "SKU-mile", *weights, "--json"))["lessons"]
-    assert (hit["rb_id"], set(hit["legs"])) == (kept["rb_id"], {"bm25"})
-    assert 0.0 < hit["score"] <= 1.0
-    ranked = answer(run("lesson", "search", "emissions by distance", "--fusion", "rrf", "--tag", "co2", "--json"))
-    assert [each["rb_id"] for each in ranked["lessons"]] == [kept["rb_id"]]
-    assert "lesson " in run("lesson", "search", "emissions by distance").stdout
-    assert "(rank 1)" in run("lesson", "search", "emissions by distance").stdout
-    none = answer(run("lesson", "search", "emissions", "--min-score", "1", "--json"))
-    assert (none["lessons"], bool(none["message"])) == ([], True)
+    by_lesson = ("search", "--by", "lesson")
+    (hit,) = answer(run(*by_lesson, "SKU-mile", *weights, "--json"))["memories"]
+    assert (hit["id"], set(hit["legs"])) == (kept["id"], {"bm25"})
+    assert 0.0 < hit["relevance"] <= 1.0
+    ranked = answer(run(*by_lesson, "emissions by distance", "--fusion", "rrf", "--tag", "co2", "--json"))
+    assert [each["id"] for each in ranked["memories"]] == [kept["id"]]
+    assert kept["id"] in run(*by_lesson, "emissions by distance").stdout
+    assert "(rank 1)" in run(*by_lesson, "emissions by distance").stdout
+    none = answer(run(*by_lesson, "emissions", "--min-score", "1", "--json"))
+    assert (none["memories"], bool(none["message"])) == ([], True)
     no_weights = ("--lesson-weight", "0", "--context-weight", "0", "--bm25-weight", "0")
-    assert run("lesson", "search", "emissions", *no_weights).exit_code == 2
+    assert run(*by_lesson, "emissions", *no_weights).exit_code == 2
 
-    changed = answer(run("lesson", "update", number, "--context", "Green logistics.", "--node", "N2", "--json"))
-    assert (changed["context_to_prefer"], changed["link_nodes"]) == ("Green logistics.", ["N2"])
-    assert (changed["key_lesson"], changed["tags"]) == (kept["key_lesson"], kept["tags"])
-    bare = answer(run("lesson", "update", number, "--no-tags", "--no-nodes", "--json"))
-    assert (bare["tags"], bare["link_nodes"]) == ([], [])
-    assert answer(run("lesson", "delete", number, "--yes", "--json")) == {
-        "deleted": True,
-        "rb_id": kept["rb_id"],
-        "id": kept["id"],
-    }
-    assert run("lesson", "get", number).exit_code == 3
+    own = kept["id"]
+    changed = answer(run("update", own, "--description", "Green logistics.", "--link-node", "N2", "--json"))
+    assert (changed["description"], answer(run("links", own, "--json"))["link_nodes"]) == ("Green logistics.", ["N2"])
+    assert (changed["content"], changed["tags"]) == (kept["key_lesson"], kept["tags"])
+    bare = answer(run("update", own, "--no-tags", "--no-link-nodes", "--json"))
+    assert (bare["tags"], answer(run("links", own, "--json"))["link_nodes"]) == ([], [])
+    assert answer(run("delete", own, "--yes", "--json")) == {"deleted": True, "memory_id": own}
+    assert run("links", number).exit_code == 3
 
 
 @promise(
@@ -383,17 +382,18 @@ def test_lessons_are_kept_linked_found_and_erased(run: Run) -> None:
         ("graph", "actions", "--limit", "-1"),
         ("graph", "walk", "--seed", "x", "--as", "png"),
         ("graph", "list", "x"),
-        ("lesson", "add"),
-        ("lesson", "add", "x", "--key-lesson", "t"),
-        ("lesson", "add", "--key-lesson", " "),
-        ("lesson", "get"),
-        ("lesson", "get", "1", "--tag", "x"),
-        ("lesson", "update", "1"),
-        ("lesson", "update", "1", "--node", "x", "--no-nodes"),
-        ("lesson", "search"),
-        ("lesson", "search", "q", "--fusion", "best"),
-        ("lesson", "search", "q", "--bm25-weight", "2"),
-        ("lesson", "list", "--offset", "-1"),
+        ("links",),
+        ("links", "1", "--tag", "x"),
+        ("update", "1"),
+        ("update", "1", "--link-node", "x", "--no-link-nodes"),
+        ("search", "q", "--by", "words"),
+        ("search", "q", "--by", "lesson", "--fusion", "best"),
+        ("search", "q", "--by", "lesson", "--bm25-weight", "2"),
+        ("search", "q", "--bm25-weight", "1"),
+        ("search", "q", "--linked-to", "x"),
+        ("search", "q", "--by", "lesson", "--as-of", "2026-01-01"),
+        ("list", "--linked-to", "x", "--as-of", "2026-01-01"),
+        ("list", "--offset", "-1"),
     ],
 )
 def test_what_an_action_lacks_or_does_not_have_is_refused(run: Run, line: tuple[str, ...]) -> None:
@@ -442,5 +442,4 @@ def test_every_field_is_documented(shop: Run) -> None:
     special |= {"end_date"}
     fields = {name for line in lines for name in names(answer(shop("graph", *line, "--json")))}
     documented("graph", fields - special)
-    of_lessons = [("list",), ("get", "1"), ("search", "frost in parcels"), ("delete", "1")]
-    documented("lesson", {name for line in of_lessons for name in names(answer(shop("lesson", *line, "--json")))})
+    documented("links", set(names(answer(shop("links", "1", "--json")))))

@@ -218,7 +218,7 @@ def web_story(folder: Path, patch: pytest.MonkeyPatch) -> tuple[object, list[Ste
     enter(patch, folder)
     with serving(folder / "home", "--web") as served:
         web = Web(served, Normaliser({folder: "<folder>"}))
-        for part in (_gate, _graph_endpoints, _lesson_endpoints, _questions, _workflows):
+        for part in (_gate, _graph_endpoints, _memory_endpoints, _questions, _workflows):
             part(web)
     return sorted({(kind, *methods, path) for kind, methods, path in served.routes}), web.steps
 
@@ -267,21 +267,26 @@ def _graph_endpoints(web: Web) -> None:
     ask("DELETE", "/graph/nodes/q-1")
 
 
-def _lesson_endpoints(web: Web) -> None:
+def _memory_endpoints(web: Web) -> None:
     ask = web.ask
-    lesson = {"key_lesson": "Water the ferns before sunrise.", "context_to_prefer": "When a heat wave is near"}
-    added = ask("POST", "/lessons", {**lesson, "tags": ["heat"], "link_nodes": ["e-1"]})
-    ask("POST", "/lessons", {**lesson, "link_nodes": ["nobody"]})
-    ask("POST", "/lessons", {"nonsense": 1})
-    ask("GET", "/lessons?tag=heat&linked_to=e-1&limit=1")
-    ask("GET", "/lessons/search?q=water%20ferns%20in%20a%20heat%20wave&limit=1")
-    ask("GET", "/lessons/search?q=")
-    ask("GET", f"/lessons/{added['id']}")
-    ask("GET", "/lessons/99")
-    ask("PATCH", "/lessons/1", {"context_to_prefer": "On hot days", "tags": []})
-    ask("PATCH", "/lessons/99", {"tags": []})
-    ask("DELETE", "/lessons/1")
-    ask("DELETE", "/lessons/1")
+    texts = {"content": "Water the ferns before sunrise.", "description": "When a heat wave is near"}
+    memory = {"title": "Early water", "outcome": "success", **texts}
+    added = ask("POST", "/memories", {**memory, "tags": ["heat"], "link_nodes": ["e-1"]})
+    ask("POST", "/memories", {**memory, "link_nodes": ["nobody"]})
+    ask("POST", "/memories", {"nonsense": 1})
+    ask("GET", "/memories?tag=heat&linked_to=e-1&limit=1")
+    ask("GET", "/memories/search?q=water%20ferns%20in%20a%20heat%20wave&limit=1")
+    ask("GET", "/memories/search?q=water%20ferns&by=lesson&linked_to=e-1")
+    ask("GET", "/memories/search?q=")
+    own = f"/memories/{added['id']}"
+    ask("GET", own)
+    ask("GET", f"{own}/links")
+    ask("GET", "/memories/1/links")
+    ask("GET", "/memories/99")
+    ask("PATCH", own, {"description": "On hot days", "tags": []})
+    ask("PATCH", "/memories/99", {"tags": []})
+    ask("DELETE", own)
+    ask("DELETE", own)
 
 
 def _questions(web: Web) -> None:

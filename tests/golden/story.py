@@ -393,31 +393,32 @@ def graph(story: Story) -> None:
 
 
 def lessons(story: Story) -> None:
-    """Keep lessons, find them, change them, and erase them."""
+    """Record memories with links to the graph, find them by lesson, change them, and erase them."""
     say, show = story.say, story.show
-    show("lesson", "list")
+    show("list")
     text = "Water the ferns before sunrise when a heat wave is near."
-    first = ("--key-lesson", text, "--context", "When the forecast names a heat wave", "--tag", "heat", "--node", "e-1")
-    story.plain("lesson", "add", *first, "--session", "l-1")
-    again = say("lesson", "add", "--key-lesson", "Never water the ferns at noon.", "--outcome", "failure")
-    say("lesson", "add", "--key-lesson", "Water twice.", "--node", "nobody")
-    say("lesson", "add")
-    show("lesson", "list")
-    say("lesson", "list", "--tag", "heat", "--node", "e-1", "--limit", "1")
-    show("lesson", "get", "1")
-    say("lesson", "get", again["id"])
-    say("lesson", "get", "99")
-    say("lesson", "update", again["id"], "--context", "On hot days", "--tag", "heat", "--node", "a-1")
-    say("lesson", "update", again["id"], "--no-tags", "--no-nodes")
-    say("lesson", "update", again["id"])
-    say("lesson", "update", NOBODY, "--context", "c")
-    show("lesson", "search", "how to water ferns in a heat wave", "--session", "l-2")
-    say("lesson", "search", "water ferns", "--fusion", "rrf", "--limit", "1", "--min-score", "0.01")
-    say("lesson", "search", "water ferns", "--node", "e-1", "--tag", "heat", "--lesson-weight", "1")
-    say("lesson", "search", "water ferns", "--fusion", "sum")
-    say("lesson", "search")
-    say("lesson", "delete", again["id"], "--yes")
-    say("lesson", "delete", again["id"], "--yes")
+    strategy = ("record", "--outcome", "success", "--title", "Early water", "--content", text)
+    more = ("--description", "When the forecast names a heat wave", "--tag", "heat", "--link-node", "e-1")
+    first = say(*strategy, *more)
+    again = say("record", "--title", "Noon", "--content", "Never water the ferns at noon.", "--outcome", "failure")
+    say("record", "--outcome", "success", "--title", "Twice", "--content", "Water twice.", "--link-node", "nobody")
+    show("list")
+    say("list", "--tag", "heat", "--linked-to", "e-1", "--limit", "1")
+    show("links", "1")
+    say("links", first["id"])
+    say("links", "99")
+    say("update", again["id"], "--description", "On hot days", "--tag", "heat", "--link-node", "a-1")
+    say("links", again["id"])
+    say("update", again["id"], "--no-tags", "--no-link-nodes")
+    say("update", NOBODY, "--link-node", "a-1")
+    show("search", "how to water ferns in a heat wave", "--by", "lesson", "--session", "l-2")
+    by_lesson = ("search", "water ferns", "--by", "lesson")
+    say(*by_lesson, "--fusion", "rrf", "--limit", "1", "--min-score", "0.01")
+    say(*by_lesson, "--linked-to", "e-1", "--tag", "heat", "--lesson-weight", "1")
+    say(*by_lesson, "--fusion", "sum")
+    say("search", "water ferns", "--linked-to", "e-1")
+    say("delete", again["id"], "--yes")
+    say("links", again["id"])
 
 
 def sharing(story: Story) -> None:
@@ -440,7 +441,16 @@ def sharing(story: Story) -> None:
     say(*member, "demote", own)
     say(*member, "demote", NOBODY)
     say("graph", "import", story.file("nodes.json", NODES))
-    say("lesson", "add", "--key-lesson", "Open the vents when a heat wave is near.", "--tag", "heat", "--node", "e-1")
+    vents = (
+        "record",
+        "--outcome",
+        "success",
+        "--title",
+        "Vents",
+        "--content",
+        "Open the vents when a heat wave is near.",
+    )
+    say(*vents, "--tag", "heat", "--link-node", "e-1")
     work = story.folder / "project"
     story.plain("export", str(work / "bank.jsonl"))
     say("export", str(work / "bank.jsonl"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from linked_memories import add_lesson
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import EdgeNotFound, EmptyQuery, InvalidEdge, InvalidInput, InvalidNode, NodeNotFound
@@ -134,10 +135,10 @@ def test_an_edited_text_is_found_and_the_old_one_is_not(chain: Bank) -> None:
     source="issue 5",
 )
 def test_a_deleted_node_takes_edges_words_vectors_and_pointers(chain: Bank) -> None:
-    lesson = chain.lessons.add("Ask before you order.", link_nodes=["b"])
+    lesson = add_lesson(chain, "Ask before you order.", link_nodes=["b"])
     assert chain.graph.get("b").lessons == {lesson.rb_id: lesson.id}
     chain.graph.delete("b")
-    assert chain.lessons.get(lesson.rb_id).link_nodes == ()
+    assert chain.memories.links(lesson.rb_id).link_nodes == ()
     size = chain.graph.size()
     assert (size.nodes, size.edges, size.pointers, size.pending) == (2, 0, 0, 0)
     assert chain.graph.search("wordb", bm25_weight=1.0, dense_weight=0.0).seeds == ()
@@ -248,10 +249,10 @@ def test_arguments_of_a_search_are_checked(chain: Bank) -> None:
 @promise("graph:transfer", "Exports and backups carry nodes, edges and links.", source="issue 5")
 @promise("transfer:identity")
 def test_an_export_carries_the_graph(open_bank: Callable[..., Bank], chain: Bank, tmp_path: Path) -> None:
-    lesson = chain.lessons.add("Ask before you order.", "orders", link_nodes=["b"])
+    lesson = add_lesson(chain, "Ask before you order.", "orders", link_nodes=["b"])
     assert chain.admin.export(tmp_path / "bank.jsonl") == 1
     other = open_bank("copy")
-    other.lessons.add("Something else.")
+    add_lesson(other, "Something else.")
     other.admin.import_(tmp_path / "bank.jsonl")
     assert [(node.id, node.text, node.ingestion_time) for node in other.graph.list()] == [
         (node.id, node.text, node.ingestion_time) for node in chain.graph.list()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from linked_memories import add_lesson
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.demo.run import shop_graph
@@ -156,7 +157,7 @@ def test_links_to_nothing_are_listed_and_not_stored(bank: Bank, tmp_path: Path) 
     later = bank.graph.import_(path)
     assert later.pointers_added == 1
     assert [each.missing for each in later.dangling if each.kind == "pointer"] == ["7"]
-    assert bank.lessons.get("RB-1").link_nodes == ("N2",)
+    assert bank.memories.links("RB-1").link_nodes == ("N2",)
 
 
 @promise(
@@ -338,7 +339,7 @@ def test_another_embedder_is_refused_until_the_graph_is_embedded_anew(open_bank:
     assert callable(open_bank)
     with open_bank() as bank:
         bank.graph.import_(written(tmp_path, "g.json", {"nodes": NODES, "edges": EDGES}))
-        bank.lessons.add("Check the stock first.", "orders", link_nodes=["N1"])
+        add_lesson(bank, "Check the stock first.", "orders", link_nodes=["N1"])
     large = open_bank(embedder=HashingEmbedder(3_072))
     with pytest.raises(BankError, match="vectors"):
         large.graph.search("heat wave")

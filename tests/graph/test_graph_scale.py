@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from graph_corpus import graph_records
 
+from linked_memories import add_lesson, find_lessons
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
@@ -34,7 +35,7 @@ def filled(open_bank: OpenBank, folder: Path, nodes: int) -> Bank:
     bank = open_bank(f"graph-{nodes}")
     bank.graph.import_(path)
     for number in range(20):
-        bank.lessons.add(key_lesson=f"Lesson {number} about stock.", context_to_prefer="When stock is short.")
+        add_lesson(bank, key_lesson=f"Lesson {number} about stock.", context_to_prefer="When stock is short.")
     return bank
 
 
@@ -91,10 +92,10 @@ def test_no_statement_of_a_question_reads_a_whole_table(
     """
     bank = filled(open_bank, tmp_path, 600)
     bank.graph.search("stock price season")
-    bank.lessons.search("stock is short")
+    find_lessons(bank, "stock is short")
     reads = Reads(monkeypatch)
     bank.graph.search("demand of the warehouse", limit=3)
-    bank.lessons.search("short stock")
+    find_lessons(bank, "short stock")
     bank.graph.walk({"N5": 0.9}, WalkParameters(tags=("stock",)))
     assert reads.statements
     for source, sql, values in list(reads.statements):

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from langgraph.store.base import PutOp
 
 from integrations.memory_tool_calls import open_bank, run
+from linked_memories import add_lesson, change_lesson, find_lessons, list_lessons
 from promises import promise
 from reasoningbank import Bank
 from reasoningbank.cli.app import rbank
@@ -50,7 +51,7 @@ def served(home: Path) -> str:
             bank.documents.files(),
             bank.graph.search(words),
         ]
-        told += [bank.memories.list(states=("active", "candidate")), bank.lessons.search(words), bank.lessons.list()]
+        told += [bank.memories.list(states=("active", "candidate")), find_lessons(bank, words), list_lessons(bank)]
         told += [bank.edges.search(words), bank.documents.list("langgraph"), bank.documents.list("files")]
         told += [bank.preferences.list(user="ada", history=True)]
         with suppress(BankError):
@@ -154,12 +155,12 @@ def ingested(bank: Bank, text: str, _: Path) -> object:
 
 
 def lesson_added(bank: Bank, text: str, _: Path) -> object:
-    return bank.lessons.add(text, "when a cache is stale")
+    return add_lesson(bank, text, "when a cache is stale")
 
 
 def lesson_updated(bank: Bank, text: str, _: Path) -> object:
-    lesson = bank.lessons.add("Clear the cache, then retry.", "when a cache is stale")
-    return bank.lessons.update(lesson.memory.id, context_to_prefer=text)
+    lesson = add_lesson(bank, "Clear the cache, then retry.", "when a cache is stale")
+    return change_lesson(bank, lesson.memory.id, description=text)
 
 
 def version_restored(bank: Bank, text: str, _: Path) -> object:

@@ -25,11 +25,14 @@ def test_an_edited_node_is_found_by_its_new_text_and_a_deleted_one_takes_everyth
     edge = served.said("POST", "/graph/edges", edge_body, status=201)
     assert edge["band"] == "strong-to-direct"
     lesson_body = {
-        "key_lesson": "Order water before a heat wave.",
-        "context_to_prefer": "When the forecast is hot.",
+        "title": "Order water",
+        "content": "Order water before a heat wave.",
+        "outcome": "success",
+        "description": "When the forecast is hot.",
         "link_nodes": [first["id"]],
     }
-    lesson = served.said("POST", "/lessons", lesson_body, status=201)
+    memory = served.said("POST", "/memories", lesson_body, status=201)
+    lesson = served.said("GET", f"/memories/{memory['id']}/links")
     assert isinstance(lesson["rb_id"], int)
     found = served.said("GET", "/graph/search?q=heat+wave+demand")
     assert found["seeds"][0]["id"] == first["id"]
@@ -50,7 +53,7 @@ def test_an_edited_node_is_found_by_its_new_text_and_a_deleted_one_takes_everyth
     assert served.call("DELETE", f"/graph/nodes/{first['id']}").status_code == 204
     assert served.said("GET", f"/graph/nodes/{first['id']}", status=404)["error"] == "node_not_found"
     assert served.said("GET", f"/graph/edges/{edge['id']}", status=404)["error"] == "edge_not_found"
-    assert served.said("GET", f"/lessons/{lesson['rb_id']}")["link_nodes"] == []
+    assert served.said("GET", f"/memories/{lesson['rb_id']}/links")["link_nodes"] == []
     assert served.said("GET", "/graph/nodes/S1")["edges"] == []
     assert not [hit for hit in served.said("GET", "/graph/search?q=lemonade")["seeds"] if hit["id"] == first["id"]]
 
@@ -77,23 +80,29 @@ def test_nodes_are_listed_by_label_tag_and_conversation_and_walked_from(served: 
 
 
 @promise(
-    "web:lessons", "Lessons are added, read, changed, found and deleted over REST.", source="spec/memoria_haios P1"
+    "web:lessons",
+    "Memories are recorded, read, changed, linked, found and deleted over REST.",
+    source="spec/memoria_haios P1",
 )
-def test_lessons_are_added_read_changed_found_and_deleted(served: Served) -> None:
+def test_memories_are_recorded_read_changed_found_and_deleted(served: Served) -> None:
     served.said("POST", "/graph/nodes", {"id": "LN", "label": "AgentAnswer", "text": "Pallets broke."}, status=201)
-    body = {"key_lesson": "Stack pallets crosswise.", "context_to_prefer": "When pallets break.", "tags": ["pallets"]}
-    lesson = served.said("POST", "/lessons", body, status=201)
-    number = lesson["rb_id"]
-    assert served.said("GET", f"/lessons/{number}") == served.said("GET", f"/lessons/{lesson['id']}")
-    changed = served.said("PATCH", f"/lessons/{number}", {"key_lesson": "Wrap pallets.", "link_nodes": ["LN"]})
-    assert (changed["key_lesson"], changed["context_to_prefer"]) == ("Wrap pallets.", "When pallets break.")
-    assert [each["rb_id"] for each in served.said("GET", "/lessons?tag=pallets")["lessons"]] == [number]
-    assert [each["rb_id"] for each in served.said("GET", "/lessons?linked_to=LN")["lessons"]] == [number]
-    found = served.said("GET", "/lessons/search?q=pallets+break")["lessons"]
-    assert found[0]["rb_id"] == number
+    texts = {"content": "Stack pallets crosswise.", "description": "When pallets break.", "tags": ["pallets"]}
+    body = {"title": "Stacking", "outcome": "success", **texts}
+    own = served.said("POST", "/memories", body, status=201)["id"]
+    number = served.said("GET", f"/memories/{own}/links")["rb_id"]
+    assert served.said("GET", f"/memories/{number}/links") == served.said("GET", f"/memories/{own}/links")
+    changed = served.said("PATCH", f"/memories/{own}", {"content": "Wrap pallets.", "link_nodes": ["LN"]})
+    assert (changed["content"], changed["description"]) == ("Wrap pallets.", "When pallets break.")
+    assert served.said("GET", f"/memories/{own}") == changed
+    assert [each["id"] for each in served.said("GET", "/memories?tag=pallets")["memories"]] == [own]
+    assert [each["id"] for each in served.said("GET", "/memories?linked_to=LN")["memories"]] == [own]
+    found = served.said("GET", "/memories/search?q=pallets+break&by=lesson&linked_to=LN")["memories"]
+    assert found[0]["id"] == own
     assert set(found[0]["legs"]) <= {"lesson", "context", "bm25"}
-    assert served.call("DELETE", f"/lessons/{number}").status_code == 204
-    assert served.said("GET", f"/lessons/{number}", status=404)["error"] == "memory_not_found"
+    assert served.said("GET", "/memories/search?q=pallets+break")["memories"][0]["id"] == own
+    assert served.call("DELETE", f"/memories/{own}").status_code == 204
+    assert served.said("GET", f"/memories/{own}", status=404)["error"] == "memory_not_found"
+    assert served.said("GET", f"/memories/{number}/links", status=404)["error"] == "memory_not_found"
     assert served.said("GET", "/graph/nodes/LN")["lessons"] == {}
 
 
@@ -146,8 +155,15 @@ def test_conversations_and_questions_go_through_the_same_bank(served: Served) ->
         ("GET", "/graph/search", None, 400, "query"),
         ("POST", "/graph/walk", {}, 400, "seeds"),
         ("POST", "/graph/walk", {"seeds": {"a": 1}, "max_depth": 99}, 400, "max_depth"),
-        ("POST", "/lessons", {"key_lesson": "x", "link_nodes": ["nowhere"]}, 404, "nowhere"),
-        ("GET", "/lessons/999999", None, 404, "999999"),
+        ("POST", "/memories", {"title": "x", "content": "x"}, 400, "outcome"),
+        (
+            "POST",
+            "/memories",
+            {"title": "x", "content": "x", "outcome": "success", "link_nodes": ["nowhere"]},
+            404,
+            "nowhere",
+        ),
+        ("GET", "/memories/999999/links", None, 404, "999999"),
         ("POST", "/conversations", {"conv_id": "c"}, 400, "request"),
         ("GET", "/nothing", None, 404, "endpoint"),
         ("PUT", "/graph/nodes", {}, 405, "method"),

@@ -187,7 +187,7 @@ def test_a_socket_needs_the_token_an_own_host_and_sees_its_own_tenant_alone(serv
 
 @promise("web:protection")
 @pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/graph/nodes"), ("POST", "/workflow/execute"), ("DELETE", "/lessons/1")]
+    ("method", "path"), [("GET", "/graph/nodes"), ("POST", "/workflow/execute"), ("DELETE", "/memories/1")]
 )
 def test_no_request_is_answered_without_a_known_sender(served: Served, method: str, path: str) -> None:
     assert httpx2.request(method, f"{served.base}{path}").status_code == 401

@@ -37,7 +37,6 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
 """The commands that are no operation, or that ask a person: section, one-line help, and where they are."""
 GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
-    "lesson": "Keep lessons with their links to the graph, and find them.",
     "share": "Write or read banks as files that git can merge.",
 }
 """The groups of commands and their one-line help."""

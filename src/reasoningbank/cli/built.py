@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -246,9 +247,9 @@ def _value(parameter: Parameter, command: Command, given: Any) -> Any:
     if parameter.kind == "flag":
         return parameter.default is not True
     if parameter.kind == "name":
-        from reasoningbank.operations.composed import lesson_named
+        from reasoningbank.operations.composed import memory_named
 
-        return lesson_named(given)
+        return memory_named(given)
     if parameter.kind == "scores":
         return dict(map(_score, given))
     if parameter.kind == "object":
@@ -292,7 +293,10 @@ def _answer_of_the_past(
     if "session" in values:
         raise click.UsageError("--as-of and --session contradict each other: nothing is delivered to the past.")
     view = bank.at(moment)
-    result = getattr(view, command.past)(**{**operation.defaults, **values})
+    method = getattr(view, command.past)
+    if lacking := sorted(values.keys() - inspect.signature(method).parameters.keys()):
+        raise click.UsageError(f"--as-of and --{lacking[0].replace('_', '-')} contradict each other.")
+    result = method(**{**operation.defaults, **values})
     if not operation.plural:
         _answer(call, operation, result, values)
         return

@@ -14,10 +14,11 @@ from reasoningbank.documents.documents import safe_value, to_text
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
 from reasoningbank.graph.nodes import EMBED, EMBED_KEY, PreparedGraph, prepared, words
 from reasoningbank.graph.provenance import add as add_preference
-from reasoningbank.graph.search import GraphQuestion, find_nodes, lessons_of
+from reasoningbank.graph.search import GraphQuestion, find_nodes
 from reasoningbank.jobs.jobs import Handler
 from reasoningbank.memories.admission import Ready, admit, admit_edges, admit_nodes, keep_record
 from reasoningbank.memories.admission import Ready as ReadyMemory
+from reasoningbank.memories.links import lessons_of
 from reasoningbank.memories.words import STOP_WORDS, analyse
 from reasoningbank.safety.injection import graph_danger
 from reasoningbank.safety.quotation import without_blocks

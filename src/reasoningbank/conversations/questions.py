@@ -433,7 +433,8 @@ class Questions:
 
     def _lessons_for(self, store: Store, plan: QuestionPlan, limit: int, session: str | None) -> tuple[LessonHit, ...]:
         """Return the lessons of all bank sub-queries, each at its best score; their delivery is noted once."""
-        from reasoningbank.graph.search import find_lessons, lessons_of
+        from reasoningbank.graph.search import find_lessons
+        from reasoningbank.memories.links import lessons_of
 
         best: dict[str, LessonHit] = {}
         for query in plan.bank if limit else ():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from reasoningbank.memories.links import checked_nodes, linked_with
 from reasoningbank.memories.words import STOP_WORDS, query_terms
 from reasoningbank.safety.graph_text import reveal
-from reasoningbank.storage.graph_tables import Pointer
-from reasoningbank.storage.store import Store, StoreReader
+from reasoningbank.storage.store import Store
 from reasoningbank.types.graph_search import (
     BM25_LEG,
     CONTEXT_LEG,
@@ -19,16 +19,18 @@ from reasoningbank.types.graph_search import (
     Fusion,
     GraphFilter,
     GraphKind,
-    Lesson,
+    LessonWeights,
     NodeHit,
 )
 from reasoningbank.types.memory import MAX_TITLE
 from reasoningbank.types.ports import Embedder, Vector
-from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Filter
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Filter, Hit
 from reasoningbank.types.records import Scored
 
 if TYPE_CHECKING:
+    from reasoningbank.search.cascade import Found
     from reasoningbank.search.fusion import Blended
+    from reasoningbank.search.recall import Question
 
 _LEGS: Mapping[str, str] = {LESSON_LEG: CONTENT_LEG, CONTEXT_LEG: DESCRIPTION_LEG}
 """The dense legs of a lesson and what they are called of a memory."""
@@ -86,6 +88,57 @@ def find_lessons(store: Store, embedder: Embedder, question: LessonQuestion) -> 
     return FoundLessons(lessons=tuple(kept[: question.limit]), message=message)
 
 
+def by_lesson(
+    store: Store,
+    embedder: Embedder,
+    question: Question,
+    *,
+    linked_to: Iterable[str] | None = None,
+    weights: LessonWeights,
+) -> Found:
+    """Return the memories for a question by what they say and when they apply, those below its confidence apart.
+
+    The score is the seed's: cosines as ``(1 + s) / 2``, BM25 as ``2 / pi * arctan(x)``, times the weights, divided by
+    their sum; what one leg alone has found can be in the answer.
+
+    Raises:
+        InvalidInput: When a weight, the fusion or a node's id is not usable, or all weights are 0.
+        ModelMismatch: When the bank was built with another embedder.
+    """
+    from reasoningbank.memories.admission import check_space
+    from reasoningbank.safety.text import reveal as revealed
+    from reasoningbank.search.cascade import Found
+    from reasoningbank.search.fusion import check_fusion, check_least, check_weights
+
+    legs = {
+        LESSON_LEG: weights.lesson_weight,
+        CONTEXT_LEG: weights.context_weight,
+        BM25_LEG: weights.bm25_weight,
+    }
+    asked = LessonQuestion(
+        text=question.text,
+        limit=question.limit,
+        weights=check_weights(legs),
+        condition=question.condition,
+        linked_to=None if linked_to is None else checked_nodes(linked_to),
+        fusion=check_fusion(weights.fusion),
+        min_score=check_least(weights.min_score),
+    )
+    check_space(store, embedder)
+    found = find_lessons(store, embedder, asked)
+    memories = store.memories.many([each.id for each in found.lessons])
+    hits = [
+        Hit(memory=revealed(memories[each.id]), relevance=each.score, legs=each.legs)
+        for each in found.lessons
+        if each.id in memories
+    ]
+    return Found(
+        tuple(hit for hit in hits if hit.confidence >= question.min_confidence),
+        tuple(replace(hit, unproven=True) for hit in hits if hit.confidence < question.min_confidence),
+        message=found.message,
+    )
+
+
 def above(
     found: Sequence[Blended], least: float | None, *, model_id: str, lexical: str, noun: str
 ) -> tuple[list[Blended], str]:
@@ -129,31 +182,6 @@ def title_of(key_lesson: str) -> str:
     return sentence[:_SHORT_TITLE].rsplit(" ", 1)[0] + "…"
 
 
-def lessons_of(reader: StoreReader, memory_ids: Sequence[str]) -> dict[str, Lesson]:
-    """Return the lessons of those of these memories that exist, with their row ids and the nodes they link."""
-    from reasoningbank.safety.text import reveal
-
-    numbers = reader.graph.row_ids(memory_ids)
-    linked: dict[str, list[str]] = {}
-    for pointer in reader.graph.pointers(memory_ids=list(numbers)):
-        linked.setdefault(pointer.memory_id, []).append(pointer.node_id)
-    return {
-        name: Lesson(memory=reveal(reader.memories.get(name)), rb_id=number, link_nodes=tuple(linked.get(name, ())))
-        for name, number in numbers.items()
-    }
-
-
-def relink(writer: StoreReader, memory_id: str, node_ids: Collection[str]) -> tuple[list[Pointer], list[Pointer]]:
-    """Return the links that a lesson needs and those that it has too many, so that it links exactly these nodes."""
-    wanted = {Pointer(node_id=node_id, memory_id=memory_id) for node_id in node_ids}
-    present = set(writer.graph.pointers(memory_ids=[memory_id]))
-    return sorted(wanted - present, key=_node), sorted(present - wanted, key=_node)
-
-
-def _node(pointer: Pointer) -> str:
-    return pointer.node_id
-
-
 def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str) -> dict[str, Sequence[Scored]]:
     """Return what each leg finds; legs without weight find nothing."""
     from reasoningbank.search.fusion import CANDIDATES_PER_HIT
@@ -180,8 +208,8 @@ def _allowed(store: Store, question: LessonQuestion) -> set[str] | None:
     """
     if question.linked_to is None:
         return None
-    linked = {pointer.memory_id for pointer in store.graph.pointers(node_ids=question.linked_to)}
-    return {name for name, memory in store.memories.many(sorted(linked)).items() if question.condition.accepts(memory)}
+    linked = linked_with(store, question.linked_to)
+    return {name for name, memory in store.memories.many(linked).items() if question.condition.accepts(memory)}
 
 
 def _nearest(

@@ -14,6 +14,7 @@ from reasoningbank.types.session import Origin
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
+    from reasoningbank.types.graph_search import Lesson
     from reasoningbank.types.ports import Vector
 
 _ATTEMPTS = 5
@@ -35,6 +36,7 @@ class Memories:
         category: str | None = None,
         states: Sequence[State] = STATES,
         min_confidence: float | None = None,
+        linked_to: Iterable[str] | None = None,
     ) -> tuple[Memory, ...]:
         """Return memories in the order they were recorded, archived ones included; limit 0 means all.
 
@@ -46,14 +48,24 @@ class Memories:
             category: Only this kind of knowledge.
             states: Only this state; several are allowed.
             min_confidence: Only at least this confidence.
+            linked_to: Only memories that are linked with any of these nodes of the graph.
 
         Raises:
             NegativeLimit, NegativeOffset: When they are below zero.
         """
+        from reasoningbank.memories.links import checked_nodes, linked_with
         from reasoningbank.safety.text import reveal
 
         condition = checked_filter(outcome, tags, category, states, min_confidence)
-        page = self._context.store().memories.page(condition, limit=checked_limit(limit), offset=checked_offset(offset))
+        begin, most = checked_offset(offset), checked_limit(limit)
+        store = self._context.store()
+        if linked_to is None:
+            page: Sequence[Memory] = store.memories.page(condition, limit=most, offset=begin)
+        else:
+            ids = linked_with(store, checked_nodes(linked_to))
+            known = store.memories.many(ids)
+            met = [known[name] for name in ids if name in known and condition.accepts(known[name])]
+            page = met[begin : begin + most] if most else met[begin:]
         return tuple(reveal(memory) for memory in page)
 
     def count(
@@ -158,3 +170,35 @@ class Memories:
             memory_id: The memory.
         """
         return tuple(self._context.owner(memory_id).sessions.origins(memory_id=memory_id))
+
+    def links(self, memory: int | str) -> Lesson:
+        """Return a memory with its row id and the nodes of the graph that it is linked with.
+
+        Args:
+            memory: Its id, or its ``rb_id``.
+
+        Raises:
+            MemoryNotFound: When this project has no such memory.
+        """
+        from reasoningbank.memories.links import lessons_of, named
+
+        store = self._context.store()
+        memory_id = named(store, memory)
+        return lessons_of(store, [memory_id])[memory_id]
+
+    def link(self, memory: int | str, link_nodes: Iterable[str], *, unlink: bool = False) -> Lesson:
+        """Add links between a memory and nodes of the graph, or remove them; the others stay.
+
+        Args:
+            memory: Its id, or its ``rb_id``.
+            link_nodes: Ids of nodes; every one must exist.
+            unlink: Remove these links instead.
+
+        Raises:
+            MemoryNotFound, NodeNotFound: When the memory or a node does not exist; nothing was changed.
+        """
+        from reasoningbank.memories.links import change_links, checked_nodes, named
+
+        nodes = checked_nodes(link_nodes)
+        with observed("update_memory", store=self._context.place), self._context.store().transaction() as transaction:
+            return change_links(transaction, named(transaction, memory), nodes, unlink=unlink)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
-from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, NodeView
+from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import (
@@ -94,25 +94,30 @@ def delete_node(bank: Bank, node_id: str) -> Deleted:
     return Deleted(id=node_id, edges=tuple(each.id for each in view.edges), unlinked_lessons=len(view.lessons))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedLesson:
-    """The lesson that was erased."""
-
-    deleted: bool = True
-    rb_id: int
-    id: str
-
-
-def delete_lesson(bank: Bank, lesson: int | str) -> DeletedLesson:
-    """Erase a lesson with its links and evidence; the nodes stay.
+def search_lessons(
+    bank: Bank,
+    query: str,
+    *,
+    limit: int = 5,
+    tags: Iterable[str] = (),
+    linked_to: Iterable[str] | None = None,
+    session: str | None = None,
+) -> LessonAnswer:
+    """Find memories by what they say and by when they apply, in the words of seed 003.
 
     Args:
         bank: The bank.
-        lesson: Its number, or the id of its memory.
+        query: The task or problem in words; words that every text has do not count.
+        limit: Most lessons, 0 to 100.
+        tags: Only lessons that carry all of these.
+        linked_to: Only lessons linked with any of these nodes.
+        session: What the delivery counts for.
     """
-    found = bank.lessons.get(lesson)
-    bank.lessons.delete(found.id)
-    return DeletedLesson(rb_id=found.rb_id, id=found.id)
+    recall = bank.search(query, limit=limit, tags=tags, linked_to=linked_to, session=session, by="lesson")
+    hits = sorted(recall.delivered, key=lambda each: (-each.relevance, each.id))
+    found = tuple(LessonHit(lesson=bank.memories.links(hit.id), score=hit.relevance, legs=hit.legs) for hit in hits)
+    said = f"{len(found)} {'lesson' if len(found) == 1 else 'lessons'}." if found else recall.message
+    return LessonAnswer(lessons=found, query=recall.query, message=said, warnings=recall.warnings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -763,8 +768,8 @@ def unique(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))
 
 
-def lesson_named(text: str) -> int | str:
-    """Return the number of a lesson, or the id of its memory."""
+def memory_named(text: str) -> int | str:
+    """Return the row id of a memory, or its id."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
 
 

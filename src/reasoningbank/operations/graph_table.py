@@ -1,4 +1,4 @@
-"""Operations of the graph, lessons, conversations, questions and workflows."""
+"""Operations of the graph, of links to it, conversations, questions and workflows."""
 
 from __future__ import annotations
 
@@ -329,60 +329,8 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
-        method="lessons.add",
-        summary="Store a lesson with links to the graph.",
-        command=Command(
-            name="lesson add",
-            section="Graph",
-            options={"context_to_prefer": "--context", "link_nodes": "--node", "key_lesson": "--key-lesson"},
-            stdin=("key_lesson",),
-            hide=("confidence", "title"),
-        ),
-        route=Route(
-            method="POST",
-            path="/lessons",
-            inputs="!key_lesson context_to_prefer tags link_nodes title outcome",
-            created="always",
-        ),
-    ),
-    Operation(
-        method="lessons.get",
-        summary="Show a lesson.",
-        command=Command(name="lesson get", section="Graph", arguments=("lesson",)),
-        route=Route(method="GET", path="/lessons/{id}", inputs="id=lesson"),
-    ),
-    Operation(
-        method="lessons.update",
-        summary="Change a lesson; what is not named stays.",
-        command=Command(
-            name="lesson update",
-            section="Graph",
-            arguments=("lesson",),
-            options={"context_to_prefer": "--context", "link_nodes": "--node", "key_lesson": "--key-lesson"},
-            stdin=("key_lesson",),
-            clears=("tags", "link_nodes"),
-            changes=True,
-        ),
-        route=Route(
-            method="PATCH", path="/lessons/{id}", inputs="id=lesson key_lesson context_to_prefer tags link_nodes"
-        ),
-    ),
-    Operation(
-        method="+delete_lesson",
-        summary="Erase a lesson with its links.",
-        command=Command(
-            name="lesson delete",
-            section="Graph",
-            arguments=("lesson",),
-            confirm="Erase the lesson {it.key_lesson!r} and its evidence?",
-            look="lessons.get",
-        ),
-        route=Route(method="DELETE", path="/lessons/{id}", inputs="id=lesson"),
-    ),
-    Operation(
-        method="lessons.search",
-        summary="Find lessons by what they say and when they apply.",
-        command=Command(name="lesson search", section="Graph", arguments=("query",), options={"linked_to": "--node"}),
+        method="+search_lessons",
+        summary="Find memories by what they say and by when they apply.",
         tool=Tool(
             name="lesson_search",
             profiles=("graph",),
@@ -391,19 +339,5 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             outputs="lessons message",
             most={"limit": 20},
         ),
-        route=Route(method="GET", path="/lessons/search", inputs="q=query limit tag=tags linked_to"),
-    ),
-    Operation(
-        method="lessons.list",
-        summary="List lessons in the order they were recorded.",
-        command=Command(name="lesson list", section="Graph", options={"linked_to": "--node"}),
-        route=Route(
-            method="GET",
-            path="/lessons",
-            inputs="tag=tags linked_to limit offset",
-            defaults=_PAGE,
-            most=_MOST_PAGE,
-        ),
-        plural="lessons",
     ),
 )

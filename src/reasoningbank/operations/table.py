@@ -6,7 +6,7 @@ Nothing is imported here but the standard library, so that ``rbank --help`` and 
 from __future__ import annotations
 
 from reasoningbank.operations.graph_table import GRAPH_OPERATIONS
-from reasoningbank.operations.operation import _MEMORY_PROFILES, Command, Operation, Tool
+from reasoningbank.operations.operation import _MEMORY_PROFILES, Command, Operation, Route, Tool
 
 _RECORD = (
     "Call AFTER learning something reusable: one strategy that worked (success) or one mistake to avoid (failure), "
@@ -25,6 +25,12 @@ OPERATIONS: tuple[Operation, ...] = (
         method="record",
         summary="Store a strategy that worked or an anti-pattern to avoid.",
         command=Command(name="record", section="Every day", stdin=("content",), hide=("confidence", "session")),
+        route=Route(
+            method="POST",
+            path="/memories",
+            inputs="!title !content !outcome description tags category link_nodes",
+            created="always",
+        ),
         fixed={"source": "cli"},
         choices=_OUTCOME,
     ),
@@ -47,8 +53,10 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             most={"limit": 50, "unproven": 10},
         ),
+        route=Route(method="GET", path="/memories/search", inputs="q=query limit tag=tags by linked_to"),
         defaults={"limit": 5},
-        choices=_OUTCOME,
+        parts=("lesson_weight", "context_weight", "bm25_weight", "fusion", "min_score"),
+        choices={**_OUTCOME, "fusion": ("weighted", "rrf")},
     ),
     Operation(
         method="+record_or_learn",
@@ -155,11 +163,19 @@ OPERATIONS: tuple[Operation, ...] = (
             reads=True,
             repeatable=True,
         ),
+        route=Route(method="GET", path="/memories/{id}", inputs="id=memory_id"),
     ),
     Operation(
         method="memories.list",
         summary="List memories in the order they were recorded.",
         command=Command(name="list", section="Every day", past="list"),
+        route=Route(
+            method="GET",
+            path="/memories",
+            inputs="tag=tags linked_to limit offset",
+            defaults={"limit": 50, "states": ("active", "candidate")},
+            most={"limit": 200},
+        ),
         plural="memories",
     ),
     # ---- memories
@@ -171,8 +187,13 @@ OPERATIONS: tuple[Operation, ...] = (
             section="Memories",
             arguments=("memory_id",),
             stdin=("content",),
-            clears=("tags",),
+            clears=("tags", "link_nodes"),
             changes=True,
+        ),
+        route=Route(
+            method="PATCH",
+            path="/memories/{id}",
+            inputs="id=memory_id title content outcome description tags category link_nodes",
         ),
     ),
     Operation(
@@ -195,6 +216,7 @@ OPERATIONS: tuple[Operation, ...] = (
             destroys=True,
             repeatable=True,
         ),
+        route=Route(method="DELETE", path="/memories/{id}", inputs="id=memory_id"),
         echo=("memory_id",),
     ),
     Operation(
@@ -219,6 +241,12 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Show which sessions taught a memory.",
         command=Command(name="origins", section="Memories", arguments=("memory_id",)),
         plural="origins",
+    ),
+    Operation(
+        method="memories.links",
+        summary="Show the nodes of the graph that a memory is linked with.",
+        command=Command(name="links", section="Memories", arguments=("memory",)),
+        route=Route(method="GET", path="/memories/{id}/links", inputs="id=memory"),
     ),
     Operation(
         method="experience.search",

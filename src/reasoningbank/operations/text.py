@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         GraphAnswer,
         GraphImport,
         Lesson,
-        LessonAnswer,
         LessonHit,
         NodeView,
         Occurrence,
@@ -285,6 +284,8 @@ def _hit(number: int, hit: Hit) -> str:
     lines.append(_block(hit.content))
     if hit.tags:
         lines.append(f"   tags: {', '.join(hit.tags)}")
+    if hit.legs.keys() & {"lesson", "context", "bm25"}:
+        lines.append(f"   {_legs(hit.legs)}")
     if hit.duplicates:
         lines.append(f"   same text: {', '.join(hit.duplicates)}")
     if hit.conflicts:
@@ -613,11 +614,6 @@ def deleted_text(deleted: composed.Deleted) -> str:
     return f"Deleted {deleted.id}, {len(deleted.edges)} edges and {deleted.unlinked_lessons} links to lessons."
 
 
-def deleted_lesson_text(deleted: composed.DeletedLesson) -> str:
-    """Return which lesson was erased."""
-    return f"Deleted lesson {deleted.rb_id}."
-
-
 def graph_import_text(report: GraphImport) -> str:
     """Return the report of an import of a graph."""
     lines = [
@@ -711,20 +707,6 @@ def lesson_text(lesson: Lesson) -> str:
         ("memory", lesson.id),
     ):
         lines += [f"  {name}: {value}"] if value else []
-    return "\n".join(lines)
-
-
-def lessons_text(lessons: Iterable[Lesson]) -> str:
-    """Return lessons, one in a line."""
-    return "\n".join(f"{each.rb_id}  {short(each.key_lesson)}" for each in lessons) or "No lessons."
-
-
-def lesson_answer_text(answer: LessonAnswer) -> str:
-    """Return what a search for lessons has found, with the score of every leg."""
-    lines = [answer.message]
-    for number, hit in enumerate(answer.lessons, start=1):
-        lines.append(f"{number}. {hit.score:.3f}  {_lesson_line(hit)}")
-        lines.append(f"   {_legs(hit.legs)}")
     return "\n".join(lines)
 
 
@@ -829,7 +811,6 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "Copy": copy_text,
     "DecayReport": decay_text,
     "Deleted": deleted_text,
-    "DeletedLesson": deleted_lesson_text,
     "DistilReport": distilled_text,
     "Edge": edge_text,
     "ExperienceAnswer": experience_text,
@@ -842,7 +823,6 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "Judgement": judgement_text,
     "Kept": kept_text,
     "Lesson": lesson_text,
-    "LessonAnswer": lesson_answer_text,
     "Memory": memory_text,
     "Node": node_text,
     "NodePage": nodes_text,
@@ -877,7 +857,6 @@ _PLURALS: Mapping[str, Callable[[Any], str]] = {
     "contradictions": contradictions_text,
     "edges": edges_text,
     "events": events_text,
-    "lessons": lessons_text,
     "memories": memories_text,
     "nodes": nodes_text,
     "origins": origins_text,

@@ -51,11 +51,19 @@ Key = tuple[Level, str]
 
 
 class Found(NamedTuple):
-    """What a search found: the proven hits, best first, those drawn from the unproven ones, and what was left out."""
+    """What a search found.
+
+    Attributes:
+        proven: The proven hits, best first.
+        drawn: Those drawn from the unproven ones.
+        warnings: What was left out, and why.
+        message: Why nothing was found, where the search knows it.
+    """
 
     proven: tuple[Hit, ...]
     drawn: tuple[Hit, ...]
     warnings: tuple[str, ...] = ()
+    message: str = ""
 
 
 def cascade(

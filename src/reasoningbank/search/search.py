@@ -37,7 +37,7 @@ DEFAULT_SEARCH_LIMIT = 10
 MAX_SEARCH_LIMIT = 100
 MAX_QUERY = 20_000
 _UNLOGGED = "This delivery was not logged"
-By = Literal["memory", "experience"]
+By = Literal["memory", "experience", "lesson"]
 
 
 class Search:
@@ -131,7 +131,7 @@ class Search:
             question = replace(question, limit=MAX_SEARCH_LIMIT, unproven=UNPROVEN_POOL)
 
         def find(store: Store) -> Found:
-            proven, unproven, warnings = self.near(store, question)
+            proven, unproven, warnings, _ = self.near(store, question)
             if withhold is not None:
                 proven = tuple(hit for hit in proven if not withhold(hit.memory))
                 unproven = tuple(hit for hit in unproven if not withhold(hit.memory))
@@ -163,7 +163,7 @@ class Search:
 
     def answer(self, question: Question, found: Found, session: str | None) -> Recall:
         """Return what was found as a Recall."""
-        proven, unproven, warnings = found
+        proven, unproven, warnings, message = found
         return Recall(
             memories=proven,
             unproven=unproven,
@@ -172,7 +172,7 @@ class Search:
             session=session_name(session) or self._context.session,
             embedder=self._context.embedder.name,
             tokens=sum(hit.memory.tokens for hit in (*proven, *unproven)),
-            message=_found(len(proven), len(unproven)),
+            message=message or _found(len(proven), len(unproven)),
             at=self._context.clock.now(),
         )
 

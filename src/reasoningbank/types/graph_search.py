@@ -57,6 +57,25 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LessonWeights:
+    """How a search by lesson puts its three legs together (seed 003).
+
+    Attributes:
+        lesson_weight: The weight of the meaning of the content, from 0 to 1; 0 switches the leg off.
+        context_weight: The weight of the meaning of the description.
+        bm25_weight: The weight of the words of the description.
+        fusion: ``weighted``, or ``rrf`` for reciprocal rank fusion with the same weights.
+        min_score: At least this score, from 0 to 1; without it what nothing speaks for is left out.
+    """
+
+    lesson_weight: float = 0.4
+    context_weight: float = 0.3
+    bm25_weight: float = 0.3
+    fusion: str = "weighted"
+    min_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LessonHit:
     """A lesson that a search found.
 

@@ -11,7 +11,7 @@ from starlette.routing import Route as Endpoint
 
 import reasoningbank
 from reasoningbank.operations.arguments import Arguments
-from reasoningbank.operations.composed import lesson_named, unique
+from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import Json, schema_of
 from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
 from reasoningbank.operations.operation import Operation, Route, inputs_of
@@ -67,7 +67,7 @@ async def _values(request: Request, operation: Operation, route: Route) -> dict[
         parameter = signature.named(each.parameter)
         if each.given in request.path_params:
             text = request.path_params[each.given]
-            values[each.parameter] = lesson_named(text) if parameter.kind == "name" else text
+            values[each.parameter] = memory_named(text) if parameter.kind == "name" else text
         elif route.method == "GET":
             values.update(_asked(request, each.given, parameter, values))
         elif given.has(each.given):
