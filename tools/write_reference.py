@@ -20,7 +20,7 @@ from reasoningbank.cli.built import plain
 from reasoningbank.mcp.schemas import specs_of
 from reasoningbank.mcp.schemas import written as written_tools
 from reasoningbank.operations.methods import answer_schema, described, written_interface
-from reasoningbank.operations.operation import PROFILES
+from reasoningbank.operations.operation import PROFILES, inputs_of
 from reasoningbank.operations.signature import read_docstring
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.web.routes import openapi
@@ -119,30 +119,57 @@ def _fields(schema: Mapping[str, Any], depth: int = 4) -> str:
 
 def mcp_page() -> str:
     """Return the page of the tools."""
-    found: dict[str, Any] = {}
-    where: dict[str, list[str]] = {}
+    variants: dict[str, list[tuple[Any, list[str]]]] = {}
     for profile in PROFILES:
         for name, spec in specs_of(profile).items():
-            if len(spec.inputs) >= len(found[name].inputs if name in found else ()):
-                found[name] = spec
-            where.setdefault(name, []).append(profile)
+            known = variants.setdefault(name, [])
+            same = next((profiles for one, profiles in known if _shape(one) == _shape(spec)), None)
+            if same is None:
+                known.append((spec, [profile]))
+            else:
+                same.append(profile)
     parts = [
         "# The tools of the MCP server\n\n"
         + _MADE
         + "`rbank serve --profile NAME` offers the tools of a profile. An answer is what the tool promises or, with "
-        "`isError`, `error`, `message` and `hint`.\n"
+        "`isError`, `error`, `message` and `hint`. A number above the most that is named here is taken as the most.\n"
     ]
-    for name, spec in found.items():
-        kind = "Reads only." if spec.reads else "Removes what was there." if spec.destroys else "Adds or changes."
-        parts.append(f"## {name}\n\nProfiles: {', '.join(where[name])}. {kind}\n\n{spec.description}\n")
-        rows = ["| argument | type | meaning |", "|---|---|---|"]
-        for argument, schema in spec.inputs.items():
-            needed = "needed. " if argument in spec.required else ""
-            default = f" Default: {schema['default']}." if "default" in schema else ""
-            rows.append(f"| `{argument}` | {_type(schema)} | {needed}{_cell(schema.get('description', ''))}{default} |")
-        parts.append("\n".join(rows) + "\n")
-        parts.append(f"Answer: {', '.join(f'`{field}`' for field in spec.outputs)}.\n")
+    for name, known in variants.items():
+        parts.append(f"## {name}\n")
+        for spec, profiles in known:
+            parts += _tool(spec, profiles)
     return "\n".join(parts)
+
+
+def _shape(spec: Any) -> tuple[object, ...]:
+    """Return what a reader of the page sees of a tool."""
+    return (spec.description, str(spec.inputs), tuple(spec.required), tuple(spec.outputs))
+
+
+def _tool(spec: Any, profiles: Sequence[str]) -> Iterator[str]:
+    kind = "Reads only." if spec.reads else "Removes what was there." if spec.destroys else "Adds or changes."
+    yield f"Profiles: {', '.join(profiles)}. {kind}\n\n{spec.description}\n"
+    most = next(
+        (each.tool.most for each in OPERATIONS if each.tool is not None and each.tool.description == spec.description),
+        {},
+    )
+    given = {each.parameter: each.given for each in inputs_of(_inputs_of(spec.description))}
+    highest = {given.get(parameter, parameter): number for parameter, number in most.items()}
+    rows = ["| argument | type | meaning |", "|---|---|---|"]
+    for argument, schema in spec.inputs.items():
+        needed = "needed. " if argument in spec.required else ""
+        default = f" Default: {schema['default']}." if "default" in schema else ""
+        limit = f" At most {highest[argument]:,}." if argument in highest else ""
+        said = _cell(schema.get("description", ""))
+        rows.append(f"| `{argument}` | {_type(schema)} | {needed}{said}{default}{limit} |")
+    yield "\n".join(rows) + "\n"
+    yield f"Answer: {', '.join(f'`{field}`' for field in spec.outputs)}.\n"
+
+
+def _inputs_of(description: str) -> str:
+    return next(
+        (each.tool.inputs for each in OPERATIONS if each.tool is not None and each.tool.description == description), ""
+    )
 
 
 def _type(schema: Mapping[str, Any]) -> str:

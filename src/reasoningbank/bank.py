@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -37,11 +37,12 @@ from reasoningbank.sessions.distillation import Distillation
 from reasoningbank.sessions.sessions import Branches, Sessions
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.sharing.scopes import Sharing
-from reasoningbank.storage.store import Transaction
+from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import EDITED, Cause, Memory, OutcomeReport, Rating, State, check_outcome
+from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
 from reasoningbank.types.recall import Brief, BriefItem, Recall
 from reasoningbank.types.scope import Membership, Scope
@@ -51,6 +52,7 @@ from reasoningbank.types.uplift import UpliftReport
 if TYPE_CHECKING:
     from reasoningbank.curation.snapshot import Past
     from reasoningbank.memories.admission import Origin
+    from reasoningbank.search.cascade import Found
 
 _UPDATE_ATTEMPTS = 5
 _LESSON_WEIGHTS = LessonWeights()
@@ -288,8 +290,8 @@ class Bank:
         outcome: str | None = None,
         tags: Iterable[str] = (),
         category: str | None = None,
-        created_after: datetime | None = None,
-        created_before: datetime | None = None,
+        created_after: datetime | str | None = None,
+        created_before: datetime | str | None = None,
         unproven: int = 1,
         session: str | None = None,
         by: By = "memory",
@@ -301,12 +303,12 @@ class Bank:
 
         Args:
             query: The task or problem in words.
-            limit: Most proven memories, 0 to 100.
+            limit: Most proven memories, 0 to 100; a higher limit is taken as 100.
             min_confidence: Proven means at least this.
             outcome: Only this outcome.
             tags: Only memories that carry all of these.
             category: Only this category.
-            created_after: Only memories recorded at this time or later.
+            created_after: Only memories recorded at this time or later; a ``datetime``, or a text of ISO 8601.
             created_before: Only memories recorded before this time.
             unproven: Most memories below ``min_confidence``, in a list of their own (DESIGN D6).
             session: What the delivery counts for; at most one usage signal per memory and session.
@@ -334,20 +336,22 @@ class Bank:
         )
         if by != "lesson" and (linked_to is not None or weights != _LESSON_WEIGHTS):
             raise InvalidInput("links and weights of legs are of a search by lesson", hint="Search by lesson.")
+        find: Callable[[Store], Found] = partial(self._search.near, question=question)
         if by == "experience":
-            return self._search.delivered(
-                question, session, lambda store: self._search.by_task(store, question, checked_limit(k))
-            )
-        if by == "lesson":
+            find = partial(self._search.by_task, question=question, count=checked_limit(k))
+        elif by == "lesson":
             from reasoningbank.graph.search import by_lesson
 
             find = partial(
                 by_lesson, embedder=self._context.embedder, question=question, linked_to=linked_to, weights=weights
             )
-            return self._search.delivered(question, session, find)
-        if by != "memory":
+        elif by != "memory":
             raise InvalidInput(f"by is 'memory', 'experience' or 'lesson', not {str(by)[:80]!r}")
-        return self._search.delivered(question, session, lambda store: self._search.near(store, question))
+        recall = self._search.delivered(question, session, find)
+        if limit <= question.limit:
+            return recall
+        lowered = f"The limit {limit} was lowered to {question.limit}, the most that a search finds."
+        return replace(recall, warnings=(*recall.warnings, lowered))
 
     def briefing(
         self,
@@ -551,22 +555,24 @@ class Bank:
             with store.transaction() as transaction:
                 transaction.memories.delete(memory_id, at=self._context.clock.now())
 
-    def at(self, moment: datetime) -> Past:
+    def at(self, moment: datetime | str) -> Past:
         """Return this project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.
 
         What cannot be known any more is said and never guessed; see ``Past``. The view reads this bank, and ends with
         it.
 
+        Args:
+            moment: A ``datetime`` with a time zone, or a text of ISO 8601; a text without a zone is UTC.
+
         Raises:
-            InvalidInput: When the time has no time zone or lies in the future.
+            InvalidInput: When it is no time, has no time zone or lies in the future.
         """
         from reasoningbank.curation.snapshot import Past
 
-        if moment.tzinfo is None:
-            raise InvalidInput("times must carry a time zone", hint="Use for example 2026-03-01T12:00:00+00:00.")
-        if moment > self._context.clock.now():
-            raise InvalidInput(f"{moment.isoformat()} has not come yet", hint="Name a time that is over.")
-        return Past(self._context.store(), self._context.embedder, moment, session=self._context.session)
+        then = as_moment(moment, "moment")
+        if then > self._context.clock.now():
+            raise InvalidInput(f"{then.isoformat()} has not come yet", hint="Name a time that is over.")
+        return Past(self._context.store(), self._context.embedder, then, session=self._context.session)
 
     def report(self) -> UpliftReport:
         """Return what memory is worth in this project; see ``reasoningbank.curation.uplift``."""

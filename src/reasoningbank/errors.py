@@ -186,6 +186,12 @@ class UnreadableTranscript(InvalidInput):
     code = "unreadable_transcript"
 
 
+class TranscriptNotOpened(UnreadableTranscript):
+    """The file of a transcript does not exist or may not be read; like every file that cannot be read."""
+
+    exit_code = 5
+
+
 class ReadOnlyBank(InvalidInput, AttributeError):
     """A view of the bank as it was can only be read; nothing was changed."""
 

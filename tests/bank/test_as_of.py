@@ -395,3 +395,26 @@ def test_what_came_in_a_shared_file_was_not_there_before(
     assert other.sharing.import_(tmp_path / "shop.jsonl").added == (memory.id,)
     assert other.at(memory.created_at).count() == 0
     assert other.at(clock.now()).count() == 1
+
+
+@promise(
+    "bank:times",
+    "A time is a datetime with a zone or a text of ISO 8601, in every method that takes one.",
+    source="issue, Interface exactly",
+)
+def test_a_time_may_be_written_as_a_text(bank: Bank) -> None:
+    kept = bank.record(title="Retry", content="Back off, then retry.", outcome="success")
+    assert bank.at("2020-01-01").moment == datetime(2020, 1, 1, tzinfo=UTC)
+    assert bank.at("2020-01-01T12:00:00+02:00").moment == datetime(2020, 1, 1, 10, tzinfo=UTC)
+    assert [hit.id for hit in bank.search("retry", created_after="2020-01-01").memories] == [kept.id]
+    assert bank.search("retry", created_before="2020-01-01").memories == ()
+    assert bank.graph.events("2020-01-01", "2020-02-01") == ()
+    for call in (
+        lambda: bank.at("yesterday"),
+        lambda: bank.at(datetime(2020, 1, 1)),
+        lambda: bank.search("retry", created_after="soon"),
+        lambda: bank.quarantine.add(since="soon", reason="why"),
+        lambda: bank.graph.events("soon"),
+    ):
+        with pytest.raises(InvalidInput):
+            call()

@@ -324,12 +324,60 @@ def test_the_tenant_is_the_option_then_the_setting_then_the_local_user(
 )
 def test_scope_options_stand_before_or_after_the_command(run: Run, tmp_path: Path) -> None:
     before = done(run("stats", "--json"))
-    after = done(
-        run("stats", "--json", "--tenant", "other", "--project", "elsewhere", "--url", f"sqlite:///{tmp_path}/b.db")
-    )
+    place = ("--tenant", "other", "--project", "elsewhere", "--url", f"sqlite:///{tmp_path}/b.db")
+    after = done(run("stats", "--json", *place))
     assert (before["tenant"], before["project"]) == ("acme", "shop")
     assert (after["tenant"], after["project"]) == ("other", "elsewhere")
+    done(run(*RECORD, "--json", *place))
     assert (tmp_path / "b.db").is_file()
+
+
+@promise(
+    "cli:meant",
+    "A mistyped command names the one that was meant; a missing word names the words there are.",
+    source="issue, Interface exactly",
+)
+def test_a_mistyped_command_names_the_one_that_was_meant(run: Run) -> None:
+    for line, said in (
+        (("serch", "x"), "Did you mean 'search'"),
+        (("graph", "wlak"), "Did you mean 'walk'"),
+        (("search", "x", "--limt", "3"), "Did you mean '--limit'"),
+        (("outcome", "some-id"), "Missing argument: type succeeded or failed."),
+    ):
+        result = run(*line)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert said in result.stderr
+
+
+@promise(
+    "cli:unknown-project",
+    "Reading a project that has no bank makes no file, and names the projects that have one.",
+    source="DESIGN D9",
+)
+def test_reading_an_unknown_project_makes_no_bank(run: Run, tmp_path: Path) -> None:
+    place = ("--tenant", "other", "--url", f"sqlite:///{tmp_path}/banks")
+    done(run(*RECORD, "--json", *place, "--project", "warehouse"))
+    files = sorted((tmp_path / "banks").rglob("*.db"))
+    assert len(files) == 1
+    for line in (("list",), ("search", "x"), ("stats",), ("graph", "list")):
+        result = run(*line, *place, "--project", "warehose")
+        assert result.exit_code == 0
+        assert "There is no bank for project 'warehose' yet. Known: warehouse." in result.stderr
+    assert sorted((tmp_path / "banks").rglob("*.db")) == files
+
+
+@promise(
+    "cli:files",
+    "A file that is not there ends every command that reads one with the same exit status.",
+    source="issue, Interface exactly",
+)
+def test_a_missing_file_has_one_exit_status(run: Run, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    lines = [("capture",), ("import",), ("graph", "import"), ("graph", "remember"), ("share", "import"), ("restore",)]
+    for line in lines:
+        result = run(*line, missing)
+        assert (line, result.exit_code) == (line, 5)
+        assert "hint" in result.stderr
 
 
 @promise(

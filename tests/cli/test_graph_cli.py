@@ -79,7 +79,9 @@ def test_presets_and_bounds_are_options(run: Run, shop: str) -> None:
     none = answer(run("walk", "--seed", "nobody", "--seed", seed, "--min-activation", "0.9", "--json"))
     assert [each["found"] for each in none["seeds"]] == [False, True]
     assert none["seeds"][0]["reason"] == "seed_not_found"
-    assert "nobody: seed_not_found" in run("walk", "--seed", "nobody").stdout
+    lost = run("walk", "--seed", "nobody")
+    assert (lost.exit_code, lost.stdout) == (3, "")
+    assert "no node 'nobody'" in lost.stderr
     assert run("walk", "--seed", "x", "--depth", "99").exit_code == 2
     assert run("walk", "--seed", "x", "--preset", "other").exit_code == 2
 

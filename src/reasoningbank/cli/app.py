@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import click
@@ -61,9 +62,9 @@ Exit status:
   0    done
   1    failed in another way; doctor: found a problem; demo: a step failed
   2    an argument or a setting is not usable
-  3    no such memory or trajectory
+  3    no such memory, session, node, edge or project
   4    refused: no tenant, or another tenant's bank
-  5    the store failed: full, busy, damaged, too new, not reachable
+  5    a file or the store failed: no such file, full, busy, damaged, too new
   6    the embedding or language model failed
   130  interrupted
   141  the reader of the output went away
@@ -96,7 +97,23 @@ def _operations() -> Mapping[str, Operation]:
     return {each.command.name: each for each in OPERATIONS if each.command is not None}
 
 
-class SubGroup(click.Group):
+class Helpful(click.Group):
+    """A group that names the command that was meant when there is none of the name given."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command; a usage error names the nearest one when there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if close := get_close_matches(args[0], self.list_commands(ctx), n=3):
+                said = " or ".join(repr(name) for name in close)
+                raise click.UsageError(f"{error.message} Did you mean {said}?", ctx) from error
+            raise
+
+
+class SubGroup(Helpful):
     """The commands of one group, made when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -113,7 +130,7 @@ class SubGroup(click.Group):
             formatter.write_dl([(name, _ALL[f"{self.name} {name}"][1]) for name in self.list_commands(ctx)])
 
 
-class CommandGroup(click.Group):
+class CommandGroup(Helpful):
     """A group that imports a command's module when it is needed and turns every BankError into a message."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -146,7 +163,7 @@ class CommandGroup(click.Group):
             status = super().main(arguments, prog_name, complete_var, standalone_mode=False, **extra)
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx else "rbank"
-            print_error("usage", error.format_message(), f"Run `{where} --help`.", as_json=as_json)
+            print_error("usage", _usage_text(error), f"Run `{where} --help`.", as_json=as_json)
             sys.exit(_USAGE)
         except click.ClickException as error:
             print_error("usage", error.format_message(), "Run `rbank --help`.", as_json=as_json)
@@ -168,6 +185,16 @@ class CommandGroup(click.Group):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_PIPE_CLOSED)
+
+
+def _usage_text(error: click.UsageError) -> str:
+    """Return what is wrong with a call, on one line; of a missing word, which words there are."""
+    missing = error.param if isinstance(error, click.MissingParameter) else None
+    if missing is None or not isinstance(missing.type, click.Choice):
+        return error.format_message()
+    words = " or ".join(map(str, missing.type.choices))
+    what = missing.opts[0] if isinstance(missing, click.Option) else "argument"
+    return f"Missing {what}: type {words}."
 
 
 def _begin_group(**options: Any) -> None:

@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from reasoningbank.operations.methods import answer_json, bound, described, run
 from reasoningbank.operations.operation import Command, Operation
 from reasoningbank.operations.signature import Kind, Parameter
 from reasoningbank.operations.text import notes_of, text_of
+from reasoningbank.types.moment import as_moment
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
@@ -35,13 +36,10 @@ class Moment(click.ParamType[Any]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """Return the time; a usage error when it is none."""
-        if isinstance(value, datetime):
-            return value
         try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
+            return as_moment(value if isinstance(value, datetime) else str(value))
+        except InvalidInput:
             self.fail(f"{str(value)[:80]!r} is not a time. Write for example 2026-03-01T12:00:00Z.", param, ctx)
-        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 class Day(Moment):
@@ -196,7 +194,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         values = _values(command, offered, given)
         if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
-        with call.open_bank() as bank:
+        with call.open_bank(reads=command.reads) as bank:
             if command.look:
                 it = bound(command.look, bank)(values[command.arguments[0]])
                 if not yes:

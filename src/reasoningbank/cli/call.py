@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from reasoningbank.settings import Settings
     from reasoningbank.types.scope import Membership
 
+_KNOWN = 10
+"""Most projects that are named when one is not known."""
 _SHARED: tuple[tuple[str, str, str], ...] = (
     ("url", "URL", "sqlite:///PATH of a directory or a .db file."),
     ("tenant", "T", "Owner of the bank. Default: REASONINGBANK_TENANT, else the user."),
@@ -88,8 +91,12 @@ class Call:
             team=settings.team if self.team is None else self.team, org=settings.org if self.org is None else self.org
         )
 
-    def open_bank(self) -> Bank:
+    def open_bank(self, *, reads: bool = False) -> Bank:
         """Open the bank of this call.
+
+        Args:
+            reads: Whether the command only reads: then a named project without a bank is an empty one, and no file is
+                made of it.
 
         Raises:
             BankError: When the scope, a setting or the store is not usable.
@@ -98,14 +105,31 @@ class Call:
         from reasoningbank.settings import load_settings
 
         settings = load_settings()
+        unknown = reads and self.project is not None and self._is_unknown(self.project, settings)
         return Bank.open(
-            self.url,
+            "memory://" if unknown else self.url,
             tenant=self.owner(settings),
             project=self.project,
             team=self.team,
             org=self.org,
             settings=settings,
         )
+
+    def _is_unknown(self, project: str, settings: Settings) -> bool:
+        """Return whether a project has no bank, and say so; one with a team or an org finds what these know."""
+        from reasoningbank.cli.output import print_note
+        from reasoningbank.storage import open_storage
+        from reasoningbank.types.scope import Scope
+
+        owner, membership = self.owner(settings), self.membership(settings)
+        storage = open_storage(self.url if self.url is not None else settings.url or None, home=settings.home)
+        if membership.team or membership.org or storage.has(Scope(tenant=owner, project=project)):
+            return False
+        known = [scope.project for scope in storage.scopes(owner) if scope.level == "project"]
+        close = get_close_matches(project, known, n=3) or known[:_KNOWN]
+        if close:
+            print_note(f"There is no bank for project {project[:80]!r} yet. Known: {', '.join(close)}.")
+        return True
 
 
 def command(

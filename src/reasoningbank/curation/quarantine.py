@@ -40,6 +40,7 @@ from reasoningbank.types.memory import (
     StateChange,
     change_of,
 )
+from reasoningbank.types.moment import as_moment
 from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, Reference
 from reasoningbank.types.quarantine import (
     SPREADING,
@@ -413,8 +414,8 @@ class Quarantines:
         memory_id: str | None = None,
         session: str | None = None,
         source: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         reason: str,
         cascade: bool = True,
         dry_run: bool = False,
@@ -441,7 +442,13 @@ class Quarantines:
             InvalidInput: When nothing is selected or no reason is given.
             MemoryNotFound: When this tenant has no such memory.
         """
-        selection = QuarantineSelection(memory_id=memory_id, session=session, source=source, since=since, until=until)
+        selection = QuarantineSelection(
+            memory_id=memory_id,
+            session=session,
+            source=source,
+            since=None if since is None else as_moment(since, "since"),
+            until=None if until is None else as_moment(until, "until"),
+        )
         cause = Cause(
             at=self._context.clock.now(),
             kind=QUARANTINED,

@@ -372,8 +372,8 @@ class Past:
         outcome: str | None = None,
         tags: Iterable[str] = (),
         category: str | None = None,
-        created_after: datetime | None = None,
-        created_before: datetime | None = None,
+        created_after: datetime | str | None = None,
+        created_before: datetime | str | None = None,
         unproven: int = 1,
     ) -> Recall:
         """Return what the same search would have found then, ranked as searches are ranked today; nothing is logged.

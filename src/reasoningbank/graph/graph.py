@@ -31,6 +31,7 @@ from reasoningbank.types.graph_search import (
     time_window,
 )
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.moment import as_day
 from reasoningbank.types.records import Job
 from reasoningbank.types.walk import WalkParameters, WalkResult
 
@@ -369,8 +370,8 @@ class Graph:
 
     def events(
         self,
-        since: date | None = None,
-        until: date | None = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
         *,
         tags: Iterable[str] = (),
         recency: bool = False,
@@ -394,7 +395,9 @@ class Graph:
         from reasoningbank.graph.walk import reveal_paths
         from reasoningbank.safety.graph_text import reveal
 
-        window = time_window(since, until)
+        window = time_window(
+            None if since is None else as_day(since, "since"), None if until is None else as_day(until, "until")
+        )
         with observed("search_memory", store=self._context.place):
             found = events(self._context.store(), window, tags=tuple(tags), recency=recency, limit=checked_limit(limit))
             return tuple(

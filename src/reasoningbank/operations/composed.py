@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
+from reasoningbank.errors import BankError, InvalidInput, NodeNotFound, StoreUnavailable
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
@@ -539,6 +539,9 @@ def walk_graph(
     if budget is not None and rendering != "llm":
         raise InvalidInput("a budget needs the rendering llm", hint="Add --as llm, or leave the budget out.")
     result = bank.graph.walk(seeds, parameters)
+    missing = [seed.id for seed in result.seeds if not seed.found]
+    if len(missing) == len(result.seeds):
+        raise NodeNotFound(f"no node {', '.join(repr(name[:80]) for name in missing[:10])} in this project's graph")
     if rendering == "text":
         return result
     context = to_llm_context(result, budget=BUDGET if budget is None else budget) if rendering == "llm" else None

@@ -46,6 +46,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         summary="Plan what to look up and answer, or ask back.",
         command=Command(
             name="graph ask",
+            reads=True,
             section="Graph",
             arguments=("question",),
             options={"ask": "--no-question", "nodes": "--limit"},
@@ -85,6 +86,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         summary="Find nodes, and the paths that begin there.",
         command=Command(
             name="graph search",
+            reads=True,
             section="Graph",
             arguments=("query",),
             options=_WALK_OPTIONS,
@@ -95,7 +97,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+walk_graph",
         summary="Show the paths from known nodes.",
-        command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS),
+        command=Command(name="graph walk", reads=True, section="Graph", options=_WALK_OPTIONS),
         route=Route(
             method="POST",
             path="/graph/walk",
@@ -122,7 +124,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="graph.get",
         summary="Show a node with its edges and lessons.",
-        command=Command(name="graph get", section="Graph", arguments=("node_id",)),
+        command=Command(name="graph get", reads=True, section="Graph", arguments=("node_id",)),
         route=Route(method="GET", path="/graph/nodes/{id:path}", inputs="id=node_id"),
     ),
     Operation(
@@ -140,7 +142,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+list_nodes",
         summary="Show nodes in the order they were stored.",
-        command=Command(name="graph list", section="Graph"),
+        command=Command(name="graph list", reads=True, section="Graph"),
     ),
     Operation(
         method="graph.list",
@@ -243,7 +245,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="edges.get",
         summary="Show an edge.",
-        command=Command(name="graph edge", section="Graph", arguments=("edge_id",)),
+        command=Command(name="graph edge", reads=True, section="Graph", arguments=("edge_id",)),
         route=Route(method="GET", path="/graph/edges/{id:path}", inputs="id=edge_id"),
     ),
     Operation(
@@ -251,6 +253,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         summary="Find the sentences that fit a question.",
         command=Command(
             name="graph edges",
+            reads=True,
             section="Graph",
             arguments=("query",),
         ),
@@ -296,25 +299,25 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="preferences.list",
         summary="Show what holds for a user or a role.",
-        command=Command(name="graph preferences", section="Graph", options={"preference_type": "--type"}),
+        command=Command(name="graph preferences", reads=True, section="Graph", options={"preference_type": "--type"}),
         plural="preferences",
     ),
     Operation(
         method="graph.events",
         summary="Show what happened in a window of time.",
-        command=Command(name="graph events", section="Graph"),
+        command=Command(name="graph events", reads=True, section="Graph"),
         plural="events",
     ),
     Operation(
         method="sources.list",
         summary="Show what an answer rests on.",
-        command=Command(name="graph sources", section="Graph", arguments=("answer_id",)),
+        command=Command(name="graph sources", reads=True, section="Graph", arguments=("answer_id",)),
         plural="sources",
     ),
     Operation(
         method="graph.actions",
         summary="Show how things were done.",
-        command=Command(name="graph actions", section="Graph", options={"conv_id": "--conversation"}),
+        command=Command(name="graph actions", reads=True, section="Graph", options={"conv_id": "--conversation"}),
         plural="actions",
     ),
     Operation(

@@ -53,6 +53,7 @@ class Command:
         look: The method that shows what the question is about; empty when it says all.
         hide: The parameters that the command does not have.
         past: The method of the bank as it stood at ``--as-of``; empty when there is none.
+        reads: Whether it only reads, so that a project without a bank is refused and none is made.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Command:
     look: str = ""
     hide: tuple[str, ...] = ()
     past: str = ""
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

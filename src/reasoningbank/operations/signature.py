@@ -31,6 +31,8 @@ _KINDS: Mapping[object, Kind] = {
     timedelta: "seconds",
     Path: "path",
 }
+_EITHER: Mapping[Kind, set[type]] = {"name": {int, str}, "time": {datetime, str}, "day": {date, str}}
+"""Kinds of values that may be written as a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +240,8 @@ def _parameter(name: str, hint: object, *, optional: bool) -> Parameter:
     if origin is Literal:
         return Parameter(name=name, kind="text", choices=tuple(map(str, arguments)), optional=optional)
     if origin in {Union, types.UnionType}:
-        kind: Kind = "path" if Path in arguments else "name" if {*arguments} == {int, str} else "other"
+        kind: Kind = next((known for known, types_ in _EITHER.items() if {*arguments} == types_), "other")
+        kind = "path" if Path in arguments else kind
         return Parameter(name=name, kind="object" if _has_mapping(arguments) else kind, optional=optional)
     if isinstance(origin, type) and issubclass(origin, collections.abc.Mapping):
         kind = "scores" if arguments[1] is float else "object"

@@ -37,7 +37,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="search",
         summary="Find what is relevant to a task; nothing when nothing is.",
-        command=Command(name="search", section="Every day", arguments=("query",), past="search"),
+        command=Command(name="search", reads=True, section="Every day", arguments=("query",), past="search"),
         tool=Tool(
             name="memory_search",
             profiles=_MEMORY_PROFILES,
@@ -90,7 +90,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="briefing",
         summary="Show the best memories for an agent's context within a token budget.",
-        command=Command(name="briefing", section="Every day"),
+        command=Command(name="briefing", reads=True, section="Every day"),
         tool=Tool(
             name="memory_briefing",
             profiles=("briefing",),
@@ -168,7 +168,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="memories.list",
         summary="List memories in the order they were recorded.",
-        command=Command(name="list", section="Every day", past="list"),
+        command=Command(name="list", reads=True, section="Every day", past="list"),
         route=Route(
             method="GET",
             path="/memories",
@@ -245,13 +245,15 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="memories.links",
         summary="Show the nodes of the graph that a memory is linked with.",
-        command=Command(name="links", section="Memories", arguments=("memory",)),
+        command=Command(name="links", reads=True, section="Memories", arguments=("memory",)),
         route=Route(method="GET", path="/memories/{id}/links", inputs="id=memory"),
     ),
     Operation(
         method="experience.search",
         summary="Search the way that served similar searches best.",
-        command=Command(name="experience", section="Memories", arguments=("query",), hide=("min_confidence", "tags")),
+        command=Command(
+            name="experience", reads=True, section="Memories", arguments=("query",), hide=("min_confidence", "tags")
+        ),
         tool=Tool(
             name="memory_search_with_experience",
             profiles=("experience",),
@@ -271,7 +273,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="experience.traces",
         summary="Show how searches by experience were run and how their tasks ended.",
-        command=Command(name="traces", section="Memories"),
+        command=Command(name="traces", reads=True, section="Memories"),
         defaults={"limit": 20},
         plural="traces",
     ),
@@ -320,13 +322,13 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sessions.list",
         summary="List captured sessions and how they ended.",
-        command=Command(name="trajectories", section="Sessions"),
+        command=Command(name="trajectories", reads=True, section="Sessions"),
         plural="trajectories",
     ),
     Operation(
         method="+captured_session",
         summary="Show one captured session.",
-        command=Command(name="trajectory", section="Sessions", arguments=("trajectory_id",)),
+        command=Command(name="trajectory", reads=True, section="Sessions", arguments=("trajectory_id",)),
     ),
     Operation(
         method="sessions.delete",
@@ -383,7 +385,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="distillation.refusals",
         summary="List lessons that were not stored, and why.",
-        command=Command(name="refusals", section="Sessions"),
+        command=Command(name="refusals", reads=True, section="Sessions"),
         defaults={"limit": 20},
         plural="refused",
     ),
@@ -429,7 +431,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="curation.contradictions",
         summary="Show memories that say nearly the same and ended differently.",
-        command=Command(name="contradictions", section="Curation", options={"memory_id": "--memory"}),
+        command=Command(name="contradictions", reads=True, section="Curation", options={"memory_id": "--memory"}),
         plural="contradictions",
     ),
     Operation(
@@ -455,7 +457,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="quarantine.list",
         summary="List what is in quarantine.",
-        command=Command(name="quarantines", section="Curation"),
+        command=Command(name="quarantines", reads=True, section="Curation"),
         plural="quarantines",
     ),
     Operation(
@@ -474,13 +476,13 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sharing.candidates",
         summary="List what several projects or teams have learned.",
-        command=Command(name="candidates", section="Sharing"),
+        command=Command(name="candidates", reads=True, section="Sharing"),
         plural="candidates",
     ),
     Operation(
         method="sharing.promotions",
         summary="List what was promoted, and how its sources are now.",
-        command=Command(name="promotions", section="Sharing"),
+        command=Command(name="promotions", reads=True, section="Sharing"),
         plural="promotions",
     ),
     Operation(
@@ -491,7 +493,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sharing.export",
         summary="Write memories as files that git can merge.",
-        command=Command(name="share export", section="Sharing", arguments=("target",)),
+        command=Command(name="share export", reads=True, section="Sharing", arguments=("target",)),
     ),
     Operation(
         method="sharing.import_",
@@ -502,7 +504,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="admin.stats",
         summary="Count memories, show learned weights and what searches cost.",
-        command=Command(name="stats", section="The bank"),
+        command=Command(name="stats", reads=True, section="The bank"),
         tool=Tool(
             name="memory_stats",
             profiles=_MEMORY_PROFILES,
@@ -516,19 +518,19 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="admin.weights",
         summary="Show how the learned weights of ratings, use and outcomes have changed.",
-        command=Command(name="weights", section="The bank"),
+        command=Command(name="weights", reads=True, section="The bank"),
         defaults={"limit": 20},
         plural="weights",
     ),
     Operation(
         method="report",
         summary="Show what memory is worth: success with and without it, and what does harm.",
-        command=Command(name="report", section="The bank"),
+        command=Command(name="report", reads=True, section="The bank"),
     ),
     Operation(
         method="+export",
         summary="Write all memories with their evidence as JSON lines.",
-        command=Command(name="export", section="The bank", arguments=("file",)),
+        command=Command(name="export", reads=True, section="The bank", arguments=("file",)),
     ),
     Operation(
         method="admin.import_",
@@ -548,7 +550,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+failed_jobs",
         summary="List jobs that failed for good.",
-        command=Command(name="jobs", section="The bank"),
+        command=Command(name="jobs", reads=True, section="The bank"),
     ),
 )
 """Every operation that an entrance is made from."""

@@ -22,6 +22,7 @@ from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import Memory, OutcomeReport, check_outcome
+from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS
@@ -248,14 +249,15 @@ def checked_question(
     outcome: str | None = None,
     tags: Iterable[str] = (),
     category: str | None = None,
-    created_after: datetime | None = None,
-    created_before: datetime | None = None,
+    created_after: datetime | str | None = None,
+    created_before: datetime | str | None = None,
     unproven: int = 1,
 ) -> Question:
     """Return what a search with these arguments asks for; it needs no bank.
 
     Raises:
-        EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome, TextTooLong: When an argument is not usable.
+        EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome, InvalidInput, TextTooLong: When an
+            argument is not usable.
     """
     from reasoningbank.search.recall import Question
 
@@ -265,8 +267,8 @@ def checked_question(
             outcome=None if outcome is None else check_outcome(outcome),
             tags=clean_tags(tags),
             category=category,
-            created_after=created_after,
-            created_before=created_before,
+            created_after=None if created_after is None else as_moment(created_after, "created_after"),
+            created_before=None if created_before is None else as_moment(created_before, "created_before"),
         ),
         limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
         min_confidence=check_confidence(min_confidence),

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-from reasoningbank.errors import InvalidInput, UnreadableTranscript
+from reasoningbank.errors import InvalidInput, TranscriptNotOpened, UnreadableTranscript
 from reasoningbank.sessions.readers import claude_code, codex, messages, mini_swe_agent, plain, swe_agent
 from reasoningbank.sessions.readers.drafts import Skipped
 from reasoningbank.sessions.readers.json_stream import fields, joined, line_entries, listed, parts, raw_lines, text
@@ -247,9 +247,9 @@ def read(path: Path | str, *, format: str = AUTO) -> Iterator[Trajectory | Skipp
             raise _unreadable(file, error) from error
 
 
-def _unreadable(file: Path, error: Exception) -> UnreadableTranscript:
+def _unreadable(file: Path, error: Exception) -> TranscriptNotOpened:
     reason = getattr(error, "strerror", None) or "its name is not usable"
-    return UnreadableTranscript(
+    return TranscriptNotOpened(
         f"{str(file)[:200]!r} cannot be read: {reason}", hint="Check the path and its permissions."
     )
 
