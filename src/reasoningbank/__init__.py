@@ -1,4 +1,4 @@
-"""ReasoningBank: memory for agents, believed as far as evidence goes.
+"""ReasoningBank: memory for agents, with a confidence that evidence has earned.
 
 The public API. Names are imported when they are first used, so that ``import reasoningbank`` costs nothing.
 """

@@ -375,7 +375,7 @@ class Bank:
         Args:
             task: The task in words; None when it is not known yet.
             budget: Most cl100k tokens of the text, never exceeded.
-            session: What the delivery counts for; None takes the bank's own.
+            session: What the delivery counts for; without it a name made for this run.
             outcome: Only strategies (``success``) or only anti-patterns (``failure``).
             limit: Most memories.
             repeat: Whether what this session was shown before may be shown again.
@@ -426,7 +426,7 @@ class Bank:
         Args:
             memory_id: The memory.
             helpful: Whether it helped.
-            session: The session that the rating belongs to; None for the bank's own.
+            session: The session that the rating belongs to; without it a name made for this run.
             rater: Whether a person or an agent rates.
 
         Raises:

@@ -87,18 +87,18 @@ class FrozenClock:
             self.set(start)
 
     def now(self) -> datetime:
-        """The time it stands at, UTC."""
+        """Return the time it stands at, UTC."""
         with self._lock:
             return self._now
 
     def advance(self, by: timedelta) -> datetime:
-        """Moves by this much, backwards when it is negative, and tells the new time."""
+        """Move by this much, backwards when it is negative, and return the new time."""
         with self._lock:
             self._now += by
             return self._now
 
     def set(self, at: datetime) -> None:
-        """Moves to this time.
+        """Move to this time.
 
         Raises:
             InvalidInput: The time has no timezone.

@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command and ends the process with its exit status.
+    """Run one command and end the process with its exit status.
 
     Args:
         arguments: Instead of the process's own.

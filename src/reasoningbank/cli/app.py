@@ -215,7 +215,8 @@ rbank = CommandGroup(
     epilog=EXIT_CODES,
     no_args_is_help=True,
     help=(
-        "Memory for agents: strategies from what worked, lessons from what failed, believed as far as evidence goes."
+        "Memory for agents: strategies from what worked, lessons from what failed, each with a confidence that "
+        "evidence has earned."
         "\n\nData goes to stdout, everything else to stderr. Every command takes --json."
     ),
 )

@@ -76,7 +76,7 @@ def build_server(
         "reasoningbank",
         version=reasoningbank.__version__,
         title="ReasoningBank",
-        description="Memory for agents: strategies and anti-patterns, believed as far as evidence goes.",
+        description="Memory for agents: strategies and anti-patterns, each with a confidence that evidence has earned.",
         instructions=GRAPH_INSTRUCTIONS if "graph_search" in tools.specs else INSTRUCTIONS,
         lifespan=lifespan,
         cache_hints={"tools/list": CacheHint(ttl_ms=LISTED_MILLISECONDS, scope="public")},
