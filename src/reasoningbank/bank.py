@@ -142,6 +142,7 @@ class Bank:
         clock: Clock | None = None,
         chance: random.Random | None = None,
         session: str | None = None,
+        create: bool = True,
     ) -> Self:
         """Open the bank of a tenant's project, made when it does not exist; load no model.
 
@@ -157,6 +158,7 @@ class Bank:
             clock: Instead of the real time, for tests.
             chance: Source of randomness of the unproven draw.
             session: What searches and ratings count for; None makes a name.
+            create: Whether a project without a bank gets one; else it is an empty bank that ends with the process.
 
         Raises:
             MissingTenantError: When no tenant is known: nothing runs without one.
@@ -193,9 +195,14 @@ class Bank:
                 paid_calls=settings.paid_calls,
                 home=settings.home,
             )
+        storage = open_storage(url if url is not None else settings.url or None, home=settings.home)
+        if not create:
+            from reasoningbank.storage.absent import AbsentAsEmpty
+
+            storage = AbsentAsEmpty(storage)
         return cls(
             Context(
-                open_storage(url if url is not None else settings.url or None, home=settings.home),
+                storage,
                 Scope(tenant=owner, project=name),
                 embedder,
                 settings=settings,

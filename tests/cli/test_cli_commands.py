@@ -356,14 +356,30 @@ def test_a_mistyped_command_names_the_one_that_was_meant(run: Run) -> None:
 )
 def test_reading_an_unknown_project_makes_no_bank(run: Run, tmp_path: Path) -> None:
     place = ("--tenant", "other", "--url", f"sqlite:///{tmp_path}/banks")
-    done(run(*RECORD, "--json", *place, "--project", "warehouse"))
+    recorded = done(run(*RECORD, "--json", *place, "--project", "warehouse"))
     files = sorted((tmp_path / "banks").rglob("*.db"))
     assert len(files) == 1
-    for line in (("list",), ("search", "x"), ("stats",), ("graph", "list")):
-        result = run(*line, *place, "--project", "warehose")
-        assert result.exit_code == 0
-        assert "There is no bank for project 'warehose' yet. Known: warehouse." in result.stderr
+    known = str(recorded["id"])
+    lines = [("list",), ("search", "x"), ("stats",), ("graph", "list")]
+    lines += [(name, known) for name in ("get", "history", "versions", "origins")]
+    for line in lines:
+        for membership in ((), ("--team", "payments", "--org", "acme")):
+            result = run(*line, *place, *membership, "--project", "warehose")
+            assert (line, result.exit_code) == (line, 0)
+            assert "There is no bank for project 'warehose' yet. Known: warehouse." in result.stderr
+    shown = done(run("get", known, "--json", *place, "--project", "warehose"))
+    assert (shown["id"], shown["project"]) == (known, "warehouse")
+    assert run("get", "0" * 32, *place, "--project", "warehose").exit_code == 3
     assert sorted((tmp_path / "banks").rglob("*.db")) == files
+
+
+@promise("cli:unknown-project")
+def test_a_named_file_that_is_no_bank_is_said_and_not_read_as_empty(run: Run, tmp_path: Path) -> None:
+    place = tmp_path / "own.db"
+    place.write_bytes(b"no bank at all" * 500)
+    result = run("list", "--url", f"sqlite:///{place}", "--project", "warehouse")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "hint" in result.stderr
 
 
 @promise(

@@ -96,7 +96,7 @@ def test_a_file_without_a_session_does_not_stop_the_others_and_alone_it_is_an_er
     wrong = rbank(home, "capture", other, "--format", "codex", "--json")
     assert (answer(wrong)["captured"], "skipped: talk" in wrong.stderr) == (0, True)
     missing = rbank(home, "capture", tmp_path / "nothing.jsonl")
-    assert (missing.returncode, "nothing.jsonl" in missing.stderr) == (2, True)
+    assert (missing.returncode, "nothing.jsonl" in missing.stderr) == (5, True)
     assert "hint:" in missing.stderr
 
 

@@ -258,23 +258,35 @@ def wait_until_idle(process: int) -> None:
 
 @promise(
     "cli:unwritable-home",
-    "A data directory that cannot be written is a store error with a hint.",
+    "Writing to a data directory that cannot be written is a store error with a hint; reading there answers empty.",
     source="issue, CLI",
 )
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs a system with user ids")
-def test_a_home_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+def test_writing_to_a_home_that_cannot_be_written_is_an_error_and_reading_answers_empty(tmp_path: Path) -> None:
     place = Path("/proc/reasoningbank") if os.geteuid() == 0 else tmp_path / "closed" / "home"
     if os.geteuid() != 0:
         place.parent.mkdir()
         place.parent.chmod(0o500)
     elif not Path("/proc").is_dir():
         pytest.skip("root may write everywhere and there is no /proc here")
-    command = [str(RBANK), *SCOPE, "list", "--json"]
-    done = subprocess.run(
-        command, env=environment(place), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    lines = (("record", "--title", "t", "--content", "c", "--outcome", "success"), ("list",))
+    written, listed = (
+        subprocess.run(
+            [str(RBANK), *SCOPE, *line, "--json"],
+            env=environment(place),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        for line in lines
     )
-    assert (done.returncode, done.stdout) == (5, "")
-    assert json.loads(done.stderr)["error"] == "store_unavailable"
+    assert (written.returncode, written.stdout) == (5, "")
+    said = json.loads(written.stderr)
+    assert (said["error"], bool(said["hint"])) == ("store_unavailable", True)
+    assert answer(listed)["memories"] == []
+    assert not place.exists()
 
 
 @promise(

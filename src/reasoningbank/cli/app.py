@@ -104,10 +104,11 @@ class Helpful(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command; a usage error names the nearest one when there is none."""
+        word = args[0]
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if close := get_close_matches(args[0], self.list_commands(ctx), n=3):
+            if close := get_close_matches(word, self.list_commands(ctx), n=3):
                 said = " or ".join(repr(name) for name in close)
                 raise click.UsageError(f"{error.message} Did you mean {said}?", ctx) from error
             raise

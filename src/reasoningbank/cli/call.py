@@ -96,7 +96,7 @@ class Call:
 
         Args:
             reads: Whether the command only reads: then a named project without a bank is an empty one, and no file is
-                made of it.
+                made of it. What its team, its org and the tenant's other projects know is still found.
 
         Raises:
             BankError: When the scope, a setting or the store is not usable.
@@ -107,23 +107,24 @@ class Call:
         settings = load_settings()
         unknown = reads and self.project is not None and self._is_unknown(self.project, settings)
         return Bank.open(
-            "memory://" if unknown else self.url,
+            self.url,
             tenant=self.owner(settings),
             project=self.project,
             team=self.team,
             org=self.org,
             settings=settings,
+            create=not unknown,
         )
 
     def _is_unknown(self, project: str, settings: Settings) -> bool:
-        """Return whether a project has no bank, and say so; one with a team or an org finds what these know."""
+        """Return whether a project has no bank, and say so."""
         from reasoningbank.cli.output import print_note
         from reasoningbank.storage import open_storage
         from reasoningbank.types.scope import Scope
 
-        owner, membership = self.owner(settings), self.membership(settings)
+        owner = self.owner(settings)
         storage = open_storage(self.url if self.url is not None else settings.url or None, home=settings.home)
-        if membership.team or membership.org or storage.has(Scope(tenant=owner, project=project)):
+        if storage.has(Scope(tenant=owner, project=project)):
             return False
         known = [scope.project for scope in storage.scopes(owner) if scope.level == "project"]
         close = get_close_matches(project, known, n=3) or known[:_KNOWN]

@@ -53,7 +53,7 @@ class Command:
         look: The method that shows what the question is about; empty when it says all.
         hide: The parameters that the command does not have.
         past: The method of the bank as it stood at ``--as-of``; empty when there is none.
-        reads: Whether it only reads, so that a project without a bank is refused and none is made.
+        reads: Whether it only reads, so that a project without a bank is an empty one and none is made.
     """
 
     name: str

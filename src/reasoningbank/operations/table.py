@@ -152,7 +152,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="get",
         summary="Show one memory, whole.",
-        command=Command(name="get", section="Every day", arguments=("memory_id",)),
+        command=Command(name="get", reads=True, section="Every day", arguments=("memory_id",)),
         tool=Tool(
             name="memory_get",
             profiles=_MEMORY_PROFILES,
@@ -222,12 +222,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+history",
         summary="Show everything that happened to a memory.",
-        command=Command(name="history", section="Memories", arguments=("memory_id",)),
+        command=Command(name="history", reads=True, section="Memories", arguments=("memory_id",)),
     ),
     Operation(
         method="memories.versions",
         summary="Show every version of a memory.",
-        command=Command(name="versions", section="Memories", arguments=("memory_id",)),
+        command=Command(name="versions", reads=True, section="Memories", arguments=("memory_id",)),
         plural="versions",
         echo=("memory_id",),
     ),
@@ -239,7 +239,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="memories.origins",
         summary="Show which sessions taught a memory.",
-        command=Command(name="origins", section="Memories", arguments=("memory_id",)),
+        command=Command(name="origins", reads=True, section="Memories", arguments=("memory_id",)),
         plural="origins",
     ),
     Operation(

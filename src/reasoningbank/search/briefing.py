@@ -13,7 +13,6 @@ from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.similarity import cosine_similarity, is_near
 from reasoningbank.safety.quotation import fitting
 from reasoningbank.safety.text import reveal
-from reasoningbank.search.fusion import FLOOR
 from reasoningbank.search.search import checked_question
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
@@ -136,6 +135,8 @@ class Briefings:
         if task is None:
             kind = None if outcome is None else check_outcome(outcome)
             return "", self._search.best_known(store, Filter(outcome=kind, min_confidence=MIN_CONFIDENCE), POOL)
+        from reasoningbank.search.fusion import FLOOR
+
         question = replace(checked_question(task, limit=POOL, outcome=outcome, unproven=1), tail=FLOOR)
         return question.text, self._search.near(store, question)
 

@@ -147,10 +147,22 @@ class SqliteStorage:
         return sorted(found, key=lambda scope: (LEVELS.index(scope.level), scope.project))
 
     def has(self, scope: Scope) -> bool:
-        """Return whether the scope has a bank here; asking makes none."""
-        if scope.level == "project" and self._single:
-            return scope in {_owner(self._path), _owner(self._sibling(scope))}
-        return self._file(scope).is_file()
+        """Return whether the scope has a bank here; asking makes none.
+
+        A file that is not a readable bank counts, so that opening it says what is wrong.
+
+        Raises:
+            StoreUnavailable: When the place cannot be looked at.
+        """
+        file = self._file(scope)
+        try:
+            if scope.level != "project" or not self._single:
+                return file.is_file()
+            owner = _owner(file)
+            unreadable = owner is None and file.exists() and file.stat().st_size > 0
+            return owner == scope or unreadable or self._sibling(scope).exists()
+        except OSError as error:
+            raise unavailable(file, error) from error
 
     def file_of(self, scope: Scope) -> Path:
         """Return the scope's bank file."""
