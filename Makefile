@@ -11,7 +11,7 @@ LLM_URL ?=
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean
+.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ torture: $(DEV_READY) ## the durability and model tests many times longer
 
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.retrieval
+
+eval-delivery: $(DEV_READY) ## whether an unproven lesson arrives where it is needed, and what an answer costs, with intervals
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.delivery
 
 eval-learning: $(DEV_READY) ## how well sessions become lessons, with intervals; LLM_URL=... LLM=... adds a language model
 	OMP_NUM_THREADS=1 $(if $(LLM),REASONINGBANK_LLM='$(LLM)') $(if $(LLM_URL),REASONINGBANK_LLM_URL='$(LLM_URL)') \

@@ -299,7 +299,7 @@ class Bank:
         category: str | None = None,
         created_after: datetime | str | None = None,
         created_before: datetime | str | None = None,
-        unproven: int = 1,
+        unproven: int | None = None,
         session: str | None = None,
         by: By = "memory",
         k: int = 1,
@@ -317,7 +317,8 @@ class Bank:
             category: Only this category.
             created_after: Only memories recorded at this time or later; a ``datetime``, or a text of ISO 8601.
             created_before: Only memories recorded before this time.
-            unproven: Most memories below ``min_confidence``, in a list of their own (DESIGN D6).
+            unproven: Most memories below ``min_confidence``, in a list of their own. By default the three best-ranked
+                where nothing proven answers, beside an answer one that is drawn by chance (DESIGN D6).
             session: What the delivery counts for; at most one usage signal per memory and session.
             by: ``memory`` compares the query with memories, ``experience`` with the tasks they were learned from and
                 brings whole experiences with all their items, proven or not, whatever the limits. ``lesson`` weighs
@@ -372,10 +373,11 @@ class Bank:
     ) -> Brief:
         """Return the best memories for an agent's context, as quoted evidence; nothing rather than the irrelevant.
 
-        With a task: what a search finds above the relevance floor, proven first, and at most one unproven memory to be
-        tested. Without a task: proven memories alone, by the lower end of their interval and then by when they were
-        last used. Near-duplicates are shown once. What is shown is logged for the session; it counts as used only with
-        a task, because what nobody has searched for has proved nothing. In a session that is held out (setting
+        With a task: what a search finds above the relevance floor, the best proven memory first, then the unproven one
+        to be tested, then the rest; where nothing proven answers, up to three unproven ones come first. Without a task:
+        proven memories alone, by the lower end of their interval and then by when they were last used. Near-duplicates
+        are shown once. What is shown is logged for the session; it counts as used only with a task, because what nobody
+        has searched for has proved nothing. In a session that is held out (setting
         ``holdout``) nothing is shown, and nothing counts as used; what would have been shown is left out with the
         reason ``held out``.
 
@@ -391,7 +393,7 @@ class Bank:
             InvalidInput: When the task is blank, or the budget or an argument is not usable.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.search.briefing import choose
+        from reasoningbank.search.briefing import choose, in_order
 
         most = checked_limit(limit)
         if budget < 0:
@@ -402,7 +404,7 @@ class Bank:
             query, (proven, drawn, warnings, _) = self._briefings.considered(store, task, outcome)
             brief = choose(
                 self._search.vector_of,
-                [BriefItem(hit=hit, scope=hit.scope) for hit in (*proven, *drawn)],
+                [BriefItem(hit=hit, scope=hit.scope) for hit in in_order(proven, drawn)],
                 model_id=self._context.embedder.model_id,
                 budget=budget,
                 limit=most,

@@ -157,8 +157,50 @@ def test_an_unproven_lesson_is_promoted_by_evidence(local_bank: Bank) -> None:
     assert [hit.id for hit in local_bank.search("default argument list shared between calls").memories] == [lesson.id]
 
 
+@promise(
+    "search:best-unproven",
+    "Where nothing proven answers, a search shows the three best-ranked unproven memories, each marked.",
+    source="DESIGN D6",
+)
+def test_where_nothing_proven_answers_the_best_ranked_unproven_memories_come_first(local_bank: Bank) -> None:
+    query = "the network call times out under load"
+    texts = ["Retry the call with a backoff.", "Count them.", "Log it.", "Ask the team."]
+    best = local_bank.record(title=query, content="Cache it under load.", outcome="failure", confidence=0.6).id
+    for text in texts:
+        local_bank.record(title="The call over the network", content=text, outcome="failure", confidence=0.6)
+    found = [local_bank.search(query, session="same") for _ in range(20)]
+    assert all(recall.memories == () and len(recall.unproven) == 3 for recall in found)
+    assert {recall.unproven[0].id for recall in found} == {best}
+    assert len({tuple(hit.id for hit in recall.unproven) for recall in found}) == 1
+    assert all(hit.unproven for recall in found for hit in recall.unproven)
+    assert len(local_bank.search(query, unproven=5).unproven) == 5
+    assert len(local_bank.search(query, unproven=1).unproven) == 1
+
+
+@promise(
+    "search:outranks",
+    "An unproven memory that is more relevant than every proven one is shown every time, beside them.",
+    source="DESIGN D6",
+)
+def test_what_outranks_everything_proven_is_not_left_to_chance(local_bank: Bank) -> None:
+    query = "the login page redirects in a loop behind the proxy"
+    needed = local_bank.record(
+        title=query, content="Trust the forwarded protocol header.", outcome="failure", confidence=0.6
+    ).id
+    local_bank.record(title="A login page behind a proxy", content="Check the cookie's domain.", outcome="success")
+    for number in range(4):
+        local_bank.record(
+            title="The login page in a loop", content=f"Idea number {number}.", outcome="failure", confidence=0.69
+        )
+    for _ in range(30):
+        recall = local_bank.search(query, session="same")
+        assert recall.count == 1
+        assert [hit.id for hit in recall.unproven] == [needed]
+
+
 @promise("search:draw", "The unproven draw prefers the believed and reaches all.", source="DESIGN D6")
 def test_the_unproven_draw_prefers_the_believed_but_reaches_all(local_bank: Bank) -> None:
+    local_bank.record(title="Retry the network call", content="Retry the network call!", outcome="success")
     ids = {
         local_bank.record(
             title=f"Retry idea {number}",

@@ -374,11 +374,11 @@ class Past:
         category: str | None = None,
         created_after: datetime | str | None = None,
         created_before: datetime | str | None = None,
-        unproven: int = 1,
+        unproven: int | None = None,
     ) -> Recall:
         """Return what the same search would have found then, ranked as searches are ranked today; nothing is logged.
 
-        The unproven memory is the most relevant one and not drawn by lot, so that the same question has one answer. A
+        Unproven memories are the most relevant ones and not drawn by lot, so that the same question has one answer. A
         text that was replaced since is compared by meaning alone, not by its words.
 
         Raises:
@@ -386,7 +386,7 @@ class Past:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.memories.admission import check_space
-        from reasoningbank.search.recall import find, revealed, unlike
+        from reasoningbank.search.recall import UNPROVEN_BEST, UNPROVEN_DRAWN, answers, find, revealed, unlike
 
         question = checked_question(
             query,
@@ -404,7 +404,9 @@ class Past:
         if check_space(self._store, self._embedder):
             vector = self._embedder.embed_queries([question.text])[0]
             proven, pool = find(self._then, self._embedder.model_id, question, vector)
-        drawn = [replace(hit, unproven=True) for hit in unlike(pool, proven)[: question.unproven]]
+        most = UNPROVEN_DRAWN if answers(proven) else UNPROVEN_BEST
+        most = most if question.unproven is None else question.unproven
+        drawn = [replace(hit, unproven=True) for hit in unlike(pool, proven)[:most]]
         shown = [*proven, *drawn]
         unknown = [f"{hit.id}: {said}" for hit in shown for said in self._then.get(hit.id).unknown]
         return Recall(

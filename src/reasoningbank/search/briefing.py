@@ -54,6 +54,18 @@ def standing(memory: Memory, weight: float = 1.0) -> tuple[int, float, str]:
     )
 
 
+def in_order(proven: Sequence[Hit], unproven: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return what a briefing may show, in the order in which it is fitted into the budget.
+
+    Unproven hits lead where nothing proven answers, or nothing as well; else they follow the best proven one, so that
+    a long list does not take their place.
+    """
+    from reasoningbank.search.recall import answers, outranked
+
+    first = 1 if answers(proven) and not outranked(proven, unproven) else 0
+    return (*proven[:first], *unproven, *proven[first:])
+
+
 def choose(
     vector_of: Callable[[Hit], Vector | None],
     items: Sequence[BriefItem],
@@ -137,7 +149,7 @@ class Briefings:
             return "", self._search.best_known(store, Filter(outcome=kind, min_confidence=MIN_CONFIDENCE), POOL)
         from reasoningbank.search.fusion import FLOOR
 
-        question = replace(checked_question(task, limit=POOL, outcome=outcome, unproven=1), tail=FLOOR)
+        question = replace(checked_question(task, limit=POOL, outcome=outcome), tail=FLOOR)
         return question.text, self._search.near(store, question)
 
     @staticmethod

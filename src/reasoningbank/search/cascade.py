@@ -29,7 +29,7 @@ from reasoningbank.memories.admission import check_space
 from reasoningbank.memories.evidence import count_delivery, report_outcome
 from reasoningbank.memories.similarity import least_cosine
 from reasoningbank.search.briefing import proven, standing
-from reasoningbank.search.recall import UNPROVEN_POOL, Question, draw, find, revealed, unlike
+from reasoningbank.search.recall import UNPROVEN_POOL, Question, find, offered, revealed, unlike
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State
@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
     Attributes:
         proven: The proven hits, best first.
-        drawn: Those drawn from the unproven ones.
+        drawn: The unproven ones that go with them.
         warnings: What was left out, and why.
         message: Why nothing was found, where the search knows it.
     """
@@ -119,7 +119,7 @@ def cascade(
     found_keys = {(hit.scope, hit.id) for hit in (*above, *pool)}
     first = judge.settled(sorted(above, key=_rank), question.limit, found_keys)
     second = judge.settled(sorted(unlike(pool, first), key=_rank), UNPROVEN_POOL, found_keys)
-    drawn = draw(second, question.unproven, chance)
+    drawn = offered(first, second, question.unproven, chance)
     shown = judge.marked(first), judge.marked(drawn)
     return Found(
         tuple(map(revealed, shown[0])),

@@ -28,6 +28,14 @@ _SPARE = 5
 _LEAST = 1e-6
 UNPROVEN_POOL = 5
 """How many of the most relevant unproven memories take part in the draw."""
+UNPROVEN_BEST = 3
+"""How many unproven memories are shown where nothing proven answers (DESIGN D6)."""
+UNPROVEN_DRAWN = 1
+"""How many are drawn beside proven ones that answer."""
+FITTING = 0.5
+"""A proven memory answers a question when it is at least as likely relevant as not."""
+SURE = 0.999
+"""Relevance above this is not told apart when unproven memories are chosen: the rest is what is known of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +47,7 @@ class Question:
         condition: What a memory must be; its confidence bounds are set here.
         limit: Most proven memories.
         min_confidence: What proven means for this search.
-        unproven: Most unproven memories.
+        unproven: Most unproven memories; None for what suits the proven ones, see ``offered``.
         legs: The legs that propose memories; the others only rank what these have proposed.
         tail: The least relevance of a proven memory when the best one reaches the floor.
     """
@@ -48,7 +56,7 @@ class Question:
     condition: Filter
     limit: int
     min_confidence: float
-    unproven: int
+    unproven: int | None
     legs: tuple[str, ...] = LEGS
     tail: float = TAIL
 
@@ -96,7 +104,7 @@ class Wanted(NamedTuple):
 def recall(
     store: Store, embedder: Embedder, question: Question, chance: random.Random, *, vector: Vector | None = None
 ) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-    """Find the proven hits, best first, and draws the unproven ones.
+    """Find the proven hits, best first, and choose the unproven ones.
 
     Args:
         store: Where to look.
@@ -114,12 +122,12 @@ def recall(
     if vector is None:
         vector = embedder.embed_queries([question.text])[0]
     proven, pool = find(store, embedder.model_id, question, vector)
-    drawn = draw(unlike(pool, proven), question.unproven, chance)
-    return tuple(map(revealed, proven)), tuple(map(revealed, drawn))
+    chosen = offered(proven, pool, question.unproven, chance)
+    return tuple(map(revealed, proven)), tuple(map(revealed, chosen))
 
 
 def find(store: Searched, model_id: str, question: Question, vector: Vector) -> tuple[list[Hit], list[Hit]]:
-    """Return the proven hits, best first, and the unproven ones that may be drawn from, as they are stored.
+    """Return the proven hits, best first, and the unproven ones that may be chosen from, as they are stored.
 
     Args:
         store: Where to look; its vectors are of this model.
@@ -132,7 +140,7 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     """
     proven_only = replace(question.condition, min_confidence=question.min_confidence)
     wanted = [Wanted(proven_only, question.limit, question.tail)]
-    if question.unproven > 0 and question.min_confidence > 0.0:
+    if question.unproven != 0 and question.min_confidence > 0.0:
         below = replace(question.condition, below_confidence=question.min_confidence)
         wanted.append(Wanted(below, UNPROVEN_POOL))
     found = gather(store, vector, question.text, wanted, question.legs)
@@ -199,14 +207,52 @@ def revealed(hit: Hit) -> Hit:
     return replace(hit, memory=reveal(hit.memory))
 
 
+def answers(proven: Sequence[Hit]) -> bool:
+    """Return whether one of the proven hits fits the question."""
+    return any(hit.relevance >= FITTING for hit in proven)
+
+
+def outranked(proven: Sequence[Hit], unproven: Sequence[Hit]) -> bool:
+    """Return whether the best unproven hit is more relevant than every proven one."""
+    return max((hit.relevance for hit in unproven), default=0.0) > max((hit.relevance for hit in proven), default=0.0)
+
+
+def offered(proven: Sequence[Hit], pool: Sequence[Hit], count: int | None, chance: random.Random) -> list[Hit]:
+    """Return the unproven hits that are shown beside the proven ones, most relevant first.
+
+    Where no proven hit answers, the best-ranked ones are; beside an answer the best-ranked one when it is more relevant
+    than every proven hit, else one that is drawn.
+
+    Args:
+        proven: What is shown anyway.
+        pool: The unproven hits to choose from, best first.
+        count: Most of them; None for three where nothing proven answers and one beside an answer.
+        chance: Decides the draw.
+    """
+    fresh = unlike(pool, proven)
+    answered = answers(proven)
+    most = (UNPROVEN_DRAWN if answered else UNPROVEN_BEST) if count is None else count
+    if answered and not outranked(proven, fresh):
+        return draw(fresh, most, chance)
+    return _marked(sorted(fresh, key=lambda hit: -_odds(hit) * hit.confidence)[:most])
+
+
 def draw(pool: Sequence[Hit], count: int, chance: random.Random) -> list[Hit]:
     """Return Thompson sampling: each hit draws a plausible usefulness from its posterior.
 
-    The best times relevance win.
+    The best times the odds of being relevant win: near 1, where all good hits lie, odds tell them apart.
     """
-    promise = {hit.id: hit.relevance * _sample(hit, chance) for hit in pool}
-    chosen = sorted(pool, key=lambda hit: -promise[hit.id])[:count]
+    promise = {hit.id: _odds(hit) * _sample(hit, chance) for hit in pool}
+    return _marked(sorted(pool, key=lambda hit: -promise[hit.id])[:count])
+
+
+def _marked(chosen: Sequence[Hit]) -> list[Hit]:
     return sorted((replace(hit, unproven=True) for hit in chosen), key=lambda hit: -hit.relevance)
+
+
+def _odds(hit: Hit) -> float:
+    relevance = min(hit.relevance, SURE)
+    return relevance / (1.0 - relevance)
 
 
 def _sample(hit: Hit, chance: random.Random) -> float:

@@ -125,9 +125,9 @@ class Search:
     ) -> Recall:
         """Return a search whose withheld memories are neither delivered nor counted as used."""
         from reasoningbank.search.cascade import Found
-        from reasoningbank.search.recall import UNPROVEN_POOL
+        from reasoningbank.search.recall import UNPROVEN_POOL, offered
 
-        question = checked_question(task, limit=limit, unproven=1)
+        question = checked_question(task, limit=limit)
         if withhold is not None:
             question = replace(question, limit=MAX_SEARCH_LIMIT, unproven=UNPROVEN_POOL)
 
@@ -135,8 +135,10 @@ class Search:
             proven, unproven, warnings, _ = self.near(store, question)
             if withhold is not None:
                 proven = tuple(hit for hit in proven if not withhold(hit.memory))
-                unproven = tuple(hit for hit in unproven if not withhold(hit.memory))
-            return Found(proven[:limit], unproven[:1], warnings)
+                pool = sorted(unproven, key=lambda hit: -hit.relevance)
+                allowed = [hit for hit in pool if not withhold(hit.memory)]
+                unproven = tuple(offered(proven[:limit], allowed, None, self._context.chance))
+            return Found(proven[:limit], unproven, warnings)
 
         return self.delivered(question, session, find)
 
@@ -251,7 +253,7 @@ def checked_question(
     category: str | None = None,
     created_after: datetime | str | None = None,
     created_before: datetime | str | None = None,
-    unproven: int = 1,
+    unproven: int | None = None,
 ) -> Question:
     """Return what a search with these arguments asks for; it needs no bank.
 
@@ -272,7 +274,7 @@ def checked_question(
         ),
         limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
         min_confidence=check_confidence(min_confidence),
-        unproven=min(checked_limit(unproven), MAX_SEARCH_LIMIT),
+        unproven=None if unproven is None else min(checked_limit(unproven), MAX_SEARCH_LIMIT),
     )
 
 
