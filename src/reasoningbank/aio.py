@@ -149,6 +149,7 @@ class AsyncCuration(Awaited[Curation]):
     prune = awaited(Curation.prune)
     report_stability = awaited(Curation.report_stability)
     check_stability = awaited(Curation.check_stability)
+    upkeep = awaited(Curation.upkeep)
 
 
 class AsyncQuarantines(Awaited[Quarantines]):
@@ -278,6 +279,9 @@ class AsyncJobs(Awaited[Jobs]):
     work = awaited(Jobs.work)
     work_until = awaited(Jobs.work_until)
     dead = awaited(Jobs.dead)
+    runs = awaited(Jobs.runs)
+    waiting = awaited(Jobs.waiting)
+    next_due = awaited(Jobs.next_due)
 
 
 class AsyncBank(Awaited[Bank]):

@@ -63,6 +63,7 @@ class Settings:
         paid_calls: Whether a language model that is not on this machine may be called.
         holdout: The share of sessions that no memory is injected into, so that ``report`` can say what memory is
             worth; at least 0 and below 1.
+        consolidate: Whether the daily upkeep consolidates; without a language model only near-duplicates.
         decay_step: The fall of the confidence for each full month without activity; 0 for none.
         decay_floor: The share of the initial confidence that decay never goes below.
         decay_recorded: Whether memories that a person recorded decay too.
@@ -93,6 +94,7 @@ class Settings:
     profile: str = "core"
     paid_calls: bool = True
     holdout: float = 0.0
+    consolidate: bool = True
     decay_step: float = 0.05
     decay_floor: float = 0.5
     decay_recorded: bool = False

@@ -17,8 +17,8 @@ from reasoningbank.cli.output import Seconds, print_json, print_note, print_text
 from reasoningbank.operations.operation import PROFILES
 
 if TYPE_CHECKING:
-    from reasoningbank.bank import Bank
-    from reasoningbank.jobs.jobs import WorkReport
+    from reasoningbank.rounds import Rounds
+    from reasoningbank.types.scope import Membership, Scope
 
 
 @command(
@@ -103,14 +103,16 @@ def hook(call: Call, *, event: str) -> None:
     ),
 )
 def worker(call: Call, *, once: bool, poll: float) -> None:
-    """Do the bank's background work until it is stopped; several workers may share a bank."""
+    """Do the background work of all your banks until stopped; several workers may share a bank.
+
+    With --project only of that one. Looked after are also projects whose bank another process makes meanwhile.
+    """
     from reasoningbank.operations.json import to_json
     from reasoningbank.operations.text import work_text
 
-    with _stopped_by_signals() as stop, call.open_bank() as bank:
-        if bank.model is None:
-            print_note("note: no language model is configured, so sessions wait to be distilled.")
-        report = _due_now(bank, stop) if once else bank.jobs.work_until(stop, poll=poll)
+    with _stopped_by_signals() as stop:
+        rounds = _rounds(call)
+        report = rounds.finish(stop) if once else rounds.run(stop, poll=poll)
     for message in report.messages:
         print_note(message)
     if call.as_json:
@@ -119,13 +121,40 @@ def worker(call: Call, *, once: bool, poll: float) -> None:
         print_text(work_text(report))
 
 
-def _due_now(bank: Bank, stop: threading.Event) -> WorkReport:
-    """Do what is due, one job after the other until told to stop."""
-    report = last = bank.jobs.work(limit=1)
-    while not stop.is_set() and last.done + last.postponed + last.buried:
-        last = bank.jobs.work(limit=1)
-        report += last
-    return report
+def _rounds(call: Call) -> Rounds:
+    """Return the rounds over all banks of the call's tenant, or over the one project that it names.
+
+    Each bank is opened for a look and closed after it; the embedder and the model are the same for all.
+    """
+    from reasoningbank.bank import Bank
+    from reasoningbank.rounds import Rounds
+    from reasoningbank.settings import load_settings
+    from reasoningbank.storage import open_storage
+
+    settings = load_settings()
+    tenant = call.owner(settings)
+    if not settings.llm:
+        print_note("note: no language model is configured, so sessions wait to be distilled.")
+    opened: list[Bank] = []
+
+    @contextmanager
+    def use(scope: Scope, membership: Membership) -> Iterator[Bank]:
+        with Bank.open(
+            call.url,
+            tenant=scope.tenant,
+            project=scope.project,
+            team=membership.team if call.team is None else call.team,
+            org=membership.org if call.org is None else call.org,
+            embedder=opened[0].embedder if opened else None,
+            model=opened[0].model if opened else None,
+            settings=settings,
+        ) as bank:
+            if not opened:
+                opened.append(bank)
+            yield bank
+
+    storage = open_storage(call.url or settings.url or None, home=settings.home)
+    return Rounds(storage, lambda: (tenant,), use, project=call.project)
 
 
 @contextmanager

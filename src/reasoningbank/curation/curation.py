@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reasoningbank.context import ROLL_UP
 from reasoningbank.errors import (
     BankError,
     BudgetExhausted,
@@ -21,6 +23,7 @@ from reasoningbank.errors import (
 )
 from reasoningbank.jobs.jobs import LOOK_EVERY, Handler
 from reasoningbank.safety.arguments import session_name, usable_path
+from reasoningbank.settings import project_of
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (
@@ -43,7 +46,8 @@ from reasoningbank.types.lifecycle import (
     StabilityReport,
 )
 from reasoningbank.types.memory import check_memory_id
-from reasoningbank.types.records import Job, Link
+from reasoningbank.types.recall import CONTENT_LEG
+from reasoningbank.types.records import Job, Link, Run
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Rater
 
@@ -57,11 +61,14 @@ CONSOLIDATED = "consolidated"
 """The kind of the note that says when the last run that went well was; it is no work to be done."""
 UNDONE = "undone"
 """The kind of the notes that say which memories a person wants apart."""
+_MOST_SAID = 500
 _NEVER_DUE = timedelta(days=36_500)
 _ALL_TIME = timedelta(days=73_000)
 TEND = "tend"
-"""The kind of job that decays, prunes and looks at the repository, once a day."""
+"""The kind of job that does the day's upkeep: see ``Curation.upkeep``."""
 TEND_EVERY = timedelta(hours=24)
+_UPKEEP_WINDOW = timedelta(hours=12)
+"""A person's consolidation keeps the daily one away for so long: less than a day, whose runs are not on the second."""
 
 
 class Curation:
@@ -329,7 +336,8 @@ class Curation:
         check_space(store, self._context.embedder)
         return find_similar(store, threshold)
 
-    def _consolidated(self, options: ConsolidationOptions) -> ConsolidationResult:
+    def _consolidated(self, options: ConsolidationOptions, *, near: bool = False) -> ConsolidationResult:
+        """Return what was merged; with ``near`` only near-duplicates of the source whose text is kept."""
         store, now = self._context.store(), self._context.clock.now()
         until = None if options.force_all else _last_run(store, now, options.window)
         if until is not None:
@@ -340,6 +348,8 @@ class Curation:
         apart = [] if options.force_all else _apart(store, now)
         clusters = [cluster for cluster in similar.clusters if not _wanted_apart(cluster, apart)]
         undone = len(similar.clusters) - len(clusters)
+        if near:
+            clusters = [kept for cluster in clusters if (kept := self._near(cluster)) is not None]
         notes = (f"{undone} clusters stay apart because they were undone before; a forced run merges them.",)
         if options.max_clusters_per_run:
             clusters = clusters[: options.max_clusters_per_run]
@@ -364,6 +374,22 @@ class Curation:
                 transaction.jobs.finish(note)
                 transaction.jobs.enqueue(note)
         return result + ConsolidationResult(contradictions=similar.contradictions)
+
+    def _near(self, cluster: SimilarityCluster) -> SimilarityCluster | None:
+        """Return the cluster's best member with those that say what it says; None when there are none."""
+        from reasoningbank.curation.consolidation import best
+        from reasoningbank.memories.similarity import cosine_similarity, is_near
+
+        kept = best(cluster.members)
+        vectors = self._context.store().search.vectors(CONTENT_LEG, list(cluster.ids))
+        model_id = self._context.embedder.model_id
+        members = tuple(
+            each
+            for each in cluster.members
+            if each.id == kept.id
+            or is_near(each, kept, cosine_similarity(vectors.get(each.id, ()), vectors.get(kept.id, ())), model_id)
+        )
+        return replace(cluster, members=members) if len(members) > 1 else None
 
     def _merged(self, cluster: SimilarityCluster) -> ConsolidationResult:
         """Return one cluster, merged or left as it was with the reason."""
@@ -408,14 +434,83 @@ class Curation:
         return {TEND: self._tend_job}
 
     def queue_due(self) -> None:
-        """Queue the daily decay and pruning when none is waiting; look once an hour."""
+        """Do the roll-up that is due, and queue the daily upkeep when none is waiting; look for that once an hour."""
         now = self._context.clock.now()
+        store = self._context.store()
+        if store.jobs.claimable((ROLL_UP,), at=now):
+            self._context.roll_up()
         if self._tend_after is not None and now < self._tend_after:
             return
         self._tend_after = now + LOOK_EVERY
-        store = self._context.store()
         if not any(job.kind == TEND for job in store.jobs.waiting(due=now + _ALL_TIME)):
             self._queue_next(now)
+
+    def upkeep(self) -> tuple[Run, ...]:
+        """Do what a bank needs once a day, and keep what came of each step where ``rbank jobs`` shows it.
+
+        In this order: old signals are rolled up, candidates that evidence has carried over the threshold become
+        active, unused memories decay and are pruned, near-duplicates are consolidated (with a language model also what
+        it can put together), and the commits that strategies are tied to are looked up in the project's repository. A
+        step that fails keeps none of the others away.
+        """
+        return self._upkept()[0]
+
+    def _upkept(self) -> tuple[tuple[Run, ...], BankError | None]:
+        """Return what was done, and the first error."""
+        steps: tuple[tuple[str, Callable[[], str]], ...] = (
+            ("roll-up", self._roll_up_step),
+            ("activate", self._activate_step),
+            ("decay", lambda: f"{len(self.decay().decayed)} memories lost confidence"),
+            ("prune", lambda: f"{len(self.prune().pruned)} memories archived"),
+            ("consolidate", self._consolidate_step),
+            ("stability", self._stability_step),
+        )
+        runs, first = list[Run](), None
+        for kind, step in steps:
+            try:
+                said, failed = step(), False
+            except BankError as error:
+                said, failed, first = error.advice, True, first or error
+            if said:
+                runs.append(Run(kind=kind, at=self._context.clock.now(), said=said[:_MOST_SAID], failed=failed))
+        with self._context.store().transaction() as transaction:
+            for run in runs:
+                transaction.note_run(run)
+        return tuple(runs), first
+
+    def _roll_up_step(self) -> str:
+        return f"{self._context.roll_up()} signals rolled up"
+
+    def _activate_step(self) -> str:
+        from reasoningbank.curation.lifecycle import activate
+
+        return f"{len(activate(self._context.store(), at=self._context.clock.now()))} candidates became active"
+
+    def _consolidate_step(self) -> str:
+        """Return what was consolidated; nothing is said when a person does not want it."""
+        if not self._context.settings.consolidate:
+            return ""
+        with observed("consolidate_memories", store=self._context.place):
+            done = self._consolidated(ConsolidationOptions(window=_UPKEEP_WINDOW), near=self._context.model is None)
+        made = f"{len(done.archived_memories)} memories became {len(done.created_memories)}"
+        undo = "; rbank undo takes one apart" if done.created_memories else ""
+        return " ".join([f"{made}{undo}", *done.messages])
+
+    def _stability_step(self) -> str:
+        """Return what the repository says of commits; nothing when there is none to look into."""
+        repository = self._repository()
+        if repository is None:
+            return ""
+        check = self.check_stability(repository)
+        return f"{len(check.reports)} memories moved by {check.commits} commits"
+
+    def _repository(self) -> Path | None:
+        """Return the configured repository, else the working directory's when that is this project's."""
+        if self._context.settings.repository:
+            return Path(self._context.settings.repository)
+        here = Path.cwd()
+        inside = any((folder / ".git").exists() for folder in (here, *here.parents))
+        return here if inside and project_of(here) == self._context.scope.project else None
 
     def _queue_next(self, now: datetime) -> None:
         due = now + TEND_EVERY
@@ -425,10 +520,9 @@ class Curation:
     def _tend_job(self, job: Job) -> None:  # noqa: ARG002 - there is one a day
         """Do the day's work; the next day's is queued first, so that it comes even when this one fails."""
         self._queue_next(self._context.clock.now())
-        self.decay()
-        self.prune()
-        if self._context.settings.repository:
-            self.check_stability()
+        _, error = self._upkept()
+        if error is not None:
+            raise error
 
 
 def _last_run(store: Store, now: datetime, window: timedelta) -> datetime | None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from reasoningbank.memories.evidence import from_text
+from reasoningbank.memories.evidence import from_text, proven
 from reasoningbank.storage.store import Store, Transaction
-from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
+from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.consolidation import CONSOLIDATION
 from reasoningbank.types.lifecycle import (
     MONTH,
@@ -29,7 +29,8 @@ from reasoningbank.types.lifecycle import (
     floor_of,
     months_between,
 )
-from reasoningbank.types.memory import PRUNED, Cause
+from reasoningbank.types.memory import PROVEN, PRUNED, Cause
+from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle
 from reasoningbank.types.signal import Signal
 
@@ -108,6 +109,22 @@ def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = Fals
 
     _paged(store, one, before=at - timedelta(days=rules.after_days), below=rules.below, dry_run=dry_run)
     return PruneReport(pruned=tuple(pruned), dry_run=dry_run)
+
+
+def activate(store: Store, *, at: datetime) -> tuple[str, ...]:
+    """Make every candidate active whose evidence has reached the threshold; return which.
+
+    A rating or an outcome does so at once; this finds what came to its evidence otherwise.
+    """
+    reached = Filter(states=("candidate",), min_confidence=MIN_CONFIDENCE)
+    if not store.memories.count(reached):
+        return ()
+    found: list[str] = []
+    with store.transaction() as transaction:
+        for memory in transaction.memories.page(reached, limit=0, offset=0):
+            transaction.memories.update_state(proven(memory), cause=Cause(at=at, kind=PROVEN))
+            found.append(memory.id)
+    return tuple(found)
 
 
 def started_at(belief: Belief, provenance: dict[str, str], memory_id: str) -> Fraction:

@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reasoningbank.errors import InvalidInput, StoreUnavailable, TrajectoryNotFound
+from reasoningbank.memories.evidence import proven
 from reasoningbank.settings import child_environment
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import to_units
 from reasoningbank.types.lifecycle import STABILITY_SHARE, STABLE_AFTER, Fate, StabilityReport, commit_key
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import PROVEN, Cause, Memory
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.signal import Rater, Signal
 
@@ -205,8 +206,8 @@ def report_stability(
     believed = memory
     if counted:
         belief = memory.belief.with_evidence(positive=not reverted, weight=weight)
-        believed = replace(memory, belief=belief)
-        transaction.memories.update_state(believed)
+        believed = proven(replace(memory, belief=belief))
+        transaction.memories.update_state(believed, cause=Cause(at=at, kind=PROVEN))
     return _reported(memory, believed, commit=commit, reverted=reverted, counted=counted, weight=weight)
 
 

@@ -15,7 +15,7 @@ from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative
 from reasoningbank.types.memory import RELEASED, Memory
-from reasoningbank.types.records import Job
+from reasoningbank.types.records import Job, Run
 from reasoningbank.types.session import Judgement
 from reasoningbank.types.uplift import Arm, Exposure, Harm, SessionSource, UpliftReport
 
@@ -452,8 +452,10 @@ class Uplift:
     def _harm_job(self, job: Job) -> None:
         """Set aside what does harm; the next look comes a day later."""
         store = self._context.store()
-        self._set_aside(store, self._harms(store, ended(store)))
+        harms = self._set_aside(store, self._harms(store, ended(store)))
+        now = self._context.clock.now()
         with store.transaction() as transaction:
+            transaction.note_run(Run(kind="harm-check", at=now, said=f"{len(harms)} found harmful"))
             transaction.jobs.enqueue(_look(max(job.due, self._context.clock.now()) + HARM_EVERY))
 
     @staticmethod

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
+from reasoningbank.context import ROLL_UP
 from reasoningbank.errors import BankError, BudgetExhausted, NotFound, StoreBusy, StoreClosed, StoreFull, Undecided
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.ports import Clock
-from reasoningbank.types.records import Job
+from reasoningbank.types.records import Job, Run
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -35,6 +36,8 @@ _GROWTH = 4
 _JITTER = 0.2
 _MAX_WORDS, _MOST_READ = 1_000, 20_000
 
+_SOON = timedelta(days=3_650)
+"""What is due later is a note that somebody keeps in the queue, and no work."""
 LOOK_EVERY = timedelta(hours=1)
 """How long a bank waits before it looks again whether daily work is due."""
 Handler = Callable[[Job], None]
@@ -175,6 +178,8 @@ class Worker:
     def _finished(self, job: Job) -> WorkReport:
         with self._store.transaction() as transaction:
             held = transaction.jobs.finish(job)
+            if held:
+                transaction.note_run(Run(kind=job.kind, at=self._clock.now()))
         if not held:
             return WorkReport(messages=(f"{job.kind} {job.key} was taken over by another worker",))
         return WorkReport(done=1)
@@ -257,6 +262,19 @@ class Jobs:
         """Do jobs as they become due until ``stop`` is set; the job in hand is finished first."""
         self._queue_due()
         return self._worker(lease).run(stop, poll=poll)
+
+    def runs(self) -> tuple[Run, ...]:
+        """Return when each kind of background work was last done in this bank, by whichever process, by kind."""
+        return tuple(self._context.store().runs)
+
+    def waiting(self) -> tuple[Job, ...]:
+        """Return the jobs that wait for their time or for a worker, also those that only some workers can do."""
+        soon = self._context.clock.now() + _SOON
+        return tuple(self._context.store().jobs.waiting(due=soon))
+
+    def next_due(self) -> datetime | None:
+        """Return when this bank's worker has something to do next; None when nothing waits for it."""
+        return self._context.store().jobs.next_due([*self._handlers(), ROLL_UP])
 
     def dead(self) -> tuple[Job, ...]:
         """Return jobs that failed for good, with their errors; a verdict or ``distill`` takes them up again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, StoreClosed
@@ -14,21 +15,25 @@ if TYPE_CHECKING:
     from reasoningbank.mcp.tools import Tools
 
 POLL_SECONDS = 5.0
-JOBS_AT_ONCE = 4
-"""After so many jobs of one bank the next bank has its turn."""
 LEAVE_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
 
 class Background:
-    """One thread that does the due jobs of every open bank until it is stopped.
+    """One thread that does the due jobs of every bank of the tenants until it is stopped, open banks or not.
 
     A job that is under way when the server stops keeps its lease and is taken up again by the next worker.
+
+    Args:
+        banks: The server's banks.
+        tenants: Whose banks are looked after besides those that are open.
+        poll: Seconds between two rounds.
     """
 
-    def __init__(self, banks: Banks, *, poll: float = POLL_SECONDS) -> None:
+    def __init__(self, banks: Banks, tenants: Iterable[str] = (), *, poll: float = POLL_SECONDS) -> None:
         self._banks = banks
+        self._tenants = tuple(tenants)
         self._poll = poll
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reasoningbank-worker", daemon=True)
@@ -48,20 +53,20 @@ class Background:
         self._thread.join(LEAVE_SECONDS)
 
     def _run(self) -> None:
-        while not self._stopped.wait(self._poll):
-            for tenant, project in self._banks.opened():
-                if self._stopped.is_set():
-                    return
-                try:
-                    with self._banks.use(tenant, project) as bank:
-                        report = bank.jobs.work(limit=JOBS_AT_ONCE)
-                except StoreClosed:
-                    return
-                except BankError as error:
-                    _log.warning("background work waits: %s", error.advice)
-                else:
-                    for message in report.messages:
-                        _log.warning("%s", message)
+        if self._stopped.wait(self._poll):
+            return
+        from reasoningbank.rounds import Rounds
+
+        try:
+            Rounds(self._banks.storage(), self._whose, self._banks.visit).run(self._stopped, poll=self._poll)
+        except StoreClosed:
+            return
+        except BankError as error:
+            _log.warning("background work ended: %s", error.advice)
+
+    def _whose(self) -> Iterator[str]:
+        yield from self._tenants
+        yield from (tenant for tenant, _ in self._banks.opened())
 
 
 class WarmUp:

@@ -17,6 +17,7 @@ from reasoningbank.types.scope import Membership, Scope
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings
+    from reasoningbank.storage.store import Storage
     from reasoningbank.types.ports import Embedder
 
 KEPT = 16
@@ -41,6 +42,8 @@ def belonging(membership: Membership) -> Iterator[None]:
 class _Kept:
     bank: Bank
     users: int = 0
+    visited: bool = False
+    """Whether only background work has used it: then it is closed after that."""
 
 
 class Banks:
@@ -121,11 +124,14 @@ class Banks:
 
     def existing(self, tenant: str) -> list[str]:
         """Return the projects of a tenant that have a bank."""
+        return [scope.project for scope in self.storage().scopes(tenant) if scope.level == "project"]
+
+    def storage(self) -> Storage:
+        """Return the place of all banks."""
         from reasoningbank.storage import open_storage
 
         url = self._url if self._url is not None else self._settings.url or None
-        scopes = open_storage(url, home=self._settings.home).scopes(tenant)
-        return [scope.project for scope in scopes if scope.level == "project"]
+        return open_storage(url, home=self._settings.home)
 
     def has(self, tenant: str, project: str) -> bool:
         """Return whether the tenant's project has a bank; asking makes none.
@@ -151,11 +157,26 @@ class Banks:
             StoreClosed: When the server is stopping.
             BankError: When the bank cannot be opened.
         """
-        key = self._key(tenant, project)
-        kept = self._taken(key)
+        with self._used(self._key(tenant, project)) as bank:
+            yield bank
+
+    @contextmanager
+    def visit(self, scope: Scope, membership: Membership) -> Iterator[Bank]:
+        """Give the bank of a project for background work; one that was not open before is closed after the block.
+
+        Raises:
+            StoreClosed: When the server is stopping.
+            BankError: When the bank cannot be opened.
+        """
+        with self._used((scope.tenant, scope.project, membership), visit=True) as bank:
+            yield bank
+
+    @contextmanager
+    def _used(self, key: _Key, *, visit: bool = False) -> Iterator[Bank]:
+        kept = self._taken(key, visit=visit)
         if kept is None:
             with self._opening:
-                kept = self._taken(key) or self._opened(key)
+                kept = self._taken(key, visit=visit) or self._opened(key, visit=visit)
         try:
             yield kept.bank
         finally:
@@ -179,17 +200,19 @@ class Banks:
             return kept or (tenant, project, Membership())
         return tenant, project, membership
 
-    def _taken(self, key: _Key) -> _Kept | None:
+    def _taken(self, key: _Key, *, visit: bool) -> _Kept | None:
         with self._lock:
             if self._closed:
                 raise StoreClosed("the server is stopping", hint="Start it again.")
             kept = self._kept.get(key)
             if kept is not None:
-                self._kept.move_to_end(key)
+                if not visit:
+                    self._kept.move_to_end(key)
+                    kept.visited = False
                 kept.users += 1
             return kept
 
-    def _opened(self, key: _Key) -> _Kept:
+    def _opened(self, key: _Key, *, visit: bool) -> _Kept:
         from reasoningbank.bank import Bank
 
         tenant, project, membership = key
@@ -204,7 +227,7 @@ class Banks:
         )
         self._embedder = bank.embedder
         with self._lock:
-            kept = self._kept[key] = _Kept(bank, users=1)
+            kept = self._kept[key] = _Kept(bank, users=1, visited=visit)
         return kept
 
     def _returned(self, kept: _Kept) -> list[Bank]:
@@ -215,5 +238,8 @@ class Banks:
     def _surplus(self) -> list[Bank]:
         """Take out the banks that need not stay open, longest unused first."""
         idle = [key for key, kept in self._kept.items() if not kept.users]
+        visited = [key for key in idle if self._kept[key].visited]
+        rest = [key for key in idle if not self._kept[key].visited]
         most = 0 if self._closed else self._most
-        return [self._kept.pop(key).bank for key in idle[: max(0, len(self._kept) - most)]]
+        surplus = max(0, len(self._kept) - len(visited) - most)
+        return [self._kept.pop(key).bank for key in (*visited, *rest[:surplus])]

@@ -72,6 +72,7 @@ def run(
     tools = Tools(banks, profile=settings.profile if profile is None else profile)
     own = Membership(team=settings.team, org=settings.org) if membership is None else membership
     grants = load_grants(settings.home, owner, own)
+    tools.look_after(owner, *grants.tenants)
     listener = _listen(host, port)
     bound = int(listener.getsockname()[1])
     security = security_of(host, bound, further)

@@ -286,6 +286,7 @@ def run(
     )
     banks = Banks(settings, url=url, project=project)
     tools = Tools(banks, profile=settings.profile if profile is None else profile)
+    tools.look_after(caller.tenant)
     warm_up = WarmUp(tools)
 
     def who(_: Context) -> Caller:

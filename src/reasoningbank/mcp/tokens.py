@@ -48,6 +48,11 @@ class Grants:
     def __init__(self, grants: Sequence[Grant]) -> None:
         self._grants = tuple(grants)
 
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """The tenants that any token stands for."""
+        return tuple(dict.fromkeys(grant.tenant for grant in self._grants))
+
     def of(self, token: str) -> Grant | None:
         """Return the grant of a token; every digest is compared in constant time, whether or not one has matched."""
         digest = _digest(token)

@@ -36,6 +36,7 @@ class Tools:
 
     def __init__(self, banks: Banks, *, profile: str = "core") -> None:
         self._banks = banks
+        self._tenants: tuple[str, ...] = ()
         self._specs = tools_of(profile)
         self._operations = {tool.name: (operation, tool) for operation, tool in tools_in(profile)}
         self._background: Background | None = None
@@ -66,12 +67,16 @@ class Tools:
         except BankError as error:
             _log.warning("not ready yet: %s %s", error, error.hint)
 
+    def look_after(self, *tenants: str) -> None:
+        """Let the background work look after every bank of these tenants; to be said before it starts."""
+        self._tenants = tenants
+
     def work(self) -> None:
         """Start the background work."""
         if self._background is None:
             from reasoningbank.mcp.background import Background
 
-            self._background = Background(self._banks)
+            self._background = Background(self._banks, self._tenants)
             self._background.start()
 
     @property

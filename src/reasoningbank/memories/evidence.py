@@ -29,7 +29,7 @@ from datetime import datetime, timedelta
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence
-from reasoningbank.types.memory import Memory, OutcomeReport, Rating
+from reasoningbank.types.memory import PROVEN, Cause, Memory, OutcomeReport, Rating
 from reasoningbank.types.records import WeightChange
 from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import (
@@ -360,9 +360,16 @@ def _uncredited_predictions(transaction: Transaction, memory_id: str, at: dateti
 
 def _believe(transaction: Transaction, memory: Memory, signal: Signal) -> Memory:
     belief = memory.belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
-    believed = replace(memory, belief=belief)
-    transaction.memories.update_state(believed)
+    believed = proven(replace(memory, belief=belief))
+    transaction.memories.update_state(believed, cause=Cause(at=signal.at, kind=PROVEN))
     return believed
+
+
+def proven(memory: Memory) -> Memory:
+    """Return the memory as it is with its evidence: a candidate that has reached the threshold is active."""
+    if memory.state == "candidate" and memory.confidence >= MIN_CONFIDENCE:
+        return replace(memory, state="active")
+    return memory
 
 
 def _movement(before: Memory, after: Memory, signal: Signal) -> str:

@@ -12,7 +12,7 @@ from reasoningbank.errors import BankError, InvalidInput, NodeNotFound, StoreUna
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
-from reasoningbank.types.records import Job
+from reasoningbank.types.records import Job, Run
 from reasoningbank.types.session import (
     VERDICTS,
     CaptureReport,
@@ -178,16 +178,30 @@ def distill_summary(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedJobs:
-    """Jobs that failed for good, and how many sessions wait to be distilled."""
+class BackgroundWork:
+    """What background work was done in a bank, what waits, and what failed for good.
+
+    Attributes:
+        dead: Jobs that failed for good.
+        pending: How many sessions wait to be distilled.
+        waiting: Jobs that wait for their time or for a worker.
+        runs: When each kind of work was last done, and what came of it.
+    """
 
     dead: tuple[Job, ...]
     pending: int
+    waiting: tuple[Job, ...] = ()
+    runs: tuple[Run, ...] = ()
 
 
-def failed_jobs(bank: Bank) -> FailedJobs:
-    """List the jobs that failed for good, and how many sessions wait to be distilled."""
-    return FailedJobs(dead=bank.jobs.dead(), pending=len(bank.sessions.list(pending=True)))
+def background_work(bank: Bank) -> BackgroundWork:
+    """Show what background work was done and when, what waits, and the jobs that failed for good."""
+    return BackgroundWork(
+        dead=bank.jobs.dead(),
+        pending=len(bank.sessions.list(pending=True)),
+        waiting=bank.jobs.waiting(),
+        runs=bank.jobs.runs(),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

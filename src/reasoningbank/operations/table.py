@@ -548,8 +548,8 @@ OPERATIONS: tuple[Operation, ...] = (
         command=Command(name="restore", section="The bank", arguments=("file",), confirm="Replace the bank by {file}?"),
     ),
     Operation(
-        method="+failed_jobs",
-        summary="List jobs that failed for good.",
+        method="+background_work",
+        summary="Show the background work: done, waiting, failed.",
         command=Command(name="jobs", reads=True, section="The bank"),
     ),
 )

@@ -397,9 +397,17 @@ def scaled_text(scaled: Scaled) -> str:
     return "\n".join([*lines, scaled.reason, distilled_text(scaled.report)])
 
 
-def jobs_text(jobs: composed.FailedJobs) -> str:
-    """Return the jobs that failed for good."""
-    lines = [f"{job.kind} {job.key} after {job.attempts} attempts: {job.error}" for job in jobs.dead]
+def jobs_text(jobs: composed.BackgroundWork) -> str:
+    """Return what was done and when, what waits, and the jobs that failed for good."""
+    lines = [
+        f"{run.kind:<12} {run.at:%Y-%m-%d %H:%M}  {'failed: ' if run.failed else ''}{run.said or 'done'}"
+        for run in jobs.runs
+    ]
+    lines += [
+        f"{job.kind:<12} waits until {job.due:%Y-%m-%d %H:%M}{f', after: {job.error}' if job.error else ''}"
+        for job in jobs.waiting
+    ]
+    lines += [f"{job.kind} {job.key} after {job.attempts} attempts: {job.error}" for job in jobs.dead]
     return "\n".join([*lines, f"{len(jobs.dead)} given up, {_waiting(jobs.pending)} to be distilled"])
 
 
@@ -803,6 +811,7 @@ def _duplicate(each: Duplicate) -> str:
 
 
 _TEXTS: Mapping[str, Callable[[Any], str]] = {
+    "BackgroundWork": jobs_text,
     "Brief": brief_text,
     "CaptureReport": capture_text,
     "CapturedSession": captured_session_text,
@@ -815,7 +824,6 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "Edge": edge_text,
     "ExperienceAnswer": experience_text,
     "Exported": exported_text,
-    "FailedJobs": jobs_text,
     "GraphAnswer": graph_answer_text,
     "GraphImport": graph_import_text,
     "History": history_text,

@@ -6,10 +6,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.database import RowSource, Writer
-from reasoningbank.storage.rows import Mapped, Row, checksum, decoding, proven, to_microseconds, upsert
+from reasoningbank.storage.rows import (
+    Mapped,
+    Row,
+    checksum,
+    decoding,
+    from_microseconds,
+    proven,
+    to_microseconds,
+    upsert,
+)
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.records import Job
 
@@ -91,6 +101,15 @@ class JobTables:
             (to_microseconds(at), json.dumps(list(kinds)), to_microseconds(at)),
         )
         return bool(rows)
+
+    def next_due(self, kinds: Sequence[str]) -> datetime | None:
+        """Return when the next job of these kinds can be claimed; None when none waits."""
+        rows = self._source.run(
+            "SELECT min(CASE WHEN lease = '' THEN due ELSE greatest(due, until) END) FROM jobs "
+            "WHERE died IS NULL AND kind IN (SELECT value FROM texts_in(?))",
+            (json.dumps(list(kinds)),),
+        )
+        return None if rows[0][0] is None else from_microseconds(cast(int, rows[0][0]))
 
     def dead_jobs(self) -> Sequence[Job]:
         """Return jobs that failed too often, oldest first."""

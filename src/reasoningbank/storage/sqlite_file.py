@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from glob import escape
@@ -121,6 +121,7 @@ class SqliteStorage:
         except RuntimeError as error:
             raise StoreUnavailable(f"{path} names a home directory that does not exist") from error
         self._vfs = vfs
+        self._owners: dict[Path, tuple[tuple[int, ...], Scope | None]] = {}
         self._single = self._path.suffix in FILE_SUFFIXES and not self._path.is_dir()
 
     def open(self, scope: Scope) -> Store:
@@ -139,12 +140,29 @@ class SqliteStorage:
 
         Files that cannot be read are left out.
         """
-        if self._single:
-            files = [self._path, *self._path.parent.glob(f"{escape(self._path.stem)}--*{escape(self._path.suffix)}")]
-        else:
-            files = list((self._path / directory_name(tenant)).glob(f"*{SUFFIX}"))
-        found = {owner for file in files if (owner := _owner(file)) and owner.tenant == tenant}
+        found = {owner for file in self._files(tenant) if (owner := _owner(file)) and owner.tenant == tenant}
         return sorted(found, key=lambda scope: (LEVELS.index(scope.level), scope.project))
+
+    def marks(self, tenant: str) -> Mapping[Scope, Hashable]:
+        """Return the same scopes, each with what its files look like from outside; opens a file only once."""
+        found: dict[Scope, Hashable] = {}
+        for file in self._files(tenant):
+            mark = _mark(file)
+            if mark is None:
+                continue
+            known = self._owners.get(file)
+            # Whose bank a file is never changes; one that was none may have become one.
+            if known is None or known[0][0] != mark[0] or (known[1] is None and known[0] != mark):
+                known = self._owners[file] = (mark, _owner(file))
+            if known[1] is not None and known[1].tenant == tenant:
+                found[known[1]] = mark
+        return found
+
+    def _files(self, tenant: str) -> list[Path]:
+        """Return what may be a bank of the tenant."""
+        if self._single:
+            return [self._path, *self._path.parent.glob(f"{escape(self._path.stem)}--*{escape(self._path.suffix)}")]
+        return list((self._path / directory_name(tenant)).glob(f"*{SUFFIX}"))
 
     def has(self, scope: Scope) -> bool:
         """Return whether the scope has a bank here; asking makes none.
@@ -222,6 +240,24 @@ def _make_private(directory: Path, *, ours: bool = True) -> None:
             directory.chmod(0o700)
     except OSError as error:
         raise unavailable(directory, error) from error
+
+
+def _mark(file: Path) -> tuple[int, ...] | None:
+    """Return which file it is and when its log was last written; None when there is none.
+
+    Every write goes into the log first. The file itself is written too when the log is carried over into it, which a
+    reader does that closes it last, so its own time says nothing while there is a log.
+    """
+    try:
+        own = file.stat()
+    except OSError:
+        return None
+    try:
+        log = file.with_name(f"{file.name}-wal").stat()
+    except OSError:
+        return own.st_ino, own.st_mtime_ns, own.st_size
+    written = log if log.st_size else own
+    return own.st_ino, written.st_mtime_ns, written.st_size
 
 
 def _owner(file: Path) -> Scope | None:

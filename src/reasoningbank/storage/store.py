@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -23,7 +24,7 @@ from reasoningbank.storage.session_tables import SessionTables
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.memory import STATES
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import StoreReport, WordsWorth
+from reasoningbank.types.records import Run, StoreReport, WordsWorth
 from reasoningbank.types.scope import Membership, Scope
 from reasoningbank.types.signal import replay
 
@@ -35,6 +36,8 @@ ALL_STATES = Filter(states=STATES)
 _BATCH = 500
 MEMBERSHIP = "membership"
 """Under this name ``meta`` holds which team and org the project belongs to."""
+RUN = "run "
+"""Under names that begin so ``meta`` holds when each kind of background work was last done."""
 
 
 class StoreReader:
@@ -127,6 +130,11 @@ class Transaction(StoreReader):
         """Replace which team and org the project belongs to."""
         self._unit.put_meta(MEMBERSHIP, json.dumps([membership.team, membership.org]))
 
+    def note_run(self, run: Run) -> None:
+        """Replace when a kind of background work was last done."""
+        said = {"at": run.at.isoformat(), "said": run.said, "failed": run.failed}
+        self._unit.put_meta(f"{RUN}{run.kind}", json.dumps(said))
+
     def set_words_worth(self, worth: WordsWorth) -> None:
         """Replace what the bank has learned that words are worth in it."""
         self._unit.put_meta(WORDS_WORTH, json.dumps([worth.factor, worth.model_id, worth.memories]))
@@ -182,6 +190,15 @@ class Store(StoreReader):
         return words_worth_from(rows[0][0] if rows else None)
 
     @property
+    def runs(self) -> Sequence[Run]:
+        """When each kind of background work was last done, by kind."""
+        rows = self._database.run(
+            "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? ORDER BY name", (len(RUN), RUN)
+        )
+        with decoding("when background work was last done"):
+            return [_run(cast(str, name), cast(str, value)) for name, value in rows]
+
+    @property
     def membership(self) -> Membership:
         """Which team and org the project was last opened with; empty names when with none."""
         rows = self._database.run("SELECT value FROM meta WHERE name = ?", (MEMBERSHIP,))
@@ -210,6 +227,16 @@ class Store(StoreReader):
         self._database.close()
 
 
+def _run(name: str, value: str) -> Run:
+    said = json.loads(value)
+    return Run(
+        kind=name.removeprefix(RUN),
+        at=datetime.fromisoformat(said["at"]),
+        said=str(said["said"]),
+        failed=bool(said["failed"]),
+    )
+
+
 class Storage(Protocol):
     """A place that holds one store per scope."""
 
@@ -218,6 +245,9 @@ class Storage(Protocol):
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that exist here: projects by name, then teams, then orgs."""
+
+    def marks(self, tenant: str) -> Mapping[Scope, Hashable]:
+        """Return the same scopes, each with a mark that is another one once its store was written; asking is cheap."""
 
     def has(self, scope: Scope) -> bool:
         """Return whether the scope has a store here; asking makes none."""

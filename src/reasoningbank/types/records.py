@@ -159,6 +159,23 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The last time that a kind of background work was done in a bank.
+
+    Attributes:
+        kind: What was done.
+        at: When it ended.
+        said: What came of it, one line; empty when there is nothing to say.
+        failed: Whether it could not be done; then ``said`` is the reason.
+    """
+
+    kind: str
+    at: datetime
+    said: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """A directed relation between two memories."""
 
