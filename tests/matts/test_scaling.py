@@ -167,6 +167,28 @@ def test_sequential_refinement_checks_its_own_work_and_stops_when_stable(open_le
     assert {bank.get(one).outcome for one in scaled.report.distilled} == {"success", "failure"}
 
 
+@promise(
+    "scale:credit",
+    "How the best attempt ended counts once for each memory that the agent was given; an unknown end for none.",
+    source="issue 11",
+)
+def test_the_result_credits_the_memories_it_used(open_learning_bank: OpenBank) -> None:
+    bank = open_learning_bank()
+    given = bank.record(title=TASK, content="Freeze the clock first.", outcome="success")
+    other = bank.record(title="Bake bread", content="Let the dough rest overnight.", outcome="success")
+    good = bank.matts.scale(TASK, Agent("red", "green"), 2, session="m-1")
+    assert [hit.id for hit in good.recall.delivered] == [given.id]
+    assert [(one.memory_id, one.succeeded) for one in good.credited] == [(given.id, True)]
+    risen = bank.get(given.id).confidence
+    assert risen > given.confidence
+    assert bank.matts.scale(TASK, Agent("green"), 1, session="m-1").credited == ()
+    bad = bank.matts.scale(TASK, Agent("red"), 1, session="m-2")
+    assert [(one.memory_id, one.succeeded) for one in bad.credited] == [(given.id, False)]
+    assert bank.get(given.id).confidence < risen
+    assert bank.matts.scale(TASK, Agent("crash"), 1, session="m-3").credited == ()
+    assert bank.get(other.id).confidence == other.confidence
+
+
 @promise("scale:one", "One attempt is a plain run.", source="issue MaTTS")
 def test_one_attempt_is_a_plain_run(open_learning_bank: OpenBank) -> None:
     scripted = ScriptedModel({"distil_success": strategies(dict(FROZEN, steps=[0]))})

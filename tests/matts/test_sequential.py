@@ -71,11 +71,23 @@ def test_it_stops_when_a_round_gives_the_same_answer_and_does_nothing() -> None:
 
 
 @promise("matts:sequential")
-@pytest.mark.parametrize("later", [a_run(Step(thought="hm"), answer="another"), a_run(ran_tests(3))])
+@pytest.mark.parametrize("later", [a_run(Step(thought="hm"), answer="another"), a_run(an_edit("parser.py"))])
 def test_another_answer_or_a_further_action_is_not_stable(later: Trajectory) -> None:
     found = refined(Rounds(a_run(*SOLVED), later, NOTHING_NEW), 2, Ledger().parts)
     assert found.stopped == "limit"
     assert found.rounds == 2
+
+
+@promise(
+    "matts:repeated",
+    "Refinement stops when a round gives the same answer and its own evidence the same verdict again.",
+    source="issue 11",
+)
+def test_it_stops_when_answer_and_verdict_repeat() -> None:
+    found = refined(Rounds(a_run(*SOLVED), a_run(ran_tests(3)), NOTHING_NEW), 5, Ledger().parts)
+    assert (found.stopped, found.rounds) == ("stable", 2)
+    other = refined(Rounds(a_run(*UNSOLVED), a_run(ran_tests(3)), a_run(ran_tests(3))), 5, Ledger().parts)
+    assert (other.stopped, other.rounds) == ("stable", 3)
 
 
 @promise("matts:sequential")
@@ -209,4 +221,7 @@ def _still(rollouts: Sequence[Rollout]) -> bool:
     last, before = rollouts[-1].trajectory, rollouts[-2].trajectory
     assert last is not None
     assert before is not None
-    return not any(step.action for step in last.steps[len(before.steps) :])
+    new = last.steps[len(before.steps) :]
+    verdicts = {one.judgement.verdict for one in rollouts[-2:] if one.judgement}
+    tested = any(step.action in {ran_tests(2).action, ran_tests(1, failed=1).action} for step in new)
+    return not any(step.action for step in new) or (tested and len(verdicts) == 1 and verdicts != {"unknown"})

@@ -135,6 +135,7 @@ async def _in_thread(function: Callable[[], Answer | Awaitable[Answer]]) -> Answ
     return outcome.answer()
 
 
+_PROVED = frozenset({"evidence", "user"})
 PREVIOUS_TOKENS = 6_000
 """Most tokens of the earlier work in the text of a task to check it."""
 
@@ -199,6 +200,23 @@ def is_stable(previous: Trajectory, current: Trajectory) -> bool:
     if previous.final_answer.split() != current.final_answer.split():
         return False
     return not any(step.action.strip() or step.tool.strip() for step in current.steps[len(previous.steps) :])
+
+
+def is_repeated(previous: Rollout, current: Rollout) -> bool:
+    """Return whether a round that acted came to the same answer and the same verdict again.
+
+    What was proved before proves nothing about a later action: where evidence decides, the round has some of its own.
+    """
+    before, after = previous.trajectory, current.trajectory
+    first, second = previous.judgement, current.judgement
+    if before is None or after is None or first is None or second is None:
+        return False
+    if first.verdict != second.verdict or second.verdict == "unknown":
+        return False
+    if not after.final_answer.strip() or before.final_answer.split() != after.final_answer.split():
+        return False
+    own = any(fact.step is not None and fact.step >= current.since for fact in second.evidence)
+    return own or second.judge not in _PROVED
 
 
 AT_ONCE = 4

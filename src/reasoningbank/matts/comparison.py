@@ -16,6 +16,7 @@ from reasoningbank.matts.attempts import (
     Agent,
     ScalingParts,
     continued,
+    is_repeated,
     is_stable,
     judged,
     learned,
@@ -127,9 +128,10 @@ async def parallel(task: Task, agent: Agent, k: int, parts: ScalingParts) -> Sca
 async def sequential(task: Task, agent: Agent, k: int, parts: ScalingParts) -> Scaled:
     """Run once, then lets the agent check and correct its own work, at most k rounds in all.
 
-    It ends early when a round gives the same answer without a further action, and when the agent fails; the rounds
-    before count then. The last round is the best one unless its judgement is worse than an earlier one's. The one
-    extraction is given every round in order, so that corrections teach too.
+    It ends early when a round gives the same answer without a further action, when it gives the same answer and is
+    judged the same again, and when the agent fails; the rounds before count then. The last round is the best one unless
+    its judgement is worse than an earlier one's. The one extraction is given every round in order, so that corrections
+    teach too.
 
     Raises:
         InvalidInput: When k is not from 1 to ``MAX_ROLLOUTS``.
@@ -157,7 +159,7 @@ async def sequential(task: Task, agent: Agent, k: int, parts: ScalingParts) -> S
         if one.trajectory is None:
             stopped = "error"
             break
-        if previous is not None and is_stable(previous, one.trajectory):
+        if previous is not None and (is_stable(previous, one.trajectory) or is_repeated(*rollouts[-2:])):
             stopped = "stable"
             break
         previous = one.trajectory

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, TrajectoryNotFound
+from reasoningbank.errors import BudgetExhausted, MalformedAnswer, MemoryNotFound, ModelUnavailable, TrajectoryNotFound
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean
 from reasoningbank.sessions.sessions import DISTILL, together
-from reasoningbank.storage.store import StoreReader
+from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.matts import Mode, Rollout, Scaled, Selection, Task
-from reasoningbank.types.memory import Memory, fingerprint
+from reasoningbank.types.memory import Memory, OutcomeReport, fingerprint
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import MAX_CONTRAST_ITEMS, DistilReport, Judgement, Trajectory
@@ -132,7 +133,7 @@ class Matts:
         asked = Task(text=task) if isinstance(task, str) else task
         withheld: dict[str, None] = {}
         parts = self._parts(limit, evaluating, timeout, at_once, session, withheld)
-        return replace(run(scale(asked, agent, k, mode, parts)), withheld=tuple(withheld))
+        return self._credited(replace(run(scale(asked, agent, k, mode, parts)), withheld=tuple(withheld)))
 
     async def ascale(
         self,
@@ -153,7 +154,39 @@ class Matts:
         asked = Task(text=task) if isinstance(task, str) else task
         withheld: dict[str, None] = {}
         parts = self._parts(limit, evaluating, timeout, at_once, session, withheld)
-        return replace(await scale(asked, agent, k, mode, parts), withheld=tuple(withheld))
+        return self._credited(replace(await scale(asked, agent, k, mode, parts), withheld=tuple(withheld)))
+
+    def _credited(self, scaled: Scaled) -> Scaled:
+        """Report how the best rollout ended for the memories that the agent was given; nothing when nobody knows.
+
+        All attempts are one session, which has one outcome for each memory; the memories share its weight.
+        """
+        from reasoningbank.memories.evidence import report_outcome
+
+        judgement = scaled.judgement
+        if judgement is None or judgement.verdict not in {"success", "failure"}:
+            return scaled
+        succeeded, at = judgement.verdict == "success", self._context.clock.now()
+        hits = scaled.recall.delivered
+
+        def write(transaction: Transaction, place: str, memory_id: str) -> OutcomeReport:
+            return report_outcome(
+                transaction,
+                memory_id,
+                succeeded=succeeded,
+                session=place,
+                rater="agent",
+                at=at,
+                shared_by=len(hits),
+            )
+
+        reports = []
+        for hit in hits:
+            try:
+                reports.append(self._context.written(hit.id, scaled.recall.session, partial(write, memory_id=hit.id)))
+            except MemoryNotFound:
+                continue
+        return replace(scaled, credited=tuple(report for report in reports if report.recorded))
 
     def _parts(
         self,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.memory import OutcomeReport
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.session import DistilReport, Judgement, Trajectory
 
@@ -103,6 +104,7 @@ class Scaled:
         mode: How they were run.
         stopped: Why refinement ended; empty when they ran beside each other.
         withheld: Ids of memories that the leakage guard kept from the agent.
+        credited: What the end of the best rollout did to the memories that the agent was given.
     """
 
     best: int | None
@@ -114,6 +116,7 @@ class Scaled:
     mode: Mode = "parallel"
     stopped: Stopped = ""
     withheld: tuple[str, ...] = ()
+    credited: tuple[OutcomeReport, ...] = ()
 
     @property
     def trajectory(self) -> Trajectory | None:
