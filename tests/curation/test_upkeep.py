@@ -21,7 +21,8 @@ from reasoningbank.types.memory import Memory
 def candidate(bank: Bank) -> Memory:
     """A memory that has to prove itself."""
     memory = bank.update(told(bank, confidence=0.6).id, state="candidate")
-    assert (memory.state, memory.confidence) == ("candidate", pytest.approx(0.6))
+    assert memory.state == "candidate"
+    assert memory.confidence == pytest.approx(0.6)
     return memory
 
 

@@ -399,14 +399,11 @@ def scaled_text(scaled: Scaled) -> str:
 
 def jobs_text(jobs: composed.BackgroundWork) -> str:
     """Return what was done and when, what waits, and the jobs that failed for good."""
-    lines = [
-        f"{run.kind:<12} {run.at:%Y-%m-%d %H:%M}  {'failed: ' if run.failed else ''}{run.said or 'done'}"
-        for run in jobs.runs
-    ]
-    lines += [
-        f"{job.kind:<12} waits until {job.due:%Y-%m-%d %H:%M}{f', after: {job.error}' if job.error else ''}"
-        for job in jobs.waiting
-    ]
+    lines = list[str]()
+    for run in jobs.runs:
+        lines += [f"{run.kind:<12} {run.at:%Y-%m-%d %H:%M}  {'failed: ' * run.failed}{run.said or 'done'}"]
+    for job in jobs.waiting:
+        lines += [f"{job.kind:<12} waits until {job.due:%Y-%m-%d %H:%M}{f', after: {job.error}' * bool(job.error)}"]
     lines += [f"{job.kind} {job.key} after {job.attempts} attempts: {job.error}" for job in jobs.dead]
     return "\n".join([*lines, f"{len(jobs.dead)} given up, {_waiting(jobs.pending)} to be distilled"])
 
