@@ -157,17 +157,18 @@ class Matts:
         return self._credited(replace(await scale(asked, agent, k, mode, parts), withheld=tuple(withheld)))
 
     def _credited(self, scaled: Scaled) -> Scaled:
-        """Report how the best rollout ended for the memories that the agent was given; nothing when nobody knows.
+        """Report how the best rollout ended for the memories that fitted the task; nothing when nobody knows.
 
         All attempts are one session, which has one outcome for each memory; the memories share its weight.
         """
         from reasoningbank.memories.evidence import report_outcome
+        from reasoningbank.search.recall import FITTING
 
         judgement = scaled.judgement
         if judgement is None or judgement.verdict not in {"success", "failure"}:
             return scaled
         succeeded, at = judgement.verdict == "success", self._context.clock.now()
-        hits = scaled.recall.delivered
+        hits = [hit for hit in scaled.recall.delivered if hit.relevance >= FITTING]
 
         def write(transaction: Transaction, place: str, memory_id: str) -> OutcomeReport:
             return report_outcome(

@@ -104,7 +104,7 @@ class Scaled:
         mode: How they were run.
         stopped: Why refinement ended; empty when they ran beside each other.
         withheld: Ids of memories that the leakage guard kept from the agent.
-        credited: What the end of the best rollout did to the memories that the agent was given.
+        credited: What the end of the best rollout did to the memories that fitted the task.
     """
 
     best: int | None
