@@ -17,7 +17,7 @@ import pytest
 
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.integrations.hook_actions import LOG_FILE, MAX_LOG, QUIET, SUMMARY_SOURCE, write
+from reasoningbank.integrations.hook_actions import LOG_FILE, MAX_LOG, write
 from reasoningbank.integrations.hooks import Event, HookPlace, Payload, event_of, payload_of, reply, run
 from reasoningbank.safety.quotation import BLOCK_START, memories_in
 from reasoningbank.settings import Settings

@@ -90,14 +90,15 @@ def test_an_agents_ratings_count_once_per_session_and_a_humans_always(local_bank
 def test_a_rating_teaches_which_signals_to_trust_and_credits_them_once(local_bank: Bank) -> None:
     memory = lesson(local_bank)
     local_bank.search("retry network calls", session="s1")
+    local_bank.sessions.outcome("s1", True)
     local_bank.feedback(memory, helpful=True)
     after_one = local_bank.admin.stats().weights["usage"]
-    assert after_one == pytest.approx((6 / 11) / (0.7 + 6 / 11 + 0.5), abs=1e-8)
+    assert after_one == pytest.approx((6 / 11) / (0.7 + 6 / 11 + 6 / 11), abs=1e-8)
     local_bank.feedback(memory, helpful=True)
     assert local_bank.admin.stats().weights["usage"] == after_one
-    local_bank.outcome(memory, succeeded=False, session="s1")
+    local_bank.outcome(memory, succeeded=False, session="s2")
     local_bank.feedback(memory, helpful=False)
-    assert local_bank.admin.stats().weights["outcome"] > 0.5 / (0.7 + 6 / 11 + 0.5)
+    assert local_bank.admin.stats().weights["outcome"] > (6 / 11) / (0.7 + 6 / 11 + 6 / 11)
 
 
 @promise(

@@ -16,7 +16,7 @@ from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphKind
 from reasoningbank.types.memory import Erasure, Memory, StateChange
 from reasoningbank.types.ports import Vector
-from reasoningbank.types.records import Job, Link, RecallLog, WeightChange, WordsWorth
+from reasoningbank.types.records import Given, Job, Link, RecallLog, WeightChange, WordsWorth
 from reasoningbank.types.scope import Membership, Scope
 from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
 from reasoningbank.types.signal import Signal, SignalAggregate
@@ -40,7 +40,7 @@ class NaiveState:
         self.last_number = 0
         self.versions: dict[str, tuple[Memory, ...]] = {}
         self.signal_log: dict[str, Signal] = {}
-        self.once: set[tuple[str, str, str]] = set()
+        self.once: dict[tuple[str, str, str], Given] = {}
         self.aggregates: dict[str, SignalAggregate] = {}
         self.weight_changes: list[WeightChange] = []
         self.recall_logs: dict[str, RecallLog] = {}

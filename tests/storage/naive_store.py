@@ -23,6 +23,7 @@ from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, VECTOR_LEGS, Fil
 from reasoningbank.types.records import (
     Candidates,
     ClosePairs,
+    Given,
     Idle,
     Indexed,
     LexicalMatches,
@@ -193,7 +194,7 @@ class NaiveStore(NaiveLearning, NaiveGraph):
         self.state_changes = [change for change in self.state_changes if change.memory_id != memory_id]
         self.memory_vectors = {place: row for place, row in self.memory_vectors.items() if place[1] != memory_id}
         self.signal_log = {name: each for name, each in self.signal_log.items() if each.memory_id != memory_id}
-        self.once = {place for place in self.once if place[0] != memory_id}
+        self.once = {place: given for place, given in self.once.items() if place[0] != memory_id}
         self.relations = {link for link in self.relations if memory_id not in {link.source, link.target}}
         self.taught = {place: origin for place, origin in self.taught.items() if place[0] != memory_id}
         self.pointed = {pointer for pointer in self.pointed if pointer.memory_id != memory_id}
@@ -250,16 +251,32 @@ class NaiveStore(NaiveLearning, NaiveGraph):
         if signal.id in self.signal_log:
             raise InvalidInput(f"{signal.id} exists already")
         if once:
-            self.once.add(place)
+            self.once[place] = Given(signal.type, signal.session, signal.positive, signal.weight, signal.rater)
         self.signal_log[signal.id] = replace(signal, project=self.project)
         return True
 
-    def count_once(self, memory_ids: Collection[str], kind: SignalType, session: str) -> Sequence[str]:
-        for memory_id in memory_ids:
-            self.get(memory_id)
-        fresh = [memory_id for memory_id in memory_ids if (memory_id, kind, session) not in self.once]
-        self.once.update((memory_id, kind, session) for memory_id in fresh)
-        return fresh
+    def given(self, memory_id: str, kind: SignalType, session: str) -> Given | None:
+        return self.once.get((memory_id, kind, session))
+
+    def take_back(self, memory_id: str, given: Given) -> bool:
+        self.get(memory_id)
+        same = [
+            each
+            for each in self.signals(memory_id)
+            if Given(each.type, each.session, each.positive, each.weight, each.rater) == given
+        ]
+        if same:
+            del self.signal_log[same[0].id]
+        else:
+            known = self.aggregate(memory_id)
+            side = "positive" if given.positive else "negative"
+            name = f"{given.type}_{side}"
+            left = {name: getattr(known, name) - 1, side: getattr(known, side) - (given.weight or 0)}
+            if min(left.values()) < 0:
+                return False
+            self.aggregates[memory_id] = replace(known, **left)
+        del self.once[memory_id, given.type, given.session]
+        return True
 
     def add_signals(self, signals: Sequence[Signal]) -> None:
         before = dict(self.signal_log)
@@ -272,7 +289,21 @@ class NaiveStore(NaiveLearning, NaiveGraph):
 
     def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
         return {
-            memory_id: Voices([*self.signals(memory_id)], [*self.origins(memory_id=memory_id)])
+            memory_id: Voices(
+                [*self.signals(memory_id)],
+                [*self.origins(memory_id=memory_id)],
+                [
+                    given
+                    for (name, kind, session), given in self.once.items()
+                    if name == memory_id
+                    and not any(each.type == kind and each.session == session for each in self.signals(name))
+                ],
+                {
+                    log.session
+                    for log in self.recall_logs.values()
+                    if memory_id in {entry.memory_id for entry in log.entries}
+                },
+            )
             for memory_id in memory_ids
         }
 

@@ -17,8 +17,8 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.memory import OUTCOMES, STATES, Memory
 from reasoningbank.types.recall import DENSE_LEGS, Filter, Hit, Leg, Recall
-from reasoningbank.types.records import Indexed, Job, LexicalMatches, Link, Pool, WeightChange
-from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
+from reasoningbank.types.records import Given, Indexed, Job, LexicalMatches, Link, Pool, WeightChange
+from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate, SignalType
 from storage.contract.base import EVERYTHING, SCOPE, START, vector
 from storage.contract.search import composed
 from storage.two_stores import TwoStores
@@ -243,24 +243,36 @@ class Lockstep(TwoStores):
         def action(transaction: Transaction) -> dict[str, int]:
             with transaction.whole():
                 known = transaction.memories.many(delivered)
-                fresh = transaction.evidence.count_once(delivered, "usage", session)
-                signals = [
-                    Signal(
-                        id=f"{one} {session} {at}",
-                        memory_id=one,
-                        project=SCOPE.project,
-                        type="usage",
-                        positive=True,
-                        session=session,
-                        at=at,
-                        weight=weight,
+                fresh = [
+                    one
+                    for one in delivered
+                    if transaction.evidence.add_signal(
+                        Signal(
+                            id=f"{one} {session} {at}",
+                            memory_id=one,
+                            project=SCOPE.project,
+                            type="usage",
+                            positive=True,
+                            session=session,
+                            at=at,
+                            weight=weight,
+                        ),
+                        once=True,
                     )
-                    for one in fresh
                 ]
-                transaction.evidence.add_signals(signals)
                 after = {one: replace(known[one], usage_count=known[one].usage_count + 1) for one in fresh}
                 transaction.memories.update_states([(known[one], after[one]) for one in fresh])
                 return {one: len(voices.signals) for one, voices in transaction.evidence.voices(delivered).items()}
+
+        self.write(action)
+
+    @rule(memory_id=names, kind=st.sampled_from(("usage", "outcome")), session=sessions)
+    def take_back(self, memory_id: str, kind: SignalType, session: str) -> None:
+        """Takes back a signal that counts once, rolled up or not, so that another may count."""
+
+        def action(transaction: Transaction) -> tuple[Given, bool] | None:
+            known = transaction.evidence.given(memory_id, kind, session)
+            return None if known is None else (known, transaction.evidence.take_back(memory_id, known))
 
         self.write(action)
 

@@ -109,15 +109,7 @@ def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path
     return not known.isdisjoint(open_storage(url, home=home).scopes(scope.tenant))
 
 
-QUIET = timedelta(minutes=10)
-"""A transcript is captured so long after the last turn: a session is one trajectory and not one for every turn."""
-
-
 _TITLE = 200
-
-
-SUMMARY_SOURCE = "compaction"
-"""The source of a trajectory that is a client's summary of what it compacted."""
 
 
 def keep(event: Event, payload: Payload, place: HookPlace) -> None:
@@ -127,6 +119,7 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
         BankError: When the bank cannot be used or there is no such transcript.
     """
     from reasoningbank.safety.arguments import usable_path
+    from reasoningbank.types.session import QUIET
 
     if event != "PostCompact" and not usable_path(payload.transcript).is_file():
         raise UnreadableTranscript("the transcript that the client named does not exist")
@@ -137,12 +130,13 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
         if event == "PostCompact":
             _keep_summary(bank, payload)
         else:
-            bank.sessions.capture_later(payload.transcript, quiet=QUIET if event == "Stop" else timedelta(0))
+            quiet = QUIET if event == "Stop" else timedelta(0)
+            bank.sessions.capture_later(payload.transcript, quiet=quiet, ended=event != "PreCompact")
 
 
 def _keep_summary(bank: Bank, payload: Payload) -> None:
     """Learn from the summary when it is known how the session ended; otherwise it stays a trajectory that waits."""
-    from reasoningbank.types.session import SessionSummary, Step, Trajectory
+    from reasoningbank.types.session import SUMMARY_SOURCE, SessionSummary, Step, Trajectory
 
     known = [
         entry

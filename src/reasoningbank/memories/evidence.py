@@ -1,11 +1,15 @@
-"""How ratings, deliveries and outcomes become evidence, each counted once (DESIGN D4, D5).
+"""How ratings, outcomes and use become evidence, each counted once (DESIGN D4, D5).
+
+Being shown is no evidence. Use is counted when a session ends that did not fail (module ``credit``), and all of it on
+one memory weighs less than one rating.
 
 A candidate below the threshold of the proven list is believed by one voice more for each independent session that spoke
 for it with a rating or an outcome. A session is independent when the bank showed it the memory, or when it taught the
 same lesson by itself, and when it is not the session the memory was learned from. Everything else that agents say for
-it, deliveries and the votes of sessions that never saw it included, is one voice together: so one session, under
-whatever names and however often it votes, never makes a candidate proven. What a person says, what speaks against a
-memory, and what is said of a memory that is proven or that somebody recorded counts as it is.
+it, use and the votes of sessions that never saw it included, is one voice together: so one session, under whatever
+names and however often it votes, never makes a candidate proven. What speaks against a memory, and what is said for one
+that is proven, counts as it is when the session is independent; all other sessions of agents share one voice for it and
+one against it. What a person says always counts.
 
 A signal of a source is copied to the consolidated memory with its frozen weight and time; the source keeps its own, so
 that an undo finds it as it was. Two sources that one search delivered in one session got a usage signal each: that was
@@ -30,8 +34,8 @@ from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence
 from reasoningbank.types.memory import PROVEN, Cause, Memory, OutcomeReport, Rating
-from reasoningbank.types.records import WeightChange
-from reasoningbank.types.session import Origin
+from reasoningbank.types.records import Given, Voices, WeightChange
+from reasoningbank.types.session import Origin, Verdict
 from reasoningbank.types.signal import (
     COUNTERS,
     LEARNING_WINDOW_HOURS,
@@ -54,7 +58,7 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
         weights: The project's.
         votes: Memories, each with a signal for it or against it; no memory twice.
     """
-    limited = [memory.id for memory, signal in votes if _is_limited(memory, signal)]
+    limited = [memory.id for memory, signal in votes if _is_limited(signal)]
     if not limited:
         return [signal for _, signal in votes]
     voices = transaction.evidence.voices(limited)
@@ -64,28 +68,31 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
         if memory.id not in voices:
             counted.append(signal)
             continue
-        signals, origins = voices[memory.id]
-        given = [each for each in signals if each.positive and each.rater == "agent" and each.type in SIGNAL_TYPES]
-        room = voice * max(1, len(_independent(memory, [*given, signal], origins)))
-        room -= sum(each.weight or 0 for each in given)
+        known = voices[memory.id]
+        given: list[Signal | Given] = [*known.signals, *known.rolled]
+        same = [each for each in given if each.positive == signal.positive and _is_limited(each)]
+        free = _independent(memory, [*same, signal], known)
+        if signal.positive and memory.state == "candidate" and memory.confidence < MIN_CONFIDENCE:
+            room = voice * max(1, len(free)) - sum(each.weight or 0 for each in same)
+        elif signal.session in free or signal.type == "usage":
+            room = voice
+        else:
+            room = voice - sum(each.weight or 0 for each in same if each.session not in free and each.type != "usage")
         counted.append(replace(signal, weight=min(signal.weight or 0, max(0, room))))
     return counted
 
 
-def _is_limited(memory: Memory, signal: Signal) -> bool:
-    """Return whether an agent speaks for a candidate that is not proven."""
-    if not signal.positive or signal.rater != "agent" or signal.type not in SIGNAL_TYPES:
-        return False
-    return memory.state == "candidate" and memory.confidence < MIN_CONFIDENCE
+def _is_limited(signal: Signal | Given) -> bool:
+    """Return whether an agent says so."""
+    return signal.rater == "agent" and signal.type in SIGNAL_TYPES
 
 
-def _independent(memory: Memory, given: Sequence[Signal], origins: Sequence[Origin]) -> set[str]:
-    """Return the sessions that spoke for the memory, other than by being shown it, and know it independently."""
+def _independent(memory: Memory, given: Sequence[Signal | Given], known: Voices) -> set[str]:
+    """Return the sessions that spoke, other than by using the memory, and know it independently."""
     spoke = {each.session for each in given if each.type != "usage" and each.session}
-    shown = {each.session for each in given if each.type == "usage"}
-    again = {origin.session for origin in origins if origin.kind == "corroborated"}
-    taught = {origin.session for origin in origins if origin.kind == "distilled"}
-    return (spoke & (shown | again)) - taught - {memory.provenance.get("session", "")}
+    again = {origin.session for origin in known.origins if origin.kind == "corroborated"}
+    taught = {origin.session for origin in known.origins if origin.kind == "distilled"}
+    return (spoke & (known.shown | again)) - taught - {memory.provenance.get("session", "")}
 
 
 _KEPT = (*COUNTERS[:6], "positive", "negative", *COUNTERS[6:])
@@ -123,6 +130,7 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
                 continue
             once.add(place)
         kept.append(replace(signal, id=copy_of(signal, memory_id), memory_id=memory_id))
+    kept = _bounded(kept, sources, signals)
     total = SignalAggregate(memory_id=memory_id, project=project, positive=0, negative=0)
     for source in sources:
         total = added(total, reader.evidence.aggregate(source.id))
@@ -130,6 +138,21 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
     for signal in kept:
         total = total.add(signal)
     return Union(signals=tuple(kept), aggregate=aggregate, total=total)
+
+
+def _bounded(kept: Sequence[Signal], sources: Sequence[Memory], signals: Sequence[Signal]) -> list[Signal]:
+    """Return the copies with no more usage in all than one memory may have, or than one source has."""
+    room = MOST_USAGE
+    for source in sources:
+        own = (each.weight or 0 for each in signals if each.memory_id == source.id and each.type == "usage")
+        room = max(room, sum(own))
+    bounded = []
+    for signal in kept:
+        if signal.type == "usage":
+            signal = replace(signal, weight=min(signal.weight or 0, room))
+            room -= signal.weight or 0
+        bounded.append(signal)
+    return bounded
 
 
 def counts_once(signal: Signal) -> bool:
@@ -286,43 +309,129 @@ def report_outcome(
     )
 
 
-def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, session: str, at: datetime) -> None:
-    """Count a delivery for each memory, and a usage signal where this session has given none.
-
-    That it was delivered again says less every time: the signal of a memory's n-th delivery has the n-th part of the
-    project's weight. With whole weights a memory that is found often would be beyond doubt whatever came of it
-    (docs/decisions/0014).
-    """
+def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, at: datetime) -> None:
+    """Count that each memory was delivered; that is no evidence, and no confidence changes."""
     delivered = list(dict.fromkeys(memory_ids))
     if not delivered:
         return
     memories = transaction.memories.many(delivered)
-    fresh = transaction.evidence.count_once(delivered, "usage", session)
-    signals: dict[str, Signal] = {}
-    if fresh:
-        weights = transaction.evidence.weights()
-        used = [(memories[memory_id], _usage(memories[memory_id], session, at, weights)) for memory_id in fresh]
-        signals = {signal.memory_id: signal for signal in granted(transaction, weights, used)}
-        transaction.evidence.add_signals([*signals.values()])
     changes = []
     for memory_id in delivered:
-        memory, signal = memories[memory_id], signals.get(memory_id)
-        belief = memory.belief
-        if signal is not None:
-            belief = belief.with_evidence(positive=True, weight=signal.weight or 0)
-        changes.append((memory, replace(memory, belief=belief, usage_count=memory.usage_count + 1, last_used=at)))
+        memory = memories[memory_id]
+        changes.append((memory, replace(memory, usage_count=memory.usage_count + 1, last_used=at)))
     transaction.memories.update_states(changes)
+
+
+MOST_USAGE = UNIT // 4
+"""What all usage on one memory weighs together at most: less than one rating, whatever the project has learned.
+
+A rating weighs 0.7 / (0.7 + usage + outcome), and the two others are below 1: more than 0.259.
+"""
+
+
+def settle_outcome(
+    transaction: Transaction,
+    memory_id: str,
+    *,
+    verdict: Verdict,
+    session: str,
+    rater: Rater,
+    at: datetime,
+    shared_by: int = 1,
+) -> OutcomeReport:
+    """Credit a memory with how a session ended that was shown it; it replaces what was counted for this session.
+
+    Success speaks for the memory, failure against it, and anything else says nothing: then what was counted is taken
+    back. What a person has said is replaced by a person alone.
+
+    Args:
+        transaction: Where it is written.
+        memory_id: The memory.
+        verdict: How the session ended.
+        session: The session.
+        rater: ``human`` when a person says so.
+        at: When.
+        shared_by: How many memories share the weight of the outcome in equal parts.
+    """
+    memory = transaction.memories.get(memory_id)
+    succeeded = verdict == "success"
+    known = transaction.evidence.given(memory_id, "outcome", session)
+    said = verdict in {"success", "failure"}
+    if known is None:
+        if said:
+            return report_outcome(
+                transaction,
+                memory_id,
+                succeeded=succeeded,
+                session=session,
+                rater=rater,
+                at=at,
+                shared_by=shared_by,
+            )
+        return _unchanged(memory, succeeded, "Nothing is counted: it is not known how the session ended.")
+    if known.rater == "human" and rater == "agent":
+        return _unchanged(memory, succeeded, "Not counted: a person has said how the session ended.")
+    if said and known.positive == succeeded and known.rater == rater:
+        return _unchanged(memory, succeeded, "Not counted: the session has ended so before.")
+    if not transaction.evidence.take_back(memory_id, known):
+        return _unchanged(memory, succeeded, "Not counted: an earlier version has counted this session for good.")
+    belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
+    before = replace(memory, belief=belief)
+    transaction.memories.update_state(before)
+    if said:
+        report = report_outcome(
+            transaction, memory_id, succeeded=succeeded, session=session, rater=rater, at=at, shared_by=shared_by
+        )
+        return replace(report, previous_confidence=memory.confidence)
+    return OutcomeReport(
+        memory_id=memory_id,
+        succeeded=False,
+        recorded=True,
+        previous_confidence=memory.confidence,
+        new_confidence=before.confidence,
+        message="Taken back: it is no longer known how the session ended.",
+    )
+
+
+def settle_usage(transaction: Transaction, memory_id: str, *, used: bool, session: str, at: datetime) -> None:
+    """Count once that a session used the memory, or take it back when it did not.
+
+    The n-th use weighs the part 1 / (n * (n + 1)) of at most a quarter, so that no number of them outweighs a rating.
+    """
+    memory = transaction.memories.get(memory_id)
+    known = transaction.evidence.given(memory_id, "usage", session)
+    if used == (known is not None):
+        return
+    if known is not None:
+        if not transaction.evidence.take_back(memory_id, known):
+            return
+        belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
+        transaction.memories.update_state(replace(memory, belief=belief))
+        return
+    weights = transaction.evidence.weights()
+    signal = _signal(memory, "usage", True, session, "agent", at, weights)
+    number = 1 + transaction.evidence.aggregate(memory_id).usage_positive
+    number += sum(each.type == "usage" for each in transaction.evidence.signals(memory_id))
+    signal = replace(signal, weight=min(signal.weight or 0, MOST_USAGE) // (number * (number + 1)))
+    (signal,) = granted(transaction, weights, [(memory, signal)])
+    transaction.evidence.add_signal(signal, once=True)
+    _believe(transaction, memory, signal)
+
+
+def _unchanged(memory: Memory, succeeded: bool, message: str) -> OutcomeReport:
+    return OutcomeReport(
+        memory_id=memory.id,
+        succeeded=succeeded,
+        recorded=False,
+        previous_confidence=memory.confidence,
+        new_confidence=memory.confidence,
+        message=message,
+    )
 
 
 def roll_up(transaction: Transaction, at: datetime) -> int:
     """Move signals older than thirty days into counts; no score changes (seed 000 FR-005c)."""
     return transaction.evidence.roll_up(at - timedelta(days=RECENT_DAYS), at)
-
-
-def _usage(memory: Memory, session: str, at: datetime, weights: ProjectWeights) -> Signal:
-    """Return the signal of a memory's next delivery."""
-    signal = _signal(memory, "usage", True, session, "agent", at, weights)
-    return replace(signal, weight=(signal.weight or 0) // (memory.usage_count + 1))
 
 
 def _signal(

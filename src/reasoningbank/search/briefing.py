@@ -155,13 +155,9 @@ class Briefings:
     @staticmethod
     def shown(store: Store, session: str) -> list[str]:
         """Return ids of what this session was shown, in that order."""
-        logged = [
-            entry.memory_id
-            for log in reversed(store.deliveries.recalls(limit=0, session=session))
-            for entry in log.entries
-        ]
-        strategies = [memory_id for trace in store.sessions.traces(session=session) for memory_id in trace.results]
-        return [*dict.fromkeys([*logged, *strategies])]
+        from reasoningbank.memories.credit import shown
+
+        return [*shown(store, session)]
 
     def kept(self, store: Store, brief: Brief, query: str) -> Brief:
         """Return the brief, logged as a delivery when it shows anything; empty when the session is held out."""

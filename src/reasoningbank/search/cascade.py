@@ -26,7 +26,8 @@ from typing import NamedTuple
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, StoreError
 from reasoningbank.memories.admission import check_space
-from reasoningbank.memories.evidence import count_delivery, report_outcome
+from reasoningbank.memories.credit import settle, shown
+from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
 from reasoningbank.search.briefing import proven, standing
 from reasoningbank.search.recall import UNPROVEN_POOL, Question, find, offered, revealed, unlike
@@ -37,6 +38,7 @@ from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.promotion import CONFLICT_COSINE, PROMOTED_FROM, Reference
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS, SCOPE_WEIGHTS, Level, Scope, session_in
+from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import Rater
 
 SPARE = 5
@@ -120,10 +122,9 @@ def cascade(
     first = judge.settled(sorted(above, key=_rank), question.limit, found_keys)
     second = judge.settled(sorted(unlike(pool, first), key=_rank), UNPROVEN_POOL, found_keys)
     drawn = offered(first, second, question.unproven, chance)
-    shown = judge.marked(first), judge.marked(drawn)
     return Found(
-        tuple(map(revealed, shown[0])),
-        tuple(map(revealed, shown[1])),
+        tuple(map(revealed, judge.marked(first))),
+        tuple(map(revealed, judge.marked(drawn))),
         (*warnings, *judge.unseen([*first, *drawn])),
     )
 
@@ -152,8 +153,8 @@ def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit:
             warnings.append(left_out(store, error))
     judge = Precedence(usable, model_id)
     ordered = sorted(hits, key=lambda hit: standing(hit.memory, SCOPE_WEIGHTS[hit.scope]))
-    shown = judge.settled(ordered, limit, {(hit.scope, hit.id) for hit in hits})
-    return Found(tuple(judge.marked(shown)), (), (*warnings, *judge.unseen(shown)))
+    kept = judge.settled(ordered, limit, {(hit.scope, hit.id) for hit in hits})
+    return Found(tuple(judge.marked(kept)), (), (*warnings, *judge.unseen(kept)))
 
 
 def weighted(hit: Hit) -> Hit:
@@ -304,42 +305,26 @@ def of_level(answer: Recall, level: Level) -> Recall:
 
 def shown_in(store: Store, session: str, origin: Scope) -> list[str]:
     """Return ids of what a wider scope has shown a session of the project, in that order."""
-    logs = store.deliveries.recalls(limit=0, session=session_in(store.scope, session, origin))
-    return [*store.memories.many([*dict.fromkeys(entry.memory_id for log in reversed(logs) for entry in log.entries)])]
+    return [*store.memories.many([*shown(store, session_in(store.scope, session, origin))])]
 
 
 def credit(
-    store: Store, session: str, origin: Scope, *, succeeded: bool, rater: Rater, at: datetime, shared_by: int
-) -> list[OutcomeReport]:
+    store: Store, session: str, origin: Scope, verdict: Verdict, *, rater: Rater, at: datetime, shared_by: int
+) -> Sequence[OutcomeReport]:
     """Report in a wider scope how a session ended for everything it has shown it, all of it or nothing.
 
     Args:
         store: The team's or the org's.
         session: As the project names it.
         origin: The project.
-        succeeded: How the session ended.
+        verdict: How the session ended.
         rater: Who says so.
         at: When.
         shared_by: How many memories of all scopes share the weight of the outcome.
     """
     place = session_in(store.scope, session, origin)
-    reports = []
     with store.transaction() as transaction:
-        for memory_id in shown_in(store, session, origin):
-            try:
-                report = report_outcome(
-                    transaction,
-                    memory_id,
-                    succeeded=succeeded,
-                    session=place,
-                    rater=rater,
-                    at=at,
-                    shared_by=shared_by,
-                )
-            except MemoryNotFound:
-                continue
-            reports.append(report)
-    return reports
+        return settle(transaction, place, verdict, rater=rater, at=at, shared_by=shared_by)
 
 
 def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: bool) -> tuple[str, ...]:
@@ -349,7 +334,7 @@ def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: 
         stores: The team's and the org's.
         answer: The whole answer.
         origin: The project that asked.
-        usage: Whether the delivery is evidence.
+        usage: Whether the delivery is counted.
     """
     warnings: list[str] = []
     for store in stores:
@@ -362,7 +347,7 @@ def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: 
         try:
             with store.transaction() as transaction, transaction.whole():
                 if usage:
-                    count_delivery(transaction, [hit.id for hit in part.delivered], session=session, at=answer.at)
+                    count_delivery(transaction, [hit.id for hit in part.delivered], at=answer.at)
                 transaction.deliveries.log_recall(logged)
         except (StoreError, MemoryNotFound) as error:
             warnings.append(f"The delivery of the {store.scope.shown} was not logged: {error} {error.hint}")

@@ -26,6 +26,7 @@ from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS
+from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import Rater
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Search:
         return [memory_id for store in stores for memory_id in shown_in(store, session, self._context.scope)]
 
     def credit_wider(
-        self, session: str, *, succeeded: bool, rater: Rater, at: datetime, shared_by: int
+        self, session: str, verdict: Verdict, *, rater: Rater, at: datetime, shared_by: int
     ) -> list[OutcomeReport]:
         """Report how the session ended for what the team and the org have shown it."""
         from reasoningbank.search.cascade import credit
@@ -115,9 +116,7 @@ class Search:
         return [
             report
             for store in stores
-            for report in credit(
-                store, session, self._context.scope, succeeded=succeeded, rater=rater, at=at, shared_by=shared_by
-            )
+            for report in credit(store, session, self._context.scope, verdict, rater=rater, at=at, shared_by=shared_by)
         ]
 
     def search_for(
@@ -196,7 +195,7 @@ class Search:
             answer: What was delivered.
             traced: How an experience search was run, with its query's vector.
             also: Ids of strategies that were shown with it.
-            usage: Whether the delivery is evidence: what nobody has searched for is shown without being used.
+            usage: Whether the delivery is counted: what nobody has searched for is shown without being used.
             note: Keeps how the session met the memories; None for a search of its own.
         """
         from reasoningbank.memories.evidence import count_delivery
@@ -208,7 +207,7 @@ class Search:
         try:
             with store.transaction() as transaction, transaction.whole():
                 if usage:
-                    count_delivery(transaction, used, session=answer.session, at=answer.at)
+                    count_delivery(transaction, used, at=answer.at)
                 transaction.deliveries.log_recall(own)
                 if traced is not None:
                     transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)

@@ -493,9 +493,8 @@ def _corroborate(
         return
     sessions = {known.session for known in origins} | {twin.provenance.get("session", "")}
     transaction.sessions.add_origin(replace(origin, memory_id=twin.id, kind="corroborated"))
-    unseen = not {twin.id, *sources_of(twin)} & set(trajectory.memories) and not any(
-        signal.type == "usage" and signal.session == origin.session for signal in transaction.evidence.signals(twin.id)
-    )
+    shown = transaction.evidence.voices([twin.id])[twin.id].shown
+    unseen = not {twin.id, *sources_of(twin)} & set(trajectory.memories) and origin.session not in shown
     heard = is_hearsay(twin, trajectory)
     independent = bool(origin.session) and origin.session not in sessions and unseen and not heard
     if independent and judgement.judge in EVIDENT_JUDGES:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, Undecided, UnreadableTranscript
 from reasoningbank.safety.arguments import checked_limit, checked_offset, session_name, usable_path
+from reasoningbank.sessions.growth import SUPERSEDED, continues
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import check_memory_id, new_session
 from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
 from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import (
+    QUIET,
+    SUMMARY_SOURCE,
     Captured,
     CaptureReport,
     DistilReport,
@@ -26,17 +29,22 @@ from reasoningbank.types.session import (
 from reasoningbank.types.signal import Rater
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from reasoningbank.context import Context
     from reasoningbank.jobs.jobs import Handler
     from reasoningbank.search.briefing import Briefings
     from reasoningbank.search.search import Search
     from reasoningbank.sessions.distillation import Distillation
+    from reasoningbank.storage.store import Store, Transaction
+    from reasoningbank.types.memory import OutcomeReport
+    from reasoningbank.types.uplift import Shown
 
 CAPTURE = "capture"
 """The kind of job that captures the file of its payload."""
 _AT_ONCE = timedelta(0)
+CREDIT = "credit"
+"""The kind of job that settles what the session of the trajectory that is its key was shown."""
 DISTILL = "distill"
 """The kind of job that judges and distills the trajectory that is its key."""
 AGENT, TEMPLATE, USER = "agent", "template", "user"
@@ -66,6 +74,10 @@ class Sessions:
             UnreadableTranscript: When no file holds a session of any known format.
             StoreUnavailable: When a file cannot be read.
         """
+        return self._captured(sources, format, ended=True)
+
+    def _captured(self, sources: Sequence[str | Path], form: str, *, ended: bool) -> CaptureReport:
+        """Store the sessions of transcripts; one that has not ended waits before it is credited and distilled."""
         from reasoningbank.sessions.readers import Skipped, read
 
         found: list[Captured] = []
@@ -75,13 +87,13 @@ class Sessions:
         for source in sources:
             path = usable_path(source)
             try:
-                for one in read(path, format=format):
+                for one in read(path, format=form):
                     if isinstance(one, Skipped):
                         skipped += 1
                         if len(problems) < _MOST_PROBLEMS:
                             problems.append(f"{path.name}, {one.place}: {one.reason}")
                     else:
-                        found.append(self._kept(one))
+                        found.append(self._kept(one, ended=ended))
             except UnreadableTranscript as error:
                 unreadable = error
                 skipped += 1
@@ -110,8 +122,11 @@ class Sessions:
         return self._kept(prepare(trajectory), session_name(key))
 
     def get(self, trajectory_id: str) -> Trajectory:
-        """Return a trajectory as it was captured; raises TrajectoryNotFound."""
-        return self._context.store().sessions.trajectory(check_memory_id(trajectory_id))
+        """Return a trajectory as it was captured, with the memories its session was shown; raises TrajectoryNotFound."""
+        store = self._context.store()
+        trajectory = store.sessions.trajectory(check_memory_id(trajectory_id))
+        shown = [one.memory_id for one in _shown(store, trajectory.session)]
+        return replace(trajectory, memories=tuple(dict.fromkeys((*trajectory.memories, *shown))))
 
     def list(
         self, *, limit: int = 0, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
@@ -124,11 +139,11 @@ class Sessions:
             verdict: Only those judged so; ``unknown`` includes those never judged.
             pending: Only those that wait to be distilled, or only those that do not.
         """
-        return tuple(
-            self._context.store().sessions.trajectories(
-                limit=checked_limit(limit), offset=checked_offset(offset), verdict=verdict, pending=pending
-            )
+        store = self._context.store()
+        entries = store.sessions.trajectories(
+            limit=checked_limit(limit), offset=checked_offset(offset), verdict=verdict, pending=pending
         )
+        return tuple(replace(entry, memories=_shown(store, entry.session)) for entry in entries)
 
     def delete(self, trajectory_id: str) -> None:
         """Erase a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound.
@@ -185,13 +200,14 @@ class Sessions:
         with self._context.store().transaction() as transaction:
             transaction.sessions.judge(check_memory_id(trajectory_id), judgement)
             transaction.sessions.mark_distilled(trajectory_id, None)
-            job = Job(kind=DISTILL, key=trajectory_id, due=now)
-            transaction.jobs.finish(job)
-            transaction.jobs.enqueue(job)
+            for kind in (DISTILL, CREDIT):
+                _again(transaction, kind, trajectory_id, now)
+        self._credited(trajectory_id)
+        self._context.keep_up()
         return judgement
 
     def judged(self, trajectory: Trajectory, at: datetime, *, patient: bool = False) -> Judgement:
-        """Judge a session, store the judgement and return it."""
+        """Judge a session, credit what it was shown, store the judgement and return it."""
         from reasoningbank.sessions.judge import judge
 
         judgement = judge(
@@ -199,6 +215,8 @@ class Sessions:
         )
         with self._context.store().transaction() as transaction:
             transaction.sessions.judge(trajectory.id, judgement)
+            _again(transaction, CREDIT, trajectory.id, self._context.clock.now())
+        self._credited(trajectory.id)
         return judgement
 
     def latest(self, trajectory: Trajectory) -> Judgement:
@@ -213,6 +231,7 @@ class Sessions:
         *sources: str | Path,
         format: str = "auto",  # noqa: A002 - as ``capture`` has it
         quiet: timedelta = _AT_ONCE,
+        ended: bool = True,
     ) -> int:
         """Queue files to be captured by a worker; read nothing, so that a hook is not held up.
 
@@ -221,6 +240,8 @@ class Sessions:
             format: As ``capture`` has it.
             quiet: For a file that still grows: it is captured so long after the last call for it. A call without it
                 captures now and takes the place of one that waits.
+            ended: False when the session goes on: what is captured is kept, but credits and teaches nothing before the
+                session has ended or was quiet for ten minutes.
 
         Returns:
             How many were queued: a file that waits already is queued again only when it has grown.
@@ -231,7 +252,7 @@ class Sessions:
             for source in sources:
                 path = usable_path(source)
                 size = path.stat().st_size if path.exists() else 0
-                payload = {"path": str(path), "format": format}
+                payload = {"path": str(path), "format": format} | ({} if ended else {"ended": "no"})
                 transaction.jobs.finish(Job(kind=CAPTURE, key=str(path), due=now))
                 key = str(path) if quiet else f"{path}:{size}"
                 job = Job(kind=CAPTURE, key=key, due=now + quiet, payload=payload)
@@ -244,9 +265,9 @@ class Sessions:
         """Report how a session ended for everything that was shown in it, by briefings and searches, and nothing else.
 
         The weight of one outcome is shared in equal parts: of n memories shown each gets the n-th part, so that a
-        session that shows much counts no more than one that shows little. A memory whose outcome this session has
-        reported before keeps what it has (DESIGN D5). How the session ended is kept for ``report``, also of a session
-        that was held out: that one credits only what it has found by searching.
+        session that shows much counts no more than one that shows little. A memory has one outcome of a session: a
+        later report replaces the earlier one, but an agent's never a person's (DESIGN D5). How the session ended is
+        kept for ``report``, also of a session that was held out: that one credits only what it has found by searching.
 
         Args:
             session: The session.
@@ -256,40 +277,15 @@ class Sessions:
         Raises:
             InvalidInput: When no session is named.
         """
-        from reasoningbank.memories.evidence import report_outcome
-        from reasoningbank.memories.exposure import decide_served, note_session
+        from reasoningbank.memories.exposure import note_session
 
         place = session_name(session)
         if not place:
             raise InvalidInput("no session is named", hint="Name the session that the briefing was for.")
-        at = self._context.clock.now()
         with observed("outcome_memory", store=self._context.place):
-            store = self._context.store()
-            wider = self._search.shown_wider(place)
-            shown = [*store.memories.many(self._briefings.shown(store, place))]
-            sharers = len(shown) + len(wider)
-            reports = []
-            with store.transaction() as transaction:
-                for memory_id in shown:
-                    try:
-                        report = report_outcome(
-                            transaction,
-                            memory_id,
-                            succeeded=succeeded,
-                            session=place,
-                            rater=rater,
-                            at=at,
-                            shared_by=sharers,
-                        )
-                    except MemoryNotFound:
-                        continue
-                    reports.append(report)
-                    decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
-                for memory_id in wider:
-                    decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
+            with self._context.store().transaction() as transaction:
                 note_session(transaction, place, succeeded=succeeded, rater=rater)
-            if wider:
-                reports += self._search.credit_wider(place, succeeded=succeeded, rater=rater, at=at, shared_by=sharers)
+            reports = self._settled(place, "success" if succeeded else "failure", rater)
             self._context.keep_up()
         return SessionOutcome(
             session=place,
@@ -298,19 +294,89 @@ class Sessions:
             unchanged=tuple(report.memory_id for report in reports if not report.recorded),
         )
 
-    def _kept(self, trajectory: Trajectory, key: str = "") -> Captured:
-        """Store a prepared trajectory with its judgement by evidence and its job, all or nothing."""
+    def _settled(self, session: str, verdict: Verdict, rater: Rater) -> Sequence[OutcomeReport]:
+        """Credit what the session was shown with how it ended; return what became of each memory."""
+        from reasoningbank.memories.credit import settle
+        from reasoningbank.memories.exposure import decide_served
+
+        store, at = self._context.store(), self._context.clock.now()
+        wider = self._search.shown_wider(session)
+        sharers = len(store.memories.many(self._briefings.shown(store, session))) + len(wider)
+        reports: list[OutcomeReport] = []
+        with store.transaction() as transaction:
+            reports += settle(transaction, session, verdict, rater=rater, at=at, shared_by=max(1, sharers))
+            if verdict in {"success", "failure"}:
+                for memory_id in wider:
+                    decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)
+        if wider:
+            reports += self._search.credit_wider(session, verdict, rater=rater, at=at, shared_by=sharers)
+        return reports
+
+    def _credit(self, trajectory_id: str) -> None:
+        """Credit what the trajectory's session was shown with how it ended, as far as that is known now.
+
+        A person's word, about the session or one of its trajectories, stands above every other. A session that nobody
+        can judge credits nothing, and takes back what was credited before.
+        """
+        store = self._context.store()
+        place = store.sessions.entry(trajectory_id).session
+        if place:
+            verdict, rater = self._known_end(store, place)
+            self._settled(place, verdict, rater)
+
+    def _known_end(self, store: Store, session: str) -> tuple[Verdict, Rater]:
+        """Return how a session ended and who says so: a person, else the judgement of its longest trajectory."""
+        exposure = store.deliveries.exposure(session)
+        entries = [
+            entry
+            for entry in store.sessions.trajectories(limit=0, session=session)
+            if entry.judgement is not None and entry.source != SUMMARY_SOURCE
+        ]
+        said = [entry.judgement for entry in entries if entry.judgement is not None and entry.judgement.judge == USER]
+        if said:
+            return max(said, key=lambda each: each.at).verdict, "human"
+        if exposure is not None and exposure.succeeded is not None and exposure.said_by == "human":
+            return "success" if exposure.succeeded else "failure", "human"
+        longest = max(entries, key=lambda entry: entry.steps, default=None)
+        return ("unknown" if longest is None or longest.judgement is None else longest.judgement.verdict), "agent"
+
+    def _kept(self, trajectory: Trajectory, key: str = "", *, ended: bool = True) -> Captured:
+        """Store a prepared trajectory with its judgement by evidence and its jobs, all or nothing.
+
+        A longer state of a session that is known takes the place of the shorter one, and is judged again. A session
+        that has not ended credits and teaches nothing before it was quiet for a while.
+        """
         from reasoningbank.sessions.judge import by_evidence
 
         now = self._context.clock.now()
         judgement = by_evidence(trajectory, at=now)
-        with self._context.store().transaction() as transaction:
+        due = now if ended else now + QUIET
+        with self._context.store().transaction() as transaction, transaction.whole():
             known = transaction.sessions.captured(key) if key else None
             known = known or transaction.sessions.captured(trajectory.digest)
-            if known is None:
+            earlier = self._earlier(transaction, trajectory) if known is None else None
+            if earlier is not None and not continues(trajectory, earlier):
+                known, earlier = earlier.id, None
+            if known is None and earlier is not None:
+                metadata = {**trajectory.metadata, SUPERSEDED: now.isoformat()}
+                trajectory = replace(trajectory, id=earlier.id, metadata=metadata)
+                transaction.sessions.supersede(earlier.id, trajectory)
+                latest = transaction.sessions.entry(earlier.id).judgement
+                if latest is not None and latest.judge == USER:
+                    judgement = latest
+                else:
+                    transaction.sessions.judge(trajectory.id, judgement)
+            elif known is None:
                 transaction.sessions.keep(trajectory, key=key)
                 transaction.sessions.judge(trajectory.id, judgement)
-                transaction.jobs.enqueue(Job(kind=DISTILL, key=trajectory.id, due=now))
+            if known is None:
+                for kind in (DISTILL, CREDIT):
+                    _again(transaction, kind, trajectory.id, due)
+            elif ended:
+                for kind in (DISTILL, CREDIT):
+                    _hasten(transaction, kind, known, now)
+        if ended:
+            self._credited(known or trajectory.id)
         if known is not None:
             judgement = self.latest(self.get(known))
         return Captured(
@@ -323,9 +389,39 @@ class Sessions:
             duplicate=known is not None,
         )
 
+    @staticmethod
+    def _earlier(transaction: Transaction, trajectory: Trajectory) -> Trajectory | None:
+        """Return the longest state of the trajectory's session that is known, shorter or longer than this one."""
+        if not trajectory.session:
+            return None
+        same = [
+            entry
+            for entry in transaction.sessions.trajectories(limit=0, session=trajectory.session)
+            if (entry.source, entry.task) == (trajectory.source, trajectory.task)
+        ]
+        for entry in sorted(same, key=lambda each: -each.steps):
+            known = transaction.sessions.trajectory(entry.id)
+            if continues(trajectory, known) or continues(known, trajectory):
+                return known
+        return None
+
+    def _credited(self, trajectory_id: str) -> None:
+        """Do the job that settles what the session was shown, at once; a worker does it when this process is killed."""
+        with self._context.store().transaction() as transaction:
+            job = Job(kind=CREDIT, key=trajectory_id, due=self._context.clock.now())
+            waiting = transaction.jobs.waiting(due=job.due)
+        if any((each.kind, each.key, each.lease) == (CREDIT, trajectory_id, "") for each in waiting):
+            self._credit(trajectory_id)
+            with self._context.store().transaction() as transaction:
+                transaction.jobs.finish(job)
+
+    def _credit_job(self, job: Job) -> None:
+        """Settle what a session was shown."""
+        self._credit(job.key)
+
     def handlers(self) -> Mapping[str, Handler]:
         """Return what does each kind of job of this resource."""
-        return {CAPTURE: self._capture_job}
+        return {CAPTURE: self._capture_job, CREDIT: self._credit_job}
 
     def queue_due(self) -> None:
         """Do nothing: captures are queued when they are asked for."""
@@ -333,9 +429,31 @@ class Sessions:
     def _capture_job(self, job: Job) -> None:
         """Capture a queued file; one that holds no session is given up at once."""
         try:
-            self.capture(job.payload["path"], format=job.payload.get("format", "auto"))
+            self._captured(
+                [job.payload["path"]], job.payload.get("format", "auto"), ended=job.payload.get("ended") != "no"
+            )
         except UnreadableTranscript as error:
             raise Undecided(error.message, hint=error.hint) from error
+
+
+def _again(transaction: Transaction, kind: str, key: str, due: datetime) -> None:
+    """Queue a job anew, whatever became of it before."""
+    job = Job(kind=kind, key=key, due=due)
+    transaction.jobs.finish(job)
+    transaction.jobs.enqueue(job)
+
+
+def _hasten(transaction: Transaction, kind: str, key: str, now: datetime) -> None:
+    """Make a job that waits for its session to be quiet due now."""
+    waiting = transaction.jobs.waiting(due=now + QUIET)
+    if any((job.kind, job.key, job.lease, job.attempts) == (kind, key, "", 0) and job.due > now for job in waiting):
+        _again(transaction, kind, key, now)
+
+
+def _shown(store: Store, session: str) -> tuple[Shown, ...]:
+    """Return what the session was shown, and how."""
+    exposure = store.deliveries.exposure(session) if session else None
+    return () if exposure is None else tuple(one for one in exposure.shown if one.how != "withheld")
 
 
 def together(first: DistilReport, second: DistilReport) -> DistilReport:

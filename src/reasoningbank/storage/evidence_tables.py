@@ -26,7 +26,7 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Idle, Voices, WeightChange
+from reasoningbank.types.records import Given, Idle, Voices, WeightChange
 from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, ProjectWeights, Signal, SignalAggregate, SignalType
 
@@ -86,6 +86,15 @@ ALTER TABLE aggregates ADD COLUMN last_disuse INTEGER;
 """
 """Counts of stability and disuse, and the times of the newest rolled-up evidence."""
 
+SETTLEMENT_COLUMNS = """
+ALTER TABLE counted ADD COLUMN positive INTEGER;
+ALTER TABLE counted ADD COLUMN weight INTEGER;
+ALTER TABLE counted ADD COLUMN rater TEXT;
+UPDATE counted SET (positive, weight, rater) = (SELECT s.positive, s.weight, s.rater FROM signals AS s
+    WHERE s.key = counted.key AND s.type = counted.type AND s.session = counted.session ORDER BY s.at LIMIT 1);
+"""
+"""What every signal that counts once has said."""
+
 COUNT_COLUMNS = ", ".join(COUNTERS)
 
 AGGREGATE_COLUMNS = f"{COUNT_COLUMNS}, positive, negative, last_rollup, last_activity, last_disuse"
@@ -118,7 +127,24 @@ ON CONFLICT (key) DO UPDATE SET
     last_disuse = {_LATER.format("last_disuse")}
 """  # noqa: S608 - constant columns
 
-_COUNT = "INSERT INTO counted VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING key"
+_COUNT = """
+INSERT INTO counted (key, type, session, positive, weight, rater) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO NOTHING RETURNING key
+"""
+
+_ROLLED_UP = """
+SELECT m.id, c.type, c.session, c.positive, c.weight, c.rater FROM memories AS m JOIN counted AS c ON c.key = m.key
+WHERE m.id IN (SELECT value FROM texts_in(?)) AND c.weight IS NOT NULL AND NOT EXISTS
+    (SELECT 1 FROM signals AS s WHERE s.key = c.key AND s.type = c.type AND s.session = c.session)
+"""
+
+_SHOWN = """
+SELECT m.id, r.session FROM memories AS m JOIN recall_items AS i ON i.key = m.key JOIN recalls AS r
+    ON r.number = i.recall WHERE m.id IN (SELECT value FROM texts_in(?))
+UNION
+SELECT m.id, e.session FROM memories AS m JOIN exposure_items AS i ON i.key = m.key JOIN exposures AS e
+    ON e.number = i.exposure WHERE m.id IN (SELECT value FROM texts_in(?)) AND i.how <> 'withheld'
+"""
 
 _VOICES = f"""
 SELECT {SIGNAL_COLUMNS}, NULL, NULL, NULL, NULL, NULL FROM memories AS m JOIN signals AS s ON s.key = m.key
@@ -242,9 +268,14 @@ class EvidenceTables:
             ]
 
     def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
-        """Return the individual signals and the origins of each of these memories."""
-        found = {memory_id: Voices([], []) for memory_id in memory_ids}
-        for row in self._source.run(_VOICES, [json.dumps(list(memory_ids))] * 2):
+        """Return what was said of each of these memories, who taught it and which sessions were shown it."""
+        found = {memory_id: Voices([], [], [], set()) for memory_id in memory_ids}
+        names = json.dumps(list(memory_ids))
+        for row in self._source.run(_ROLLED_UP, [names]):
+            found[cast(str, row[0])].rolled.append(_given(row[1:]))
+        for row in self._source.run(_SHOWN, [names] * 2):
+            found[cast(str, row[0])].shown.add(cast(str, row[1]))
+        for row in self._source.run(_VOICES, [names] * 2):
             if row[0] is None:
                 origin = read_record(Origin, proven("an origin", row[8:12], row[12])[3], "an origin")
                 found[cast(str, row[1])].origins.append(origin)
@@ -255,10 +286,64 @@ class EvidenceTables:
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         """Store a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
         with self._unit.whole():
-            if once and not self.count_once([signal.memory_id], signal.type, signal.session):
-                return False
+            if once:
+                row: Row = (
+                    self._unit.key(signal.memory_id),
+                    signal.type,
+                    signal.session,
+                    int(signal.positive),
+                    signal.weight,
+                    signal.rater,
+                )
+                if not self._source.run(_COUNT, row):
+                    return False
             self.add_signals([signal])
         return True
+
+    def given(self, memory_id: str, kind: SignalType, session: str) -> Given | None:
+        """Return what the signal of this type and session says that counts once; None when there is none."""
+        rows = self._source.run(
+            "SELECT type, session, positive, weight, rater FROM counted "
+            "WHERE key = (SELECT key FROM memories WHERE id = ?) AND type = ? AND session = ?",
+            (memory_id, kind, session),
+        )
+        return _given(rows[0]) if rows else None
+
+    def take_back(self, memory_id: str, given: Given) -> bool:
+        """Remove a signal that counts once, out of the rolled-up counts when it is there; another may count then.
+
+        Returns:
+            False, and nothing changes, when it cannot be found: an earlier version or an import has counted it.
+        """
+        key = self._unit.key(memory_id)
+        place = (key, given.type, given.session)
+        said = (int(given.positive), given.weight, given.rater)
+        with self._unit.whole():
+            found = self._source.run(
+                "SELECT id FROM signals WHERE key = ? AND type = ? AND session = ? AND positive = ? AND weight = ? "
+                "AND rater = ? ORDER BY at, id LIMIT 1",
+                (*place, *said),
+            )
+            if found:
+                self._source.run("DELETE FROM signals WHERE id = ?", (found[0][0],))
+            elif not self._rolled_back(key, given):
+                return False
+            self._source.run("DELETE FROM counted WHERE key = ? AND type = ? AND session = ?", place)
+        return True
+
+    def _rolled_back(self, key: int, given: Given) -> bool:
+        """Take a signal out of the rolled-up counts; False when they do not hold it."""
+        side = "positive" if given.positive else "negative"
+        counter = f"{given.type}_{side}"
+        if counter not in COUNTERS or given.weight is None:
+            return False
+        return bool(
+            self._source.run(
+                f"UPDATE aggregates SET {counter} = {counter} - 1, {side} = {side} - ? "  # noqa: S608 - constant
+                f"WHERE key = ? AND {counter} > 0 AND {side} >= ? RETURNING key",
+                (given.weight, key, given.weight),
+            )
+        )
 
     def add_signals(self, signals: Sequence[Signal]) -> None:
         """Store signals, whatever was counted before."""
@@ -272,14 +357,6 @@ class EvidenceTables:
                 rows.append((identifier, keys[signal.memory_id], *said))
             if rows:
                 self._source.run_each("INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-
-    def count_once(self, memory_ids: Collection[str], kind: SignalType, session: str) -> Sequence[str]:
-        """Note that a signal of this type and session counts for these memories; return those without one so far."""
-        with self._unit.whole():
-            keys = self._unit.all_keys(memory_ids)
-            rows = [(key, kind, session) for key in keys.values()]
-            fresh = {row[0] for row in self._source.run_each(_COUNT, rows)} if rows else set()
-        return [memory_id for memory_id in keys if keys[memory_id] in fresh]
 
     def set_aggregate(self, aggregate: SignalAggregate) -> None:
         """Replace a memory's rolled-up counts (seed 004 ``StoreAggregate``); an import brings them along."""
@@ -307,6 +384,17 @@ class EvidenceTables:
                 self._source.run(_ROLL_UP, (to_microseconds(at), limit))
                 self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
         return moved
+
+
+def _given(row: Row) -> Given:
+    kind, session, positive, weight, rater = row
+    return Given(
+        type=cast("SignalType", kind),
+        session=cast(str, session),
+        positive=bool(positive),
+        weight=None if weight is None else cast(int, weight),
+        rater="human" if rater == "human" else "agent",
+    )
 
 
 def _idle(row: Row) -> Idle:

@@ -133,6 +133,15 @@ def graph_schema(writer: Writer) -> None:
     writer.run(memory_tables.CONTEXT_COLUMNS)
 
 
+def settlement_schema(writer: Writer) -> None:
+    """Keep what every signal that counts once has said, so that a later verdict can replace it after a roll-up.
+
+    What an earlier version has rolled up says nothing there, and stays.
+    """
+    writer.run(evidence_tables.SETTLEMENT_COLUMNS)
+    writer.run(session_tables.SESSION_INDEX)
+
+
 MIGRATIONS: list[Callable[[Writer], None]] = [
     first_schema,
     learning_schema,
@@ -141,4 +150,5 @@ MIGRATIONS: list[Callable[[Writer], None]] = [
     document_schema,
     lifecycle_schema,
     graph_schema,
+    settlement_schema,
 ]

@@ -99,6 +99,8 @@ CREATE TABLE trace_vectors (
 CREATE INDEX trace_vectors_by_replacement ON trace_vectors (replaced) WHERE replaced IS NOT NULL;
 """
 
+SESSION_INDEX = "CREATE INDEX trajectories_by_session ON trajectories (session)"
+
 HEAD_COLUMNS = "number, id, key, digest, session, source, steps, at, distilled, task"
 
 HEAD_COUNT = HEAD_COLUMNS.count(",") + 1
@@ -183,7 +185,13 @@ class SessionTables:
         return _entry(rows[0])
 
     def trajectories(
-        self, *, limit: int, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
+        self,
+        *,
+        limit: int,
+        offset: int = 0,
+        verdict: Verdict | None = None,
+        pending: bool | None = None,
+        session: str | None = None,
     ) -> Sequence[TrajectoryEntry]:
         """Return trajectories in the order they were stored; limit 0 means all.
 
@@ -192,6 +200,7 @@ class SessionTables:
             offset: So many are passed over.
             verdict: Only those whose latest judgement says so; ``unknown`` includes those never judged.
             pending: Only those that wait to be distilled, or only those that do not.
+            session: Only those of this session.
         """
         conditions, values = ["1 = 1"], list[Value]()
         if verdict is not None:
@@ -199,6 +208,9 @@ class SessionTables:
             values.append(verdict)
         if pending is not None:
             conditions.append("t.distilled IS NULL" if pending else "t.distilled IS NOT NULL")
+        if session is not None:
+            conditions.append("t.session = ?")
+            values.append(session)
         where = " AND ".join(conditions)
         rows = self._source.run(
             f"{_ENTRIES} WHERE {where} ORDER BY t.number LIMIT ? OFFSET ?", (*values, limit or ALL_ROWS, offset)
@@ -304,6 +316,45 @@ class SessionTables:
             )
             self._unit.note_change()
         return True
+
+    def supersede(self, trajectory_id: str, trajectory: Trajectory) -> None:
+        """Replace what happened in a trajectory by a longer capture of it, which waits to be distilled.
+
+        Its id, key and judgements stay. Raises TrajectoryNotFound.
+        """
+        rows = self._source.run(
+            f"SELECT {HEAD_COLUMNS}, checksum FROM trajectories WHERE id = ?",  # noqa: S608 - constant columns
+            (trajectory_id,),
+        )
+        if not rows:
+            raise missing("trajectory", trajectory_id, self._source.project)
+        number, _, key, *_ = _head(rows[0])
+        kept, text = owned(replace(trajectory, id=trajectory_id))
+        at = to_microseconds(kept.created_at)
+        head: Row = (
+            number,
+            kept.id,
+            key,
+            kept.digest,
+            kept.session,
+            kept.source,
+            len(kept.steps),
+            at,
+            None,
+            kept.task,
+        )
+        body = packed(text)
+        with self._unit.whole():
+            self._source.run("DELETE FROM trajectory_bodies WHERE number = ?", (number,))
+            self._source.run(
+                "UPDATE trajectories SET digest = ?, session = ?, source = ?, steps = ?, at = ?, distilled = ?, "
+                "task = ?, checksum = ? WHERE number = ?",
+                (*head[3:], checksum(head), number),
+            )
+            self._source.run(
+                "INSERT INTO trajectory_bodies VALUES (?, ?, ?)", (number, body, checksum((number, kept.id, body)))
+            )
+            self._unit.note_change()
 
     def erase_trajectory(self, trajectory_id: str) -> None:
         """Erase a trajectory, its judgements and refusals; memories stay. Raises TrajectoryNotFound."""

@@ -169,3 +169,13 @@ class Belief:
             positive=self.positive + (weight if positive else 0),
             negative=self.negative + (0 if positive else weight),
         )
+
+    def without_evidence(self, *, positive: bool, weight: int) -> Belief:
+        """Return the belief before a signal of the given weight in billionths was added."""
+        if weight < 0:
+            raise InvalidInput(f"a weight cannot be negative: {weight}")
+        return Belief(
+            prior=self.prior,
+            positive=self.positive - (weight if positive else 0),
+            negative=self.negative - (0 if positive else weight),
+        )

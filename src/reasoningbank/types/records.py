@@ -11,7 +11,8 @@ from reasoningbank.types.belief import Belief
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter, Leg
 from reasoningbank.types.session import Judgement, Origin
-from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, Signal
+from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, Rater, Signal, SignalType
+from reasoningbank.types.uplift import Shown
 
 if TYPE_CHECKING:
     import numpy
@@ -201,11 +202,36 @@ class Idle:
     disused: datetime | None = None
 
 
+class Given(NamedTuple):
+    """What a signal that counts once has said.
+
+    Attributes:
+        positive: Whether it speaks for the memory.
+        weight: Its weight in billionths; None when an earlier version has rolled it up, and it cannot be taken back.
+        rater: Who gave it.
+    """
+
+    type: SignalType
+    session: str
+    positive: bool
+    weight: int | None
+    rater: Rater
+
+
 class Voices(NamedTuple):
-    """What was said of a memory, and which trajectories taught it; in no order."""
+    """What was said of a memory, which trajectories taught it, and which sessions were shown it; in no order.
+
+    Attributes:
+        signals: The individual ones.
+        origins: Who taught it.
+        rolled: Signals that count once and were rolled up.
+        shown: Sessions that a search, a briefing or a hook has shown it.
+    """
 
     signals: list[Signal]
     origins: list[Origin]
+    rolled: list[Given]
+    shown: set[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,6 +298,7 @@ class TrajectoryEntry:
     Attributes:
         judgement: The latest; None before the first.
         distilled: When it was distilled, with or without a lesson; None while it waits.
+        memories: What its session was shown by hooks, searches and tools, and how.
     """
 
     id: str
@@ -282,3 +309,4 @@ class TrajectoryEntry:
     at: datetime
     judgement: Judgement | None
     distilled: datetime | None
+    memories: tuple[Shown, ...] = ()

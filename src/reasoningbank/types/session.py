@@ -15,6 +15,10 @@ from reasoningbank.types.memory import Outcome, new_id
 Verdict = Literal["success", "failure", "partial", "unknown"]
 EvidenceKind = Literal["exit_code", "test_run", "repair", "commit", "submission", "user_verdict"]
 
+QUIET = timedelta(minutes=10)
+"""A session that nobody ended has ended when nothing was heard of it for so long."""
+SUMMARY_SOURCE = "compaction"
+"""The source of a trajectory that is a client's summary of what it compacted."""
 VERDICTS: tuple[Verdict, ...] = ("success", "failure", "partial", "unknown")
 EVIDENCE_KINDS: tuple[EvidenceKind, ...] = (
     "exit_code",

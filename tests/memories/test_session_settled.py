@@ -1,0 +1,258 @@
+"""A session that has ended settles what it was shown, and a later verdict replaces an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from itertools import permutations
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promises import promise
+from reasoningbank.bank import Bank
+from reasoningbank.memories.credit import FITTED
+from reasoningbank.memories.evidence import MOST_USAGE
+from reasoningbank.testing import FrozenClock
+from reasoningbank.types.session import Evidence, Step, Trajectory, Verdict
+from reasoningbank.types.signal import ProjectWeights, Rater, Signal, replay
+
+TASK = "the network call fails now and then"
+Said = tuple[Literal["evidence", "person", "report"], Verdict]
+
+
+def lesson(bank: Bank, confidence: float = 0.8) -> str:
+    return bank.record(
+        title="Retry a network call that fails now and then",
+        content="Wait with exponential back-off, then retry the call.",
+        outcome="success",
+        confidence=confidence,
+    ).id
+
+
+def ended(session: str, verdict: Verdict, steps: int = 1) -> Trajectory:
+    """A session whose evidence says how it ended."""
+    said = {"success": (True,), "failure": (False,), "partial": (True, False)}.get(verdict, ())
+    return Trajectory(
+        task=TASK,
+        steps=tuple(Step(thought=f"step {number}", action=f"make part{number}", tool="Bash") for number in range(steps)),
+        session=session,
+        source="claude-code",
+        evidence=tuple(
+            Evidence(kind="test_run", positive=one, name=f"pytest {number}", step=steps - 1)
+            for number, one in enumerate(said)
+        ),
+    )
+
+
+def signals(bank: Bank, memory: str) -> Sequence[Signal]:
+    return bank._context.store().evidence.signals(memory)
+
+
+def replayed(bank: Bank, memory: str) -> float:
+    evidence = bank._context.store().evidence
+    believed = bank.get(memory).belief
+    return replay(believed.initial, evidence.aggregate(memory), evidence.signals(memory), evidence.weights()).score
+
+
+@promise(
+    "credit:verdict",
+    "When it is known how a session ended, everything it was shown is credited: success speaks for it, failure "
+    "against it, anything else says nothing.",
+    source="issue Credit; DESIGN D5",
+)
+@pytest.mark.parametrize("verdict", ["success", "failure", "partial", "unknown"])
+def test_the_verdict_of_a_captured_session_credits_what_it_was_shown(local_bank: Bank, verdict: Verdict) -> None:
+    memory = lesson(local_bank)
+    assert [hit.id for hit in local_bank.search(TASK, session="s").memories] == [memory]
+    local_bank.briefing(session="only briefed")
+    before = local_bank.get(memory).confidence
+    assert local_bank.sessions.keep(ended("s", verdict)).verdict == verdict
+    counted = [(one.type, one.positive) for one in signals(local_bank, memory)]
+    outcome = {"success": [("outcome", True)], "failure": [("outcome", False)]}.get(verdict, [])
+    usage = [("usage", True)] if verdict in {"success", "partial"} else []
+    assert sorted(counted) == sorted(outcome + usage)
+    after = local_bank.get(memory).confidence
+    assert (after > before, after < before) == (verdict in {"success", "partial"}, verdict == "failure")
+    assert replayed(local_bank, memory) == after
+
+
+@promise(
+    "credit:replace",
+    "A later verdict on a session replaces the earlier one in the log, whichever came first and however old it is; "
+    "what a person says stands above every later automatic one.",
+    source="issue Credit; DESIGN D5",
+)
+@pytest.mark.parametrize("rolled_up", [False, True])
+def test_a_persons_verdict_replaces_what_the_evidence_said(
+    local_bank: Bank, clock: FrozenClock, rolled_up: bool
+) -> None:
+    memory = lesson(local_bank)
+    start = local_bank.get(memory).confidence
+    local_bank.search(TASK, session="s")
+    captured = local_bank.sessions.keep(ended("s", "success"))
+    assert local_bank.get(memory).confidence > start
+    if rolled_up:
+        clock.advance(timedelta(days=40))
+        assert local_bank.admin.roll_up() == 2
+    local_bank.sessions.verdict(captured.id, "failure")
+    assert [(one.type, one.positive, one.rater) for one in signals(local_bank, memory)] == [("outcome", False, "human")]
+    assert local_bank.get(memory).confidence < start
+    assert replayed(local_bank, memory) == local_bank.get(memory).confidence
+    assert local_bank.admin.check().problems == ()
+    said = local_bank.get(memory).confidence
+    local_bank.sessions.keep(ended("s", "success", steps=3))
+    assert local_bank.get(memory).confidence == said
+    local_bank.sessions.verdict(captured.id, "partial")
+    assert [one.type for one in signals(local_bank, memory)] == ["usage"]
+
+
+@settings(max_examples=12)
+@given(said=st.permutations([("report", "success"), ("person", "failure"), ("evidence", "success")]))
+@promise("credit:replace")
+def test_only_the_last_word_of_the_highest_is_counted(said: list[Said], open_fresh: Callable[[], Bank]) -> None:
+    with open_fresh() as bank:
+        memory = lesson(bank)
+        bank.search(TASK, session="s")
+        captured = bank.sessions.keep(ended("s", "unknown"))
+        steps = 1
+        for who, verdict in said:
+            if who == "report":
+                bank.sessions.outcome("s", verdict == "success", rater="agent")
+            elif who == "person":
+                bank.sessions.verdict(captured.id, verdict)
+            else:
+                steps += 1
+                bank.sessions.keep(ended("s", verdict, steps))
+        outcomes = [one for one in signals(bank, memory) if one.type == "outcome"]
+        assert [(one.positive, one.rater) for one in outcomes] == [(False, "human")]
+        assert replayed(bank, memory) == bank.get(memory).confidence
+
+
+@promise("credit:replace")
+def test_order_does_not_matter_for_what_several_sessions_say(open_fresh: Callable[[], Bank]) -> None:
+    scores = set()
+    for order in permutations([("a", True), ("b", False), ("c", True)]):
+        with open_fresh() as bank:
+            memory = lesson(bank)
+            for session, _ in order:
+                bank.search(TASK, session=session)
+            for session, succeeded in order:
+                bank.sessions.outcome(session, succeeded)
+            outcomes = [one for one in signals(bank, memory) if one.type == "outcome"]
+            scores.add(round(sum((one.weight or 0) * (1 if one.positive else -1) for one in outcomes), 9))
+            assert replayed(bank, memory) == bank.get(memory).confidence
+    assert len(scores) == 1
+
+
+@promise(
+    "credit:exposure",
+    "Thirty sessions in a row that failed lower what they were shown, and twenty searches alone leave it as it was.",
+    source="issue Credit",
+)
+def test_failed_sessions_lower_and_searches_alone_change_nothing(local_bank: Bank) -> None:
+    memory = lesson(local_bank)
+    for number in range(20):
+        local_bank.search(TASK if number % 5 else "how is the weather in the mountains", session=f"asked-{number}")
+    assert local_bank.get(memory).confidence == 0.8
+    scores = [0.8]
+    for number in range(30):
+        local_bank.search(TASK, session=f"failed-{number}")
+        local_bank.sessions.keep(ended(f"failed-{number}", "failure"))
+        scores.append(local_bank.get(memory).confidence)
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] < 0.3
+
+
+@promise(
+    "credit:usage",
+    "Use is counted when a session ends that did not fail, for what fitted its question, once per memory and session; "
+    "all of it together weighs less than one rating.",
+    source="issue Credit; DESIGN D5",
+)
+def test_all_usage_together_weighs_less_than_one_rating(local_bank: Bank, clock: FrozenClock) -> None:
+    memory = lesson(local_bank)
+    weights = []
+    for number in range(60):
+        hit = local_bank.search(TASK, session=f"s{number}").memories[0]
+        assert hit.relevance >= FITTED
+        local_bank.search(TASK, session=f"s{number}")
+        local_bank.sessions.keep(ended(f"s{number}", "partial"))
+        if number % 20 == 19:
+            clock.advance(timedelta(days=40))
+            local_bank.admin.roll_up()
+        weights.append(local_bank.get(memory).belief.positive)
+    assert weights == sorted(weights)
+    assert local_bank._context.store().evidence.aggregate(memory).usage_positive == 60
+    assert weights[-1] < MOST_USAGE
+    assert local_bank.get(memory).confidence < 0.823
+
+
+@settings(max_examples=60)
+@given(counts=st.lists(st.floats(0.0, 500.0), min_size=4, max_size=4))
+@promise("credit:usage")
+def test_no_project_learns_ratings_down_to_all_usage(counts: list[float]) -> None:
+    learned = ProjectWeights(
+        project="p",
+        usage_alpha=5 + counts[0],
+        usage_beta=5 + counts[1],
+        outcome_alpha=5 + counts[2],
+        outcome_beta=5 + counts[3],
+    )
+    assert learned.weight_for("explicit") * 1e9 > MOST_USAGE
+
+
+@promise("credit:usage")
+def test_what_did_not_fit_the_question_was_not_used(local_bank: Bank) -> None:
+    memory = lesson(local_bank)
+    assert [item.hit.id for item in local_bank.briefing(session="s").items] == [memory]
+    local_bank.sessions.keep(ended("s", "success"))
+    assert [one.type for one in signals(local_bank, memory)] == ["outcome"]
+
+
+@promise(
+    "credit:one-voice",
+    "Sessions of agents that were not shown a memory share one voice among them, for it or against it, also after a "
+    "roll-up; a session that was shown it has its own.",
+    source="DESIGN D5",
+)
+@pytest.mark.parametrize("succeeded", [True, False])
+def test_sessions_that_never_saw_a_memory_share_one_voice(
+    local_bank: Bank, clock: FrozenClock, succeeded: bool
+) -> None:
+    memory = lesson(local_bank)
+    agent: Rater = "agent"
+    for number in range(15):
+        local_bank.outcome(memory, succeeded=succeeded, session=f"a{number}", rater=agent)
+        local_bank.feedback(memory, helpful=succeeded, session=f"b{number}", rater=agent)
+        clock.advance(timedelta(days=10))
+        local_bank.admin.roll_up()
+    belief = local_bank.get(memory).belief
+    voice = 0.7 / 1.2 * 1e9
+    assert 0 < (belief.positive if succeeded else belief.negative) <= voice
+    before = local_bank.get(memory).confidence
+    local_bank.search(TASK, session="shown")
+    local_bank.outcome(memory, succeeded=succeeded, session="shown", rater=agent)
+    assert (local_bank.get(memory).confidence > before) == succeeded
+
+
+@promise(
+    "credit:year",
+    "A memory that is shown in many sessions and helps in none does not rise in a year.",
+    source="issue Credit",
+)
+def test_a_memory_that_never_helps_does_not_rise_in_a_year(local_bank: Bank, clock: FrozenClock) -> None:
+    memory = lesson(local_bank)
+    highest = 0.8
+    ends: tuple[Verdict, ...] = ("unknown", "unknown", "failure", "unknown")
+    for week in range(52):
+        clock.advance(timedelta(days=7))
+        for number in range(2):
+            session = f"{week}-{number}"
+            local_bank.search(TASK, session=session)
+            local_bank.sessions.keep(ended(session, ends[(2 * week + number) % len(ends)]))
+        highest = max(highest, local_bank.get(memory).confidence)
+    assert highest == 0.8
+    assert local_bank.get(memory).confidence < 0.4
