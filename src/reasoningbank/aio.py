@@ -110,6 +110,7 @@ class AsyncSessions(Awaited[Sessions]):
     keep = awaited(Sessions.keep)
     get = awaited(Sessions.get)
     list = awaited(Sessions.list)
+    states = awaited(Sessions.states)
     delete = awaited(Sessions.delete)
     judge = awaited(Sessions.judge)
     judgements = awaited(Sessions.judgements)
@@ -278,6 +279,7 @@ class AsyncJobs(Awaited[Jobs]):
 
     work = awaited(Jobs.work)
     work_until = awaited(Jobs.work_until)
+    due = awaited(Jobs.due)
     dead = awaited(Jobs.dead)
     runs = awaited(Jobs.runs)
     waiting = awaited(Jobs.waiting)

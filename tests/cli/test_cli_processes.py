@@ -80,7 +80,7 @@ def test_a_memory_lives_through_processes(home: Path) -> None:
     assert answer(rbank(home, "outcome", memory_id, "succeeded", "--session", "s", "--json"))["recorded"] is True
     assert answer(rbank(home, "get", memory_id, "--json"))["usage_count"] == 1
     events = cast(list[dict[str, object]], answer(rbank(home, "history", memory_id, "--json"))["events"])
-    assert [event["kind"] for event in events] == ["recorded", "usage", "explicit", "outcome"]
+    assert [event["kind"] for event in events] == ["recorded", "explicit", "outcome"]
     assert answer(rbank(home, "update", memory_id, "--category", "time", "--json"))["category"] == "time"
     assert answer(rbank(home, "list", "--category", "time", "--json"))["count"] == 1
     assert answer(rbank(home, "stats", "--json"))["memories"] == 1

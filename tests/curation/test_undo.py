@@ -72,7 +72,7 @@ def test_what_came_since_goes_to_the_source_whose_words_were_shown(open_bank_in_
     bank.outcome(made, succeeded=False, session="later")
     after = bank.get(made)
     report = bank.curation.undo(made)
-    assert report.moved_signals == 3
+    assert report.moved_signals == 2
     assert bank.get(kept.id).belief.positive == after.belief.positive > 0
     assert bank.get(kept.id).belief.negative == after.belief.negative > 0
     assert bank.get(kept.id).usage_count == 1
@@ -136,13 +136,16 @@ def test_one_delivery_of_two_memories_in_one_session_is_one_piece_of_evidence(op
     bank = open_bank_in_session()
     one, other = (said(bank, text) for text in TEXTS[:2])
     bank.search("close the file before it is moved", session="s")
+    bank.sessions.outcome("s", True)
     bank.feedback(one.id, helpful=True, rater="human")
     bank.feedback(other.id, helpful=True, rater="human")
     made = bank.get(bank.curation.consolidate(FORCED).created_memories[0])
     signals = bank._context.store().evidence.signals(made.id)
-    assert Counter(signal.type for signal in signals) == {"usage": 1, "explicit": 2}
+    assert Counter(signal.type for signal in signals) == {"usage": 1, "outcome": 1, "explicit": 2}
     assert made.belief.positive == sum(signal.weight or 0 for signal in signals)
     bank.search("close the file before it is moved", session="s")
+    for succeeded in (True, False):
+        bank.sessions.outcome("s", succeeded)
     assert Counter(signal.type for signal in bank._context.store().evidence.signals(made.id))["usage"] == 1
     assert bank.admin.check().problems == ()
 

@@ -183,13 +183,14 @@ def test_deliveries_and_ratings_are_kept_where_the_memory_lives_without_the_quer
     assert [[entry.memory_id for entry in log.entries] for log in logs] == [[team.id], [team.id]]
     assert {log.query for log in logs} == {""}
     assert not any("alice" in log.session for log in logs)
-    assert (store.memories.get(team.id).usage_count, len(store.evidence.signals(team.id))) == (2, 1)
+    assert (store.memories.get(team.id).usage_count, len(store.evidence.signals(team.id))) == (2, 0)
     assert bank.get(own.id).usage_count == 2
     rating = bank.feedback(team.id, helpful=True, rater="agent")
     assert rating.counted
     assert not bank.feedback(team.id, helpful=True, rater="agent").counted
     assert bank.outcome(team.id, succeeded=True, session="run").recorded
     assert not bank.outcome(team.id, succeeded=True, session="run").recorded
+    assert bank.sessions.outcome(bank.session, True).credited
     assert {signal.type for signal in store.evidence.signals(team.id)} == {"usage", "explicit", "outcome"}
     assert not any("alice" in signal.session or signal.session == "run" for signal in store.evidence.signals(team.id))
     store.close()

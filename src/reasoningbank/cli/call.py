@@ -102,12 +102,14 @@ class Call:
             BankError: When the scope, a setting or the store is not usable.
         """
         from reasoningbank.bank import Bank
+        from reasoningbank.integrations.client_sessions import client_process, session_of
         from reasoningbank.settings import load_settings
 
         settings = load_settings()
         unknown = reads and self.project is not None and self._is_unknown(self.project, settings)
         return Bank.open(
             self.url,
+            session=session_of(settings.home, client_process()) or None,
             tenant=self.owner(settings),
             project=self.project,
             team=self.team,

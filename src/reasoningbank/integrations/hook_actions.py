@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,13 +72,14 @@ def membership_of(place: HookPlace, settings: Settings) -> Membership:
     )
 
 
-def open_bank(payload: Payload, place: HookPlace, *, make: bool) -> Bank | None:
+def open_bank(payload: Payload, place: HookPlace, *, make: bool, model: bool = True) -> Bank | None:
     """Return the bank of an event.
 
     Args:
         payload: The event.
         place: The command's options.
         make: Whether a bank that does not exist is made; otherwise the answer is None then.
+        model: Whether its work may ask a language model.
 
     Raises:
         BankError: When a setting, the scope or the store is not usable.
@@ -96,7 +98,7 @@ def open_bank(payload: Payload, place: HookPlace, *, make: bool) -> Bank | None:
         project=scope.project,
         team=membership.team,
         org=membership.org,
-        settings=settings,
+        settings=settings if model else replace(settings, llm=""),
         session=payload.session[:500],
     )
 
@@ -113,7 +115,7 @@ _TITLE = 200
 
 
 def keep(event: Event, payload: Payload, place: HookPlace) -> None:
-    """Queue the transcript, reading nothing of it, or keep the summary.
+    """Queue the transcript or keep the summary, then do what is due and needs no model where no server does it.
 
     Raises:
         BankError: When the bank cannot be used or there is no such transcript.
@@ -123,7 +125,9 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
 
     if event != "PostCompact" and not usable_path(payload.transcript).is_file():
         raise UnreadableTranscript("the transcript that the client named does not exist")
-    bank = open_bank(payload, place, make=True)
+    from reasoningbank.integrations.hook_work import do_due_work
+
+    bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
         return
     with bank:
@@ -132,6 +136,7 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
         else:
             quiet = QUIET if event == "Stop" else timedelta(0)
             bank.sessions.capture_later(payload.transcript, quiet=quiet, ended=event != "PreCompact")
+        do_due_work(bank, load_settings().home)
 
 
 def _keep_summary(bank: Bank, payload: Payload) -> None:
@@ -197,13 +202,18 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
     Raises:
         BankError: When the bank cannot be used.
     """
+    from reasoningbank.integrations.client_sessions import client_process, note_session
+
+    settings = load_settings()
+    try:
+        note_session(settings.home, payload.session, client_process())
+    except OSError as error:
+        write(event, error)
     task = _task(event, payload)
     if task == "":
         return ""
     from reasoningbank.integrations.hook_client import Request, ask, fingerprint
-    from reasoningbank.settings import load_settings
 
-    settings = load_settings()
     scope, session = scope_of(payload, place, settings), payload.session[:MOST_OF_A_SESSION]
     request = Request(event, task, session, scope, fingerprint(settings, place.url, membership_of(place, settings)))
     text = ask(settings.home, request)

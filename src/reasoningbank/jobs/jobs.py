@@ -276,6 +276,10 @@ class Jobs:
         """Return when this bank's worker has something to do next; None when nothing waits for it."""
         return self._context.store().jobs.next_due([*self._handlers(), ROLL_UP])
 
+    def due(self) -> bool:
+        """Return whether this bank's worker would find a job to do now; asking takes no lock."""
+        return self._context.store().jobs.claimable(tuple(self._handlers()), at=self._context.clock.now())
+
     def dead(self) -> tuple[Job, ...]:
         """Return jobs that failed for good, with their errors; a verdict or ``distill`` takes them up again."""
         return tuple(self._context.store().jobs.dead_jobs())

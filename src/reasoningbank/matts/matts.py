@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, MemoryNotFound, ModelUnavailable, TrajectoryNotFound
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean
-from reasoningbank.sessions.sessions import DISTILL, together
+from reasoningbank.sessions.sessions import together
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.matts import Mode, Rollout, Scaled, Selection, Task
 from reasoningbank.types.memory import Memory, OutcomeReport, fingerprint
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.records import Job
-from reasoningbank.types.session import MAX_CONTRAST_ITEMS, DistilReport, Judgement, Trajectory
+from reasoningbank.types.session import DISTILL, MAX_CONTRAST_ITEMS, DistilReport, Judgement, Trajectory
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context

@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -29,6 +29,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
+from reasoningbank.integrations.client_sessions import client_process, session_of
 from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
@@ -289,8 +290,10 @@ def run(
     tools.look_after(caller.tenant)
     warm_up = WarmUp(tools)
 
+    client = client_process(parent)
+
     def who(_: Context) -> Caller:
-        return caller
+        return replace(caller, session=session_of(settings.home, client) or caller.session)
 
     def arrived(caller: Caller) -> None:
         warm_up.start(caller)

@@ -32,7 +32,7 @@ from datetime import datetime, timedelta
 
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
-from reasoningbank.types.consolidation import consolidated_confidence
+from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
 from reasoningbank.types.memory import PROVEN, Cause, Memory, OutcomeReport, Rating
 from reasoningbank.types.records import Given, Voices, WeightChange
 from reasoningbank.types.session import Origin, Verdict
@@ -373,8 +373,8 @@ def settle_outcome(
         return _unchanged(memory, succeeded, "Not counted: a person has said how the session ended.")
     if said and known.positive == succeeded and known.rater == rater:
         return _unchanged(memory, succeeded, "Not counted: the session has ended so before.")
-    if not transaction.evidence.take_back(memory_id, known):
-        return _unchanged(memory, succeeded, "Not counted: an earlier version has counted this session for good.")
+    if _is_inherited(transaction, memory, known) or not transaction.evidence.take_back(memory_id, known):
+        return _unchanged(memory, succeeded, "Not counted: this session was counted for good before.")
     belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
     before = replace(memory, belief=belief)
     transaction.memories.update_state(before)
@@ -403,7 +403,7 @@ def settle_usage(transaction: Transaction, memory_id: str, *, used: bool, sessio
     if used == (known is not None):
         return
     if known is not None:
-        if not transaction.evidence.take_back(memory_id, known):
+        if _is_inherited(transaction, memory, known) or not transaction.evidence.take_back(memory_id, known):
             return
         belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
         transaction.memories.update_state(replace(memory, belief=belief))
@@ -416,6 +416,14 @@ def settle_usage(transaction: Transaction, memory_id: str, *, used: bool, sessio
     (signal,) = granted(transaction, weights, [(memory, signal)])
     transaction.evidence.add_signal(signal, once=True)
     _believe(transaction, memory, signal)
+
+
+def _is_inherited(transaction: Transaction, memory: Memory, known: Given) -> bool:
+    """Return whether a consolidated memory has the signal from a source: an undo has to find it there."""
+    if not is_consolidated(memory):
+        return False
+    signals = transaction.evidence.signals(memory.id)
+    return not any((each.type, each.session) == (known.type, known.session) and not is_copy(each) for each in signals)
 
 
 def _unchanged(memory: Memory, succeeded: bool, message: str) -> OutcomeReport:

@@ -320,6 +320,12 @@ OPERATIONS: tuple[Operation, ...] = (
         },
     ),
     Operation(
+        method="sessions.states",
+        summary="Show where each session stands and what it waits for.",
+        command=Command(name="sessions", section="Sessions"),
+        plural="sessions",
+    ),
+    Operation(
         method="sessions.list",
         summary="List captured sessions and how they ended.",
         command=Command(name="trajectories", reads=True, section="Sessions"),

@@ -16,10 +16,11 @@ from reasoningbank.errors import (
     Undecided,
 )
 from reasoningbank.safety.arguments import checked_limit, session_name
-from reasoningbank.sessions.sessions import AGENT, DISTILL, TEMPLATE, together
+from reasoningbank.sessions.sessions import AGENT, TEMPLATE, together
 from reasoningbank.types.memory import check_memory_id, check_outcome
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import (
+    DISTILL,
     MAX_ITEMS,
     DistilReport,
     Item,

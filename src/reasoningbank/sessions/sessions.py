@@ -15,6 +15,9 @@ from reasoningbank.types.memory import check_memory_id, new_session
 from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
 from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import (
+    CAPTURE,
+    DISTILL,
+    PROGRESS,
     QUIET,
     SUMMARY_SOURCE,
     Captured,
@@ -22,6 +25,8 @@ from reasoningbank.types.session import (
     DistilReport,
     Evidence,
     Judgement,
+    Progress,
+    SessionState,
     SessionSummary,
     Trajectory,
     Verdict,
@@ -40,13 +45,9 @@ if TYPE_CHECKING:
     from reasoningbank.types.memory import OutcomeReport
     from reasoningbank.types.uplift import Shown
 
-CAPTURE = "capture"
-"""The kind of job that captures the file of its payload."""
 _AT_ONCE = timedelta(0)
 CREDIT = "credit"
 """The kind of job that settles what the session of the trajectory that is its key was shown."""
-DISTILL = "distill"
-"""The kind of job that judges and distills the trajectory that is its key."""
 AGENT, TEMPLATE, USER = "agent", "template", "user"
 """Who judges a session or distils its lessons, when it is no language model."""
 _MOST_PROBLEMS = 100
@@ -144,6 +145,25 @@ class Sessions:
             limit=checked_limit(limit), offset=checked_offset(offset), verdict=verdict, pending=pending
         )
         return tuple(replace(entry, memories=_shown(store, entry.session)) for entry in entries)
+
+    def states(self, *, state: Progress | None = None, limit: int = 20) -> tuple[SessionState, ...]:
+        """Show where each session stands: queued, captured, waiting or distilled, and what it waits for.
+
+        Args:
+            state: Only those that stand there.
+            limit: At most so many, the newest first; 0 means all.
+
+        Raises:
+            InvalidInput: When there is no such state.
+        """
+        from reasoningbank.sessions.states import states
+
+        if state is not None and state not in PROGRESS:
+            raise InvalidInput(f"a session is {', '.join(PROGRESS)}, not {str(state)[:80]!r}")
+        has_model = self._context.model is not None
+        found = states(self._context.store(), now=self._context.clock.now(), has_model=has_model)
+        chosen = [one for one in found if state in {None, one.state}]
+        return tuple(chosen[: checked_limit(limit) or None])
 
     def delete(self, trajectory_id: str) -> None:
         """Erase a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound.

@@ -15,6 +15,8 @@ from reasoningbank.types.memory import Outcome, new_id
 Verdict = Literal["success", "failure", "partial", "unknown"]
 EvidenceKind = Literal["exit_code", "test_run", "repair", "commit", "submission", "user_verdict"]
 
+CAPTURE, DISTILL = "capture", "distill"
+"""The kinds of jobs that capture the file of their payload, and that distill the trajectory that is their key."""
 QUIET = timedelta(minutes=10)
 """A session that nobody ended has ended when nothing was heard of it for so long."""
 SUMMARY_SOURCE = "compaction"
@@ -327,3 +329,43 @@ class DistilReport:
     refused: tuple[Refusal, ...] = ()
     pending: int = 0
     messages: tuple[str, ...] = ()
+
+
+Progress = Literal["queued", "captured", "waiting", "distilled"]
+"""Where a session stands.
+
+queued: its transcript waits to be read; captured: it is stored, and may still go on; waiting: it has ended and was not
+distilled; distilled: all there is to learn of it was learned.
+"""
+PROGRESS: tuple[Progress, ...] = ("queued", "captured", "waiting", "distilled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """Where one session stands on its way from a transcript to lessons.
+
+    Attributes:
+        state: ``queued``, ``captured``, ``waiting`` or ``distilled``.
+        reason: What it waits for, or what came of it.
+        id: The trajectory; empty while it is queued.
+        session: The client's name for it; empty when it has none or is queued.
+        task: What it was asked to do; while it is queued the name of its transcript.
+        steps: How many steps it has.
+        verdict: How it ended, as far as that is known.
+        judge: Who says so; empty when nobody does.
+        shown: How many memories hooks, searches and tools have shown it.
+        taught: How many memories it taught, or taught again.
+        at: When it began; while it is queued when it is to be read.
+    """
+
+    state: Progress
+    reason: str
+    id: str = ""
+    session: str = ""
+    task: str = ""
+    steps: int = 0
+    verdict: Verdict = "unknown"
+    judge: str = ""
+    shown: int = 0
+    taught: int = 0
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
