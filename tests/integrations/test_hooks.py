@@ -228,7 +228,9 @@ def test_codex_cursor_and_copilot_are_answered_in_their_own_json(home: Path, mon
     source="issue Hooks",
 )
 @promise("contextd:68")
-def test_the_end_of_a_turn_queues_the_transcript_and_the_end_of_the_session_has_it_captured(home: Path, tmp_path: Path) -> None:
+def test_the_end_of_a_turn_queues_the_transcript_and_the_end_of_the_session_has_it_captured(
+    home: Path, tmp_path: Path
+) -> None:
     transcript = tmp_path / "a folder" / "cc-1.jsonl"
     transcript.parent.mkdir()
     transcript.write_text(REPAIRED)
@@ -244,6 +246,7 @@ def test_the_end_of_a_turn_queues_the_transcript_and_the_end_of_the_session_has_
     with bank_of(home) as bank:
         bank.jobs.work()
         assert bank.sessions.list() == ()
+
     def captured() -> list[TrajectoryEntry]:
         with bank_of(home) as bank:
             return [*bank.sessions.list()]

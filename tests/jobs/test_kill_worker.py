@@ -17,8 +17,7 @@ import pytest
 from jobs.killed_worker import open_bank, words
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.types.session import DISTILL
-from reasoningbank.types.session import Trajectory
+from reasoningbank.types.session import DISTILL, Trajectory
 from sessions.made_lessons import ran
 
 SESSIONS, TORTURE_SESSIONS = 40, 400

@@ -37,7 +37,9 @@ def ended(session: str, verdict: Verdict, steps: int = 1) -> Trajectory:
     said = {"success": (True,), "failure": (False,), "partial": (True, False)}.get(verdict, ())
     return Trajectory(
         task=TASK,
-        steps=tuple(Step(thought=f"step {number}", action=f"make part{number}", tool="Bash") for number in range(steps)),
+        steps=tuple(
+            Step(thought=f"step {number}", action=f"make part{number}", tool="Bash") for number in range(steps)
+        ),
         session=session,
         source="claude-code",
         evidence=tuple(

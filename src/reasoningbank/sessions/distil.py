@@ -23,7 +23,7 @@ from reasoningbank.sessions.validation import examine, is_hearsay
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, Belief
 from reasoningbank.types.consolidation import is_consolidated
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import SUPERSEDED, Cause, Memory
 from reasoningbank.types.ports import Embedder, LanguageModel, Prompt
 from reasoningbank.types.recall import CONTENT_LEG, Filter
 from reasoningbank.types.records import Indexed, TrajectoryEntry
@@ -31,6 +31,7 @@ from reasoningbank.types.session import (
     DO_INSTEAD,
     MAX_CONTRAST_ITEMS,
     MAX_ITEMS,
+    SUPERSEDED_AT,
     Item,
     Judgement,
     Origin,
@@ -376,6 +377,7 @@ def learn(
                 admit(transaction, candidate.ready, at=at)
                 transaction.sessions.add_origin(origin)
                 new.append(candidate)
+        _retire(transaction, trajectory, earlier, [*known, *(each.ready.memory.id for each in new)], model=model, at=at)
         kept = {_words_of(refusal) for refusal in transaction.sessions.refusals(trajectory=trajectory.id)}
         for refusal in unkept:
             if _words_of(refusal) not in kept:
@@ -386,6 +388,33 @@ def learn(
         corroborated=tuple(dict.fromkeys(known)),
         refused=tuple(unkept),
     )
+
+
+def _retire(
+    transaction: Transaction,
+    trajectory: Trajectory,
+    earlier: Sequence[Origin],
+    learned: Sequence[str],
+    *,
+    model: str,
+    at: datetime,
+) -> None:
+    """Archive what the same model had learned of a shorter state of the session, when it was not learned again.
+
+    What anybody has said something about, or another session has taught too, stays.
+    """
+    superseded = trajectory.metadata.get(SUPERSEDED_AT)
+    if superseded is None:
+        return
+    moment = datetime.fromisoformat(superseded)
+    for origin in earlier:
+        if origin.kind != "distilled" or origin.at > moment or origin.model != safe_line(model):
+            continue
+        memory = transaction.memories.get(origin.memory_id)
+        untouched = not memory.belief.positive and not memory.belief.negative and memory.state == "candidate"
+        if untouched and memory.id not in learned and len(transaction.sessions.origins(memory_id=memory.id)) == 1:
+            cause = Cause(at=at, kind=SUPERSEDED, reason="A longer capture of its session did not teach it again.")
+            transaction.memories.update_state(replace(memory, state="archived"), cause=cause)
 
 
 def _is_over(entry: TrajectoryEntry, judgement: Judgement) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from reasoningbank.sessions.readers.preparation import CHARACTERS_LEFT_OUT, STEPS_LEFT_OUT
 from reasoningbank.types.session import Step, Trajectory
 
-SUPERSEDED = "superseded_at"
-"""Entry of the metadata: when a longer capture last took the place of a shorter one."""
 _CUT = (STEPS_LEFT_OUT, CHARACTERS_LEFT_OUT)
 
 

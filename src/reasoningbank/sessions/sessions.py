@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import InvalidInput, MemoryNotFound, Undecided, UnreadableTranscript
+from reasoningbank.errors import InvalidInput, Undecided, UnreadableTranscript
 from reasoningbank.safety.arguments import checked_limit, checked_offset, session_name, usable_path
-from reasoningbank.sessions.growth import SUPERSEDED, continues
+from reasoningbank.sessions.growth import continues
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import check_memory_id, new_session
 from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
@@ -20,6 +20,7 @@ from reasoningbank.types.session import (
     PROGRESS,
     QUIET,
     SUMMARY_SOURCE,
+    SUPERSEDED_AT,
     Captured,
     CaptureReport,
     DistilReport,
@@ -378,7 +379,7 @@ class Sessions:
             if earlier is not None and not continues(trajectory, earlier):
                 known, earlier = earlier.id, None
             if known is None and earlier is not None:
-                metadata = {**trajectory.metadata, SUPERSEDED: now.isoformat()}
+                metadata = {**trajectory.metadata, SUPERSEDED_AT: now.isoformat()}
                 trajectory = replace(trajectory, id=earlier.id, metadata=metadata)
                 transaction.sessions.supersede(earlier.id, trajectory)
                 latest = transaction.sessions.entry(earlier.id).judgement

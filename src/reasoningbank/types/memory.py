@@ -197,8 +197,7 @@ def _letters(text: str) -> bytes:
 
 EDITED, IMPORTED, CONSOLIDATED, UNDONE = "edited", "imported", "consolidated", "undone"
 QUARANTINED, RELEASED, SURFACED, PARTED = "quarantined", "released", "surfaced", "parted"
-PRUNED = "pruned"
-PROVEN = "proven"
+PRUNED, PROVEN, SUPERSEDED = "pruned", "proven", "superseded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,8 @@ CAPTURE, DISTILL = "capture", "distill"
 """The kinds of jobs that capture the file of their payload, and that distill the trajectory that is their key."""
 QUIET = timedelta(minutes=10)
 """A session that nobody ended has ended when nothing was heard of it for so long."""
+SUPERSEDED_AT = "superseded_at"
+"""Entry of a trajectory's metadata: when a longer capture last took the place of a shorter one."""
 SUMMARY_SOURCE = "compaction"
 """The source of a trajectory that is a client's summary of what it compacted."""
 VERDICTS: tuple[Verdict, ...] = ("success", "failure", "partial", "unknown")
