@@ -319,7 +319,7 @@ class Bank:
             created_before: Only memories recorded before this time.
             unproven: Most memories below ``min_confidence``, in a list of their own. By default the three best-ranked
                 where nothing proven answers, beside an answer one that is drawn by chance (DESIGN D6).
-            session: What the delivery counts for; at most one usage signal per memory and session.
+            session: What the delivery counts for: how the session ends credits what it was shown.
             by: ``memory`` compares the query with memories, ``experience`` with the tasks they were learned from and
                 brings whole experiences with all their items, proven or not, whatever the limits. ``lesson`` weighs
                 what a memory says, when it applies and the words of that, and brings what is not proven as well.
@@ -376,10 +376,9 @@ class Bank:
         With a task: what a search finds above the relevance floor, the best proven memory first, then the unproven one
         to be tested, then the rest; where nothing proven answers, up to three unproven ones come first. Without a task:
         proven memories alone, by the lower end of their interval and then by when they were last used. Near-duplicates
-        are shown once. What is shown is logged for the session; it counts as used only with a task, because what nobody
-        has searched for has proved nothing. In a session that is held out (setting
-        ``holdout``) nothing is shown, and nothing counts as used; what would have been shown is left out with the
-        reason ``held out``.
+        are shown once. What is shown is logged for the session and is no evidence; how the session ends credits it.
+        Only a briefing with a task is counted as a delivery. In a session that is held out (setting ``holdout``)
+        nothing is shown; what would have been shown is left out with the reason ``held out``.
 
         Args:
             task: The task in words; None when it is not known yet.

@@ -519,7 +519,17 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
         "trace-outcome",
     ]
     memories += ["branch-briefing", "branch-outcome", "session-outcome"]
-    sessions = ["capture", "trajectories", "trajectory", "forget", "verdict", "judge", "distill", "distill-session"]
+    sessions = [
+        "capture",
+        "sessions",
+        "trajectories",
+        "trajectory",
+        "forget",
+        "verdict",
+        "judge",
+        "distill",
+        "distill-session",
+    ]
     sessions += ["refusals", "scale"]
     curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
     curation += ["quarantine", "quarantines", "release"]

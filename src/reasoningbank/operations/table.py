@@ -323,6 +323,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="sessions.states",
         summary="Show where each session stands and what it waits for.",
         command=Command(name="sessions", section="Sessions"),
+        route=Route(method="GET", path="/sessions", inputs="state limit", most={"limit": 200}),
         plural="sessions",
     ),
     Operation(

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from reasoningbank.operations.session_text import sessions_text
 from reasoningbank.operations.sharing_text import (
     candidates_text,
     copy_text,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from reasoningbank.types.quarantine import Isolated, PastMemory, Quarantine, QuarantineReport, ReleaseReport
     from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionOutcome
     from reasoningbank.types.records import TrajectoryEntry, WeightChange
-    from reasoningbank.types.session import CaptureReport, DistilReport, Judgement, Origin, Refusal, SessionState
+    from reasoningbank.types.session import CaptureReport, DistilReport, Judgement, Origin, Refusal
     from reasoningbank.types.uplift import Arm, UpliftReport
     from reasoningbank.types.walk import WalkPath, WalkResult
 
@@ -335,15 +336,6 @@ def trajectories_text(entries: Sequence[TrajectoryEntry]) -> str:
             f"{'distilled' if one.distilled else 'waits    '}  {_line(one.task)}"
         )
     return "\n".join([*lines, f"{len(entries)} trajectories"])
-
-
-def sessions_text(found: Sequence[SessionState]) -> str:
-    """Return two lines a session: where it stands and what it was about, and what it waits for."""
-    lines = []
-    for one in found:
-        lines.append(f"{one.state:9}  {one.verdict:8}  {one.shown:2} shown  {_line(one.task)}")
-        lines.append(f"    {one.id or 'not captured yet'}  {one.reason}")
-    return "\n".join([*lines, f"{len(found)} sessions"])
 
 
 def captured_session_text(shown: composed.CapturedSession) -> str:

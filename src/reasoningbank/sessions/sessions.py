@@ -124,7 +124,7 @@ class Sessions:
         return self._kept(prepare(trajectory), session_name(key))
 
     def get(self, trajectory_id: str) -> Trajectory:
-        """Return a trajectory as it was captured, with the memories its session was shown; raises TrajectoryNotFound."""
+        """Return a trajectory as it was captured, with what its session was shown; raises TrajectoryNotFound."""
         store = self._context.store()
         trajectory = store.sessions.trajectory(check_memory_id(trajectory_id))
         shown = [one.memory_id for one in _shown(store, trajectory.session)]
