@@ -14,7 +14,7 @@ import pytest
 
 from promises import promise
 from reasoningbank import Bank, Settings
-from reasoningbank.integrations.hooks import HookPlace, run
+from reasoningbank.integrations.hooks import HookPlace, event_of, run
 from sessions.learned_sessions import REPAIRED
 
 PROMPT = "A network call fails now and then, make it reliable."
@@ -229,7 +229,7 @@ def test_what_is_to_be_kept_is_kept_and_nothing_is_said(
 ) -> None:
     place = tmp_path / "home"
     assert answered(place, monkeypatch, event, payload(client, event, "s-1", transcript, fields)) == neutral(client)
-    assert traces(place) == ((0, 1) if event == "PostCompact" else (1, 0))
+    assert traces(place) == ((1, 0) if event_of(event) == "Stop" else (0, 1))
 
 
 @promise("hook:payloads")

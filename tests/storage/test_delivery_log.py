@@ -128,7 +128,9 @@ def test_a_search_of_many_memories_of_one_text_runs_few_statements(statements: S
 
 
 @promise("search:delivery-log")
-def test_every_hit_of_a_search_is_logged_and_counted_and_changes_no_belief(statements: Statements, tmp_path: Path) -> None:
+def test_every_hit_of_a_search_is_logged_and_counted_and_changes_no_belief(
+    statements: Statements, tmp_path: Path
+) -> None:
     with filled(tmp_path, 300) as bank:
         first, _, _ = statements.of(bank, "a", 50)
         second, _, _ = statements.of(bank, "a", 50)
