@@ -25,6 +25,7 @@ from reasoningbank.matts.matts import Matts
 from reasoningbank.memories.memories import Memories
 from reasoningbank.search.experience import Experience
 from reasoningbank.sessions.distillation import Distillation
+from reasoningbank.sessions.recipe_store import Recipes
 from reasoningbank.sessions.sessions import Branches, Sessions
 from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.types.ports import Embedder, LanguageModel
@@ -128,6 +129,13 @@ class AsyncDistillation(Awaited[Distillation]):
     record = awaited(Distillation.record)
     skip = awaited(Distillation.skip)
     refusals = awaited(Distillation.refusals)
+
+
+class AsyncRecipes(Awaited[Recipes]):
+    """Recipes, awaited."""
+
+    learn = awaited(Recipes.learn)
+    briefing = awaited(Recipes.briefing)
 
 
 class AsyncBranches(Awaited[Branches]):
@@ -299,6 +307,7 @@ class AsyncBank(Awaited[Bank]):
         self.experience = AsyncExperience(resource.experience)
         self.sessions = AsyncSessions(resource.sessions)
         self.distillation = AsyncDistillation(resource.distillation)
+        self.recipes = AsyncRecipes(resource.recipes)
         self.branches = AsyncBranches(resource.branches)
         self.curation = AsyncCuration(resource.curation)
         self.quarantine = AsyncQuarantines(resource.quarantine)

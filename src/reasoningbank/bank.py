@@ -34,6 +34,7 @@ from reasoningbank.search.experience import Experience
 from reasoningbank.search.search import DEFAULT_SEARCH_LIMIT, By, Search, checked_question
 from reasoningbank.search.vocabulary import Vocabulary
 from reasoningbank.sessions.distillation import Distillation
+from reasoningbank.sessions.recipe_store import Recipes
 from reasoningbank.sessions.sessions import Branches, Sessions
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.sharing.scopes import Sharing
@@ -72,6 +73,7 @@ class Bank:
         experience: search with the experience of earlier searches, and read texts into memories (seed 002).
         sessions: capture sessions, judge how they ended, and credit what they were shown.
         distillation: distil lessons from captured sessions.
+        recipes: make recipes of captured sessions without a model, and show the one for an error.
         branches: brief and credit the branches of a folded context (seed 001).
         curation: consolidate memories that say nearly the same, and let unused ones age.
         quarantine: hold memories back with everything derived from them, and release them.
@@ -96,7 +98,8 @@ class Bank:
         self.memories = Memories(context)
         self.experience = Experience(context, self._search)
         self.sessions = Sessions(context, self._search, self._briefings)
-        self.distillation = Distillation(context, self.sessions)
+        self.recipes = Recipes(context, self.sessions, self._briefings)
+        self.distillation = Distillation(context, self.sessions, self.recipes)
         self.branches = Branches(context, self.sessions, self.distillation, self.briefing)
         self.curation = Curation(context)
         self.quarantine = Quarantines(context)
@@ -117,6 +120,7 @@ class Bank:
             [
                 Vocabulary(context),
                 self.sessions,
+                self.recipes,
                 self.distillation,
                 self.experience,
                 self.curation,

@@ -230,7 +230,8 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
 def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
     """Return the text for the agent's context.
 
-    With a prompt and after a failure only what the session has not seen yet.
+    With a prompt and after a failure only what the session has not seen yet. After a failure the recipe for the very
+    error comes first.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -238,7 +239,8 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
     if task is None:
         return bank.briefing(budget=START_BUDGET, session=session).text
     if event == "PostToolUseFailure":
-        return bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
+        recipe = bank.recipes.briefing(task.partition("\n")[2], session=session).text
+        return recipe + bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
     return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
 
 
@@ -251,4 +253,8 @@ def _task(event: Event, payload: Payload) -> str | None:
         return "" if command or payload.source in _MACHINES else payload.prompt[:MOST_OF_A_PROMPT].strip()
     if payload.interrupted or not payload.error.strip():
         return ""
-    return f"{payload.tool} {payload.action}\n{payload.error}"[:MOST_OF_A_PROMPT].strip()
+    named = f"{payload.tool} {payload.action}".replace("\n", " ")[: MOST_OF_A_PROMPT // 4]
+    error, most = payload.error.strip(), MOST_OF_A_PROMPT // 2
+    if len(error) > most:
+        error = f"{error[: most // 4]}\n{error[-3 * most // 4 :]}"
+    return f"{named}\n{error}"

@@ -177,7 +177,7 @@ def why_held(memory: Memory) -> str:
     return ""
 
 
-Origin = Literal["person", "agent", "model", "import", "consolidation", "promotion", "file"]
+Origin = Literal["person", "agent", "model", "recipe", "import", "consolidation", "promotion", "file"]
 """Where a memory comes from."""
 
 REWRITE = "Write down what was seen and what follows from it, not an order to whoever reads it."
@@ -209,6 +209,7 @@ RULES: Mapping[Origin, Rules] = {
     "agent": Rules(linked=True),
     "file": Rules(linked=True),
     "model": Rules(confidence=DISTILLED_CONFIDENCE),
+    "recipe": Rules(confidence=DISTILLED_CONFIDENCE),
     "import": Rules(),
     "consolidation": Rules(refused=True),
     "promotion": Rules(),

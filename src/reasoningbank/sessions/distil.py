@@ -31,6 +31,7 @@ from reasoningbank.types.session import (
     DO_INSTEAD,
     MAX_CONTRAST_ITEMS,
     MAX_ITEMS,
+    RECIPE,
     SUPERSEDED_AT,
     Item,
     Judgement,
@@ -353,6 +354,7 @@ def learn(
         earlier = transaction.sessions.origins(trajectory=trajectory.id)
         taught = sum(
             origin.kind == "distilled"
+            and origin.model != RECIPE
             and origin.at >= judgement.at
             and not is_consolidated(transaction.memories.get(origin.memory_id))
             for origin in earlier
@@ -550,6 +552,7 @@ def _words_of(refusal: Refusal) -> tuple[str, str, str, str]:
 
 def _learned_before(transaction: Transaction, store: Store, trajectory_id: str) -> Learned:
     origins = transaction.sessions.origins(trajectory=trajectory_id)
+    origins = [origin for origin in origins if origin.model != RECIPE]
     taught = store.memories.many([origin.memory_id for origin in origins if origin.kind == "distilled"])
     return Learned(
         memories=tuple(taught.values()),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.jobs.jobs import Handler
     from reasoningbank.sessions.assignment import Assignment
+    from reasoningbank.sessions.recipe_store import Recipes
     from reasoningbank.sessions.sessions import Sessions
 
 _NO_MODEL = "No language model is configured. Set llm, or let the calling agent distill with the tool memory_distill."
@@ -45,13 +46,16 @@ _NO_MODEL = "No language model is configured. Set llm, or let the calling agent 
 class Distillation:
     """Distil lessons from captured sessions: with a language model, by the calling agent, or from a summary."""
 
-    def __init__(self, context: Context, sessions: Sessions) -> None:
+    def __init__(self, context: Context, sessions: Sessions, recipes: Recipes) -> None:
         self._context = context
         self._sessions = sessions
+        self._recipes = recipes
         self._queued = False
 
     def run(self, *trajectory_ids: str, pending: bool = False) -> DistilReport:
         """Make lessons of trajectories with the language model; what cannot be done now waits and is reported.
+
+        Recipes, which need no model, are made of them first.
 
         Args:
             trajectory_ids: Which ones; those that were distilled before are distilled again, and add nothing twice.
@@ -69,8 +73,10 @@ class Distillation:
         if pending:
             wanted |= dict.fromkeys(entry.id for entry in store.sessions.trajectories(limit=0, pending=True))
         report = DistilReport()
+        for trajectory_id in wanted:
+            report = together(report, self._recipes.learn(trajectory_id))
         if wanted and self._context.model is None:
-            report, wanted = DistilReport(messages=(_NO_MODEL,)), {}
+            report, wanted = replace(report, messages=(_NO_MODEL,)), {}
         for trajectory_id in wanted:
             try:
                 report = together(report, self.distilled(trajectory_id))

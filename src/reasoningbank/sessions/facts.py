@@ -349,7 +349,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, Run], passed_over: Set[i
         if not name or index in passed_over:
             continue
         tried += 1
-        if not run.succeeded if run else _failed(step):
+        if not run.succeeded if run else failed(step):
             open_failures[name] = index
             continue
         clean += 1
@@ -373,7 +373,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, Run], passed_over: Set[i
     return found
 
 
-def _failed(step: Step) -> bool:
+def failed(step: Step) -> bool:
     """Return whether the step failed by its status, its error, or the unmistakable end of what an execution printed."""
     if step.failed:
         return not found_nothing(step)

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 _AT_ONCE = timedelta(0)
 CREDIT = "credit"
 """The kind of job that settles what the session of the trajectory that is its key was shown."""
+RECIPES = "recipes"
+"""The kind of job that makes the recipes of the trajectory that is its key; it needs no model."""
 AGENT, TEMPLATE, USER = "agent", "template", "user"
 """Who judges a session or distils its lessons, when it is no language model."""
 _MOST_PROBLEMS = 100
@@ -391,10 +393,10 @@ class Sessions:
                 transaction.sessions.keep(trajectory, key=key)
                 transaction.sessions.judge(trajectory.id, judgement)
             if known is None:
-                for kind in (DISTILL, CREDIT):
+                for kind in (RECIPES, DISTILL, CREDIT):
                     _again(transaction, kind, trajectory.id, due)
             elif ended:
-                for kind in (DISTILL, CREDIT):
+                for kind in (RECIPES, DISTILL, CREDIT):
                     _hasten(transaction, kind, known, now)
         if ended:
             self._credited(known or trajectory.id)

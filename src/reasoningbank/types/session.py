@@ -176,6 +176,8 @@ too_many: beyond the bounds; incomplete: a field is missing or empty; wrong_outc
 a strategy that worked; instruction: it orders the reading agent about instead of telling it something (DESIGN D10);
 same_text: an earlier item of the same trajectory says the same.
 """
+RECIPE = "recipe"
+"""What stands for the model, and as the source of the memory, where no model was asked: the session shows it itself."""
 OriginKind = Literal["distilled", "corroborated"]
 MAX_ITEMS = 3
 """Most items of one trajectory (paper, appendix A)."""
@@ -229,7 +231,7 @@ class Origin:
     Attributes:
         kind: distilled when the memory was made from it, corroborated when it said the same later.
         steps: Indexes of the steps that were learned from.
-        model: The language model, ``agent`` or ``template``.
+        model: The language model, ``agent``, ``template`` or ``recipe``.
         prompt: Name and version of the prompt; empty when there was none.
     """
 

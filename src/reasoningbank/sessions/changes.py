@@ -1,0 +1,293 @@
+"""What a step changed and what it ran: the parts of which a recipe is made.
+
+A step may do both: ``pip install x && pytest`` changes something and then runs something. What only looks is neither.
+What cannot be described in a line or two, such as a program that rewrites files, is a change that is not clear.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reasoningbank.sessions.commands import Program, command, only_reads, parts, vocabulary
+from reasoningbank.types.session import Step
+
+MAX_CHANGE = 320
+"""Most characters that describe one change."""
+_MAX_SIDE = 130
+_MAX_COMMAND = 200
+
+_INSTALLERS = vocabulary(
+    "pip pip3 npm yarn pnpm bun apt apt-get brew cargo gem go conda mamba uv poetry bundle composer"
+)
+_INSTALLING = vocabulary("install i ci add get update upgrade sync tidy remove uninstall")
+_MOVERS = vocabulary("mv cp rm ln chmod chown mkdir touch export unset patch dos2unix")
+_GIT_CHANGES = vocabulary(
+    "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick"
+)
+_SERVICES = vocabulary("systemctl service docker docker-compose podman createdb dropdb psql kill pkill")
+_WRITERS = vocabulary("Write create create_file write_file write new_file")
+_EDIT_WORDS = ("edit", "replace", "patch", "insert", "append")
+_OLD = ("old_string", "old_str", "old_text", "search", "oldText")
+_NEW = ("new_string", "new_str", "new_text", "replace", "newText", "insert_text")
+_PLACE = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path")
+_WRITTEN = re.compile(
+    r"(?:>{1,2}|\btee(?: -a)?)\s*(?P<file>[\w./~+-]+)[^\n]{0,200}<<"
+    r"|<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*(?P<after>[\w./~+-]+)"
+)
+_PRINTED = re.compile(r"\b(?:echo|printf)\b[^\n|;]{0,400}?(?<![0-9&])>{1,2}\s*(?P<file>(?!/dev/|&)[\w./~+-]+)")
+_WRITES = re.compile(
+    r"open\([^)\n]{0,200},\s*(?:mode=)?['\"][wa]|\.write_text\(|writelines\(|\.write\(|shutil\.|os\.(?:rename|remove)|fileinput"
+)
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (?P<file>[^\n]+)$", re.MULTILINE)
+_COPY = re.compile(r"\.(?:bak|backup|orig|original|old|save|final|tmp)\d*$")
+_MAX_WHOLE = 2 * _MAX_SIDE
+"""A file that was written anew with more characters than this is not said in a line or two."""
+_SPACE = re.compile(r"\s+")
+_SCRIPT = re.compile(r"^[\w./~-]+\.(?:py|js|ts|mjs|cjs|rb|sh|pl|php)$")
+_INTERPRETERS = vocabulary("python python3 node ruby bash sh perl php deno tsx ts-node")
+_TOOL_FILE = re.compile(r"^(?:str_replace_editor|edit_anthropic)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One thing that was changed.
+
+    Attributes:
+        text: What was done, in the session's own words, on a line or two.
+        file: The file that was changed; empty when it was none or not one.
+        whole: Whether the file was written anew as a whole.
+        clear: Whether the text says what was changed; a program that rewrites files says it nowhere.
+    """
+
+    text: str
+    file: str = ""
+    whole: bool = False
+    clear: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doing:
+    """What one step did.
+
+    Attributes:
+        ran: What it ran, equal for the same action; empty when it ran nothing.
+        shown: The command as it was written, without what only prepares or filters it.
+        program: The program that it ran.
+        script: The script that the program ran; empty when it ran none.
+        changes: What it changed.
+        filtered: Whether a filter stood between the program and what was seen of it.
+    """
+
+    ran: str = ""
+    shown: str = ""
+    program: str = ""
+    script: str = ""
+    changes: tuple[Change, ...] = ()
+    filtered: bool = False
+
+
+def doing_of(step: Step) -> Doing:
+    """Return what the step ran and what it changed. Accepts any step."""
+    line = command(step)
+    if not line:
+        return Doing(changes=_edits(step))
+    programs = parts(line)
+    if programs and _is_editor(programs[0]):
+        return Doing(changes=_typed_edit(line))
+    changes = [*_written(line)]
+    runs: list[Program] = []
+    for part in programs:
+        if (change := _changed(part)) is not None:
+            changes.append(change)
+        elif not part.reads and not part.silent and part.program not in {"echo", "printf", "tee", "cp"}:
+            runs.append(part)
+    if any(_hides_a_change(part, line) for part in runs):
+        changes.append(Change(text=cut(line, _MAX_COMMAND), clear=False))
+    if not runs:
+        alone = [part for part in programs if _changed(part) is not None]
+        if len(alone) == 1 and not _written(line):
+            return Doing(ran=_key(alone), shown=_shown(alone), program=alone[0].program, changes=tuple(changes))
+        return Doing(changes=tuple(changes))
+    last = runs[-1]
+    return Doing(
+        ran=_key(runs),
+        shown=_shown(runs),
+        program=last.program,
+        script=next((word for word in last.words[1:] if _SCRIPT.match(word)), "")
+        if last.program in _INTERPRETERS
+        else "",
+        changes=tuple(changes),
+        filtered=_is_filtered(line),
+    )
+
+
+def cut(text: str, characters: int) -> str:
+    """Return the text on one line, cut with an ellipsis."""
+    line = _SPACE.sub(" ", text[: 4 * characters]).strip()
+    return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
+
+
+def _key(runs: Sequence[Program]) -> str:
+    return " && ".join(f"{part.folder}$ {' '.join(part.words)}" for part in runs)
+
+
+def _shown(runs: Sequence[Program]) -> str:
+    return cut(" && ".join(" ".join(part.words) for part in runs), _MAX_COMMAND)
+
+
+def _is_filtered(line: str) -> bool:
+    last = line.rsplit("\n", 1)[-1] if "<<" not in line else line
+    return bool(re.search(r"\|\s*(?:grep|egrep|head|sed|awk|wc|rg|cut|less|more|xargs|jq|sort|uniq)\b|\|\|", last))
+
+
+def _is_editor(part: Program) -> bool:
+    return part.program in {"edit", "insert", "append", "create", "str_replace_editor", "apply_patch", "edit_anthropic"}
+
+
+def _changed(part: Program) -> Change | None:
+    """Return what the program changed, None when it is no program that changes things in a known way."""
+    words = part.words
+    shown = cut(" ".join(words), _MAX_COMMAND)
+    if part.program in _INSTALLERS and any(word in _INSTALLING for word in words[1:3]):
+        return Change(text=f"ran: {shown}")
+    if part.program.startswith("python") and part.word(1) == "-m" and part.word(2) in {"pip", "venv", "ensurepip"}:
+        return Change(text=f"ran: {shown}")
+    if part.program in {"sed", "perl"} and any(word.startswith(("-i", "--in-place", "-pi")) for word in words[1:3]):
+        return Change(text=f"ran: {shown}", file=words[-1])
+    if part.program == "git" and part.word(1) in _GIT_CHANGES:
+        return Change(text=f"ran: {shown}", clear=part.word(1) not in {"stash", "reset", "checkout", "restore"})
+    if part.program == "cp" and _COPY.search(words[-1]):
+        return None
+    if part.program in _MOVERS and len(words) > 1:
+        target = words[-1] if part.program in {"mv", "cp", "touch", "chmod"} else ""
+        return Change(
+            text=f"ran: {shown}", file=target, whole=part.program in {"mv", "cp"}, clear=part.program != "patch"
+        )
+    if part.program in _SERVICES and len(words) > 1:
+        return Change(text=f"ran: {shown}")
+    return None
+
+
+def _hides_a_change(part: Program, line: str) -> bool:
+    """Return whether a program that was typed in, or a here-document, writes files."""
+    inline = part.program in _INTERPRETERS and ("<<" in line or any(word in {"-c", "-e"} for word in part.words[1:3]))
+    return inline and _WRITES.search(line) is not None
+
+
+def _written(line: str) -> list[Change]:
+    found = []
+    for match in _WRITTEN.finditer(line):
+        name = match["file"] or match["after"]
+        first = line.find("\n", match.end())
+        body = line[first + 1 :] if first >= 0 else ""
+        appended = ">>" in match[0] or "-a" in match[0]
+        text = f"{'appended to' if appended else 'wrote'} {name}: {cut(body, 2 * _MAX_SIDE)}"
+        found.append(Change(text=cut(text, MAX_CHANGE), file=name, whole=not appended, clear=len(body) <= _MAX_WHOLE))
+    found += [
+        Change(text=f"ran: {cut(match[0], _MAX_COMMAND)}", file=match["file"], whole=">>" not in match[0])
+        for match in _PRINTED.finditer(line)
+    ]
+    return found
+
+
+def _edits(step: Step) -> tuple[Change, ...]:
+    if not step.action or only_reads(step):
+        return ()
+    tool = step.tool
+    if _PATCHED.search(step.action):
+        return tuple(_patch(step.action))
+    arguments = _arguments(step.action)
+    place = next((value for key in _PLACE if isinstance(value := arguments.get(key), str) and value), "")
+    writes = tool in _WRITERS or "write" in tool.lower() or arguments.get("command") == "create"
+    if not writes and not any(word in tool.lower() for word in _EDIT_WORDS):
+        return ()
+    if not arguments:
+        said = not step.action.lstrip().startswith("{") and len(step.action) <= MAX_CHANGE
+        return (Change(text=cut(step.action, MAX_CHANGE), clear=said),)
+    nested = arguments.get("edits")
+    pairs = [_sides(each) for each in nested if isinstance(each, dict)] if isinstance(nested, list) else []
+    described = [_became(old, new) for old, new in (*pairs, _sides(arguments)) if old or new]
+    if described and place:
+        return (Change(text=cut(f"in {place}: {'; '.join(described)}", MAX_CHANGE), file=place),)
+    content = next((arguments[key] for key in ("content", "file_text", "contents", "text") if key in arguments), None)
+    if isinstance(content, str) and writes:
+        short = len(content) <= _MAX_WHOLE
+        return (Change(text=cut(f"wrote {place}: {content}", MAX_CHANGE), file=place, whole=True, clear=short),)
+    return (Change(text=f"edited {place}", file=place, clear=False),)
+
+
+def _typed_edit(line: str) -> tuple[Change, ...]:
+    """Return the change of an editor that is typed as a command: ``edit 5:7`` and the new lines."""
+    head, _, rest = line.partition("\n")
+    words = head.split()
+    if words[0] == "apply_patch" or _PATCHED.search(line):
+        return tuple(_patch(line))
+    if _TOOL_FILE.match(words[0]):
+        if len(words) > 1 and words[1] == "view":
+            return ()
+        place = words[2] if len(words) > 2 else ""
+        old, new = (_option(line, name) for name in ("--old_str", "--new_str"))
+        if old or new:
+            return (Change(text=cut(f"in {place}: {_became(old, new)}", MAX_CHANGE), file=place),)
+        content = _option(line, "--file_text")
+        short = len(content) <= _MAX_WHOLE
+        return (Change(text=cut(f"wrote {place}: {content}", MAX_CHANGE), file=place, whole=True, clear=short),)
+    if words[0] == "create":
+        return (Change(text=head[:_MAX_COMMAND], file=words[1] if len(words) > 1 else "", whole=True),)
+    body = rest.rsplit("end_of_edit", 1)[0].strip("\n")
+    place = next((word for word in words[1:] if _SCRIPT.match(word) or "." in word), "")
+    where = f"line {words[1]}" if len(words) > 1 and ":" in words[1] else "a line"
+    return (Change(text=cut(f"{where} became: {body or head}", MAX_CHANGE), file=place),)
+
+
+def _option(line: str, name: str) -> str:
+    match = re.search(rf"{name}[ =](?:'(?P<one>[^']*)'|\"(?P<two>[^\"]*)\"|(?P<bare>\S+))", line)
+    return next((text for text in match.groups() if text is not None), "") if match else ""
+
+
+def _patch(text: str) -> list[Change]:
+    found = []
+    marks = list(_PATCHED.finditer(text))
+    for number, mark in enumerate(marks):
+        body = text[mark.end() : marks[number + 1].start() if number + 1 < len(marks) else len(text)]
+        lines = body.splitlines()
+        old = "\n".join(line[1:] for line in lines if line.startswith("-"))
+        new = "\n".join(line[1:] for line in lines if line.startswith("+"))
+        name = mark["file"].strip()
+        found.append(
+            Change(text=cut(f"in {name}: {_became(old, new)}", MAX_CHANGE), file=name, whole="*** Add" in mark[0])
+        )
+    return found
+
+
+def _sides(arguments: Mapping[str, object]) -> tuple[str, str]:
+    old, new = (
+        next((value for key in keys if isinstance(value := arguments.get(key), str)), "") for keys in (_OLD, _NEW)
+    )
+    return old, new
+
+
+def _became(old: str, new: str) -> str:
+    """Return the lines that differ, quoted."""
+    before, after = old.strip("\n").splitlines(), new.strip("\n").splitlines()
+    while before and after and before[0] == after[0]:
+        before, after = before[1:], after[1:]
+    while before and after and before[-1] == after[-1]:
+        before, after = before[:-1], after[:-1]
+    gone, came = cut("\n".join(before), _MAX_SIDE), cut("\n".join(after), _MAX_SIDE)
+    if not gone:
+        return f"added `{came}`"
+    return f"`{gone}` became `{came}`" if came else f"removed `{gone}`"
+
+
+def _arguments(action: str) -> Mapping[str, object]:
+    if not action.lstrip().startswith("{"):
+        return {}
+    try:
+        value = json.loads(action)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,263 @@
+"""Recipes in a bank: made of a session without a model, looked up by the signature of an error.
+
+One recipe is kept for each kind and signature; a link from it to its key, which is indexed, says which. A further
+session with the same error and an alike change does not add a recipe: it is a further origin of the known one and, when
+it is independent of it, one outcome for it. A project fact needs two sessions in which its command passed; that it
+passed in one is kept as a link from the session to the fact's key.
+
+Everything that one session brings is one transaction that first looks what is there already, so a worker that is killed
+loses nothing and doubles nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.memories.admission import Ready, admit, draft, prepare
+from reasoningbank.memories.evidence import report_outcome
+from reasoningbank.memories.states import sources_of
+from reasoningbank.memories.words import terms
+from reasoningbank.safety.arguments import session_name
+from reasoningbank.safety.quotation import clip, fitting
+from reasoningbank.safety.text import reveal
+from reasoningbank.sessions.changes import cut
+from reasoningbank.sessions.recipes import Passed, Recipe, fact_recipe, passed_commands, recipes_of
+from reasoningbank.sessions.sessions import RECIPES
+from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
+from reasoningbank.storage.store import Store, StoreReader, Transaction
+from reasoningbank.types.belief import MIN_CONFIDENCE
+from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, Memory, check_memory_id
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.recall import Brief, BriefItem, Filter, Hit
+from reasoningbank.types.records import Job, Link
+from reasoningbank.types.session import RECIPE, DistilReport, Origin, Trajectory
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.search.briefing import Briefings
+    from reasoningbank.sessions.sessions import Sessions
+
+SIGNATURE = "signature"
+"""The kind of the link from a recipe to the key that it is looked up by."""
+PASSED = "passed"
+"""The kind of the link from a session to the key of a command that passed in it."""
+BUDGET = 400
+"""Most tokens of the recipes that are shown for one error."""
+ALIKE = 0.5
+"""Two changes are alike when so much of the shorter one's words stand in the other."""
+_NEAR_RELEVANCE = 0.8
+_CONSIDERED = 20
+_MAX_TASK = 2_000
+_CHANGED = re.compile(r"^- (.+)$", re.MULTILINE)
+_RECALLABLE = Filter().states
+
+
+class Recipes:
+    """Make recipes of captured sessions without a model, and show the one for an error."""
+
+    def __init__(self, context: Context, sessions: Sessions, briefings: Briefings) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._briefings = briefings
+
+    def learn(self, trajectory_id: str) -> DistilReport:
+        """Store what the session shows by itself: fixes, dead ends, the project's commands. Twice adds nothing.
+
+        Args:
+            trajectory_id: The session.
+
+        Raises:
+            TrajectoryNotFound: When this project has no such trajectory.
+        """
+        trajectory = self._sessions.get(check_memory_id(trajectory_id))
+        return learn_recipes(self._context.store(), self._context.embedder, trajectory, at=self._context.clock.now())
+
+    def briefing(self, error: str, budget: int = BUDGET, session: str | None = None) -> Brief:
+        """Return the recipes for an error, the same one first and then one that is near; nothing when none is known.
+
+        What is shown is logged as a delivery, as in every briefing; what this session was shown before is left out.
+
+        Args:
+            error: What the command printed when it failed.
+            budget: Most cl100k tokens of the text.
+            session: What the delivery counts for; None takes the bank's own.
+        """
+        place = session_name(session) or self._context.session
+        signature = signature_of(error)
+        if signature is None:
+            return Brief(session=place)
+        store = self._context.store()
+        seen = self._briefings.shown(store, place)
+        found = [hit for hit in known_for(store, signature) if hit.id not in seen]
+        items, _, text = fitting(
+            [BriefItem(hit=hit, scope=hit.scope) for hit in found], self._context.clock.now(), budget
+        )
+        if not items:
+            return Brief(session=place)
+        return self._briefings.kept(
+            store, Brief(text=text, items=tuple(items), tokens=count_tokens(text), session=place), signature.text
+        )
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return what does each kind of job of this resource."""
+        return {RECIPES: self._recipes_job}
+
+    def queue_due(self) -> None:
+        """Do nothing: a session brings its job when it is captured."""
+
+    def _recipes_job(self, job: Job) -> None:
+        self.learn(job.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    recipe: Recipe
+    ready: Ready
+
+
+def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, at: datetime) -> DistilReport:
+    """Store the recipes of a session, all of them or none; report what is new and what was known.
+
+    Raises:
+        TrajectoryNotFound: When the store does not hold the trajectory; nothing was stored.
+        ModelMismatch: When the bank was built with another embedder; nothing was stored.
+    """
+    session = trajectory.session or trajectory.id
+    passed = passed_commands(trajectory)
+    recipes = [*recipes_of(trajectory), *_facts(store, passed, session)]
+    drafts = [_draft(store.scope.project, recipe, trajectory, session, at) for recipe in recipes]
+    candidates = [
+        _Candidate(recipe, ready)
+        for recipe, ready in zip(recipes, prepare(drafts, embedder, origin="recipe"), strict=True)
+    ]
+    new: list[str] = []
+    known: list[str] = []
+    with store.transaction() as transaction:
+        transaction.sessions.entry(trajectory.id)
+        for candidate in candidates:
+            ready = candidate.ready
+            twin = _by_key(transaction, candidate.recipe.key) or _same_text(transaction, ready.memory)
+            origin = Origin(
+                memory_id=ready.memory.id if twin is None else twin.id,
+                trajectory=trajectory.id,
+                kind="distilled" if twin is None else "corroborated",
+                session=session,
+                steps=candidate.recipe.steps,
+                model=RECIPE,
+                at=at,
+            )
+            if twin is None:
+                admit(transaction, ready, at=at)
+                transaction.memories.link(Link(source=ready.memory.id, target=candidate.recipe.key, kind=SIGNATURE))
+                transaction.sessions.add_origin(origin)
+                new.append(ready.memory.id)
+            elif _is_alike(twin, ready.memory) and _corroborate(transaction, twin, origin, trajectory, at):
+                known.append(twin.id)
+        for one in passed:
+            transaction.memories.link(Link(source=f"session:{session}", target=one.key, kind=PASSED))
+    return DistilReport(distilled=tuple(new), corroborated=tuple(dict.fromkeys(known)))
+
+
+def known_for(store: Store, signature: Signature) -> list[Hit]:
+    """Return the recipes for an error: those of the same signature, else the nearest fix and dead end."""
+    exact = [
+        memory for kind in ("fix", "dead-end") if (memory := _by_key(store, f"{kind}:{signature.key}")) is not None
+    ]
+    hits = [_hit(memory, 1.0) for memory in exact if memory.state in _RECALLABLE]
+    if hits:
+        return hits
+    condition = Filter(categories=("fix", "dead-end"))
+    found = store.search.matching(signature.text, condition, _CONSIDERED).hits
+    memories = store.memories.many([scored.id for scored in found])
+    for scored in found:
+        memory = memories.get(scored.id)
+        if memory is None or memory.provenance.get("source") != RECIPE:
+            continue
+        if is_near(read_signature(memory.title), signature):
+            return [_hit(memory, _NEAR_RELEVANCE)]
+    return []
+
+
+def _hit(memory: Memory, relevance: float) -> Hit:
+    return Hit(memory=reveal(memory), relevance=relevance, legs={}, unproven=memory.confidence < MIN_CONFIDENCE)
+
+
+def _facts(store: Store, passed: Sequence[Passed], session: str) -> list[Recipe]:
+    """Return the facts of commands that have passed in another session too."""
+    found = []
+    for one in passed:
+        sessions = {link.source for link in store.memories.links(one.key) if link.kind == PASSED}
+        others = sessions - {f"session:{session}"}
+        if others:
+            found.append(fact_recipe(one, sessions=len(others) + 1))
+    return found
+
+
+def _draft(project: str, recipe: Recipe, trajectory: Trajectory, session: str, at: datetime) -> Memory:
+    memory = draft(
+        origin="recipe",
+        project=project,
+        title=cut(recipe.title, MAX_TITLE),
+        description=cut(recipe.description, MAX_DESCRIPTION),
+        content=recipe.content,
+        outcome="failure" if recipe.kind == "dead-end" else "success",
+        category=recipe.kind,
+        provenance={
+            "source": RECIPE,
+            "session": session,
+            "trajectory": trajectory.id,
+            "task": clip(trajectory.task.strip(), _MAX_TASK)[:_MAX_TASK],
+            "steps": ",".join(map(str, recipe.steps)),
+        },
+        at=at,
+    )
+    return replace(memory, state="candidate")
+
+
+def _by_key(reader: StoreReader, key: str) -> Memory | None:
+    """Return the recipe of a key, or the memory that it was consolidated into."""
+    named = [link.source for link in reader.memories.links(key) if link.kind == SIGNATURE]
+    for memory in reader.memories.many(named).values():
+        if memory.consolidation_id is not None:
+            return reader.memories.many([memory.consolidation_id]).get(memory.consolidation_id, memory)
+        return memory
+    return None
+
+
+def _same_text(reader: StoreReader, memory: Memory) -> Memory | None:
+    twins = reader.memories.many(reader.memories.same_text(memory.fingerprint))
+    return next(iter(twins.values()), None)
+
+
+def _is_alike(known: Memory, new: Memory) -> bool:
+    """Return whether both sessions changed the same thing; a fact is the same by its key."""
+    first, second = (set(terms(" ".join(_CHANGED.findall(each.content)))) for each in (known, new))
+    if not first or not second:
+        return not first and not second
+    return len(first & second) >= ALIKE * min(len(first), len(second))
+
+
+def _corroborate(transaction: Transaction, twin: Memory, origin: Origin, trajectory: Trajectory, at: datetime) -> bool:
+    """Note that a session showed the same; once per session one outcome for it, when it did not know it already."""
+    if twin.state not in _RECALLABLE:
+        return False
+    origins = transaction.sessions.origins(memory_id=twin.id)
+    sessions = {known.session for known in origins} | {twin.provenance.get("session", "")}
+    if any(known.trajectory == trajectory.id for known in origins) or origin.session in sessions:
+        return False
+    transaction.sessions.add_origin(origin)
+    ids = {twin.id, *sources_of(twin)}
+    shown = {
+        entry.memory_id
+        for log in transaction.deliveries.recalls(limit=0, session=origin.session)
+        for entry in log.entries
+    }
+    if not ids & (shown | set(trajectory.memories)):
+        report_outcome(transaction, twin.id, succeeded=True, session=origin.session, rater="agent", at=at)
+    return True

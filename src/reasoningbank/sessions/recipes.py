@@ -1,0 +1,383 @@
+"""Recipes: what a session itself shows, word for word, without a model (DESIGN D15).
+
+* a fix: an action failed, something was changed, and the same action passed;
+* a dead end: what was tried for an error that came back every time, and nothing else helped;
+* a project fact: the command that runs the tests, a linter or the build.
+
+If it is not clearly a recipe, there is none. A fix needs one failure whose error has a signature, one to four changes
+that can be quoted between the last failure with that signature and the next run, and a last run of the action that
+passed with its own exit status, not that of a filter. A program that was typed in to rewrite files, a script of the
+session's own that was written anew, work that was thrown away afterwards, and an error that came back make it unclear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from reasoningbank.sessions.changes import Change, Doing, cut, doing_of
+from reasoningbank.sessions.commands import only_reads, vocabulary
+from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
+from reasoningbank.sessions.signatures import Signature, signature_of
+from reasoningbank.sessions.test_runs import Run, covers, run_of
+from reasoningbank.types.session import Step, Trajectory
+
+RecipeKind = Literal["fix", "dead-end", "fact"]
+RECIPE_KINDS: tuple[RecipeKind, ...] = ("fix", "dead-end", "fact")
+"""The kinds of recipes, which are the categories of their memories."""
+MOST_CHANGES = 4
+"""A fix of more changes than this does not say which of them helped."""
+MOST_RECIPES = 10
+"""Most recipes of one session."""
+LEAST_TRIES = 2
+"""A dead end needs at least so many tries after which the same error came again."""
+_MOST_FACT = 120
+
+_LANGUAGES: Mapping[str, str] = {
+    "python": "Python", "python3": "Python", "pytest": "Python", "pip": "Python", "pip3": "Python", "tox": "Python",
+    "mypy": "Python", "ruff": "Python", "node": "JavaScript", "npm": "JavaScript", "npx": "JavaScript",
+    "yarn": "JavaScript", "pnpm": "JavaScript", "jest": "JavaScript", "vitest": "JavaScript", "mocha": "JavaScript",
+    "bun": "JavaScript", "tsc": "TypeScript", "cargo": "Rust", "rustc": "Rust", "go": "Go", "mvn": "Java",
+    "gradle": "Java", "gradlew": "Java", "java": "Java", "javac": "Java", "gcc": "C", "cc": "C", "clang": "C",
+    "g++": "C++", "ruby": "Ruby", "bundle": "Ruby", "rake": "Ruby", "php": "PHP", "dotnet": "C#", "swift": "Swift",
+}  # fmt: skip
+_ENDINGS: Mapping[str, str] = {
+    "py": "Python", "js": "JavaScript", "jsx": "JavaScript", "mjs": "JavaScript", "ts": "TypeScript",
+    "tsx": "TypeScript", "rs": "Rust", "go": "Go", "java": "Java", "kt": "Kotlin", "c": "C", "h": "C", "cpp": "C++",
+    "cc": "C++", "rb": "Ruby", "php": "PHP", "cs": "C#", "swift": "Swift", "sh": "shell",
+}  # fmt: skip
+_ENDING = re.compile(r"\.([a-z]{1,5})$")
+_LINTERS = vocabulary(
+    "ruff flake8 pylint mypy pyright black isort eslint prettier tsc biome golangci-lint rubocop shellcheck clang-tidy "
+    "ktlint swiftlint phpstan"
+)
+_REWRITES = vocabulary("--fix --write -w --in-place -i --unsafe-fixes")
+_BUILDERS = re.compile(
+    r"^(?:make(?: (?:all|build))?|cmake --build \S+|ninja|(?:npm|yarn|pnpm|bun) (?:run )?build|cargo (?:build|check)"
+    r"(?: --release)?|go (?:build|vet) \./\.\.\.|(?:\./)?mvnw? (?:-q )?(?:package|compile|install|verify)"
+    r"|(?:\./)?gradlew? (?:build|assemble)|dotnet build|python3? -m build|tsc(?: -p \S+| --noEmit)?|swift build)$"
+)
+_CLIPPY = re.compile(
+    r"^(?:cargo (?:clippy|fmt --check)|(?:npm|yarn|pnpm|bun) run (?:lint|typecheck|check|format:check)"
+    r"|make (?:lint|check-?style|typecheck))"
+)
+_TEST_FILE = re.compile(r"^(?:FAILED|ERROR) ([^\s:]+)::", re.MULTILINE)
+_PARTIAL = re.compile(
+    r"::|(?<!python)(?<!python3)\s(?:-k|-t|-m|--grep|-run|--testNamePattern)(?:\s|=)|\.(?:py|js|ts|tsx|jsx|rb|go|rs|java)(?:\s|$)"
+)
+_TROUBLE = re.compile(
+    r"Traceback \(most recent call last\)|^(?:FAILED|ERROR) \S+::|\bSegmentation fault\b|^fatal: |^panic: ",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One thing that a session shows.
+
+    Attributes:
+        kind: ``fix``, ``dead-end`` or ``fact``.
+        title: The error's signature, or what a fact says.
+        description: When it applies: the action, the tool, the language.
+        content: What happened, quoted and cut.
+        key: Equal for recipes of the same kind and signature; what they are looked up by.
+        steps: The steps that show it.
+    """
+
+    kind: RecipeKind
+    title: str
+    description: str
+    content: str
+    key: str
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """A command that runs the tests, a linter or the build, and passed.
+
+    Attributes:
+        purpose: What it is for: ``tests``, ``linter`` or ``build``.
+        command: The command as it was written.
+        said: What it reported, for example how many tests passed.
+        step: Where it passed last.
+    """
+
+    purpose: Literal["tests", "linter", "build"]
+    command: str
+    said: str
+    step: int
+
+    @property
+    def key(self) -> str:
+        """Equal for the same command in two sessions."""
+        return f"fact:{self.purpose}:{self.command}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """One run of an action."""
+
+    index: int
+    doing: Doing
+    run: Run | None
+    passed: bool
+    signature: Signature | None
+
+
+def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
+    """Return the fixes and dead ends that the session shows, one for each kind and signature, in their order.
+
+    Promises: asks no model, changes nothing, and takes any trajectory.
+    """
+    steps = trajectory.steps
+    doings = [doing_of(step) for step in steps]
+    thrown_away = _thrown_away(steps)
+    found: dict[str, Recipe] = {}
+    for runs in _actions(steps, doings):
+        for recipe in (*_fixes(steps, doings, runs), *_dead_ends(steps, doings, runs)):
+            if recipe.key not in found and (recipe.kind == "dead-end" or recipe.steps[-1] >= thrown_away):
+                found[recipe.key] = recipe
+    if found and _rejected(steps):
+        found = {key: recipe for key, recipe in found.items() if recipe.kind != "fix"}
+    return tuple(sorted(found.values(), key=lambda recipe: recipe.steps)[:MOST_RECIPES])
+
+
+def passed_commands(trajectory: Trajectory) -> tuple[Passed, ...]:
+    """Return the commands that run all tests, a linter or the build and whose last run in the session passed."""
+    latest: dict[str, Passed | None] = {}
+    for index, step in enumerate(trajectory.steps):
+        doing = doing_of(step)
+        purpose = _purpose(doing, run := run_of(step))
+        if purpose is None:
+            continue
+        passed = _passes(step, doing, run)
+        said = run.detail if run is not None else "it ended with exit status 0"
+        name = f"{purpose} {doing.shown}"
+        latest.pop(name, None)
+        latest[name] = Passed(purpose=purpose, command=doing.shown, said=said, step=index) if passed else None
+    return tuple(one for one in latest.values() if one is not None)
+
+
+def fact_recipe(passed: Passed, *, sessions: int) -> Recipe:
+    """Return the project fact that a command has passed in so many sessions."""
+    does = {"tests": "runs the tests", "linter": "runs the linter", "build": "builds the project"}[passed.purpose]
+    when = {"tests": "The tests of this project are", "linter": "This project is", "build": "This project is"}
+    done = {"tests": "to be run.", "linter": "to be checked with its linter.", "build": "to be built."}
+    return Recipe(
+        kind="fact",
+        title=f"`{passed.command}` {does} here",
+        description=f"{when[passed.purpose]} {done[passed.purpose]}",
+        content=f"`{passed.command}` passed in {sessions} sessions of this project. Last time: {passed.said}.",
+        key=passed.key,
+        steps=(passed.step,),
+    )
+
+
+def _actions(steps: Sequence[Step], doings: Sequence[Doing]) -> Iterator[list[_Ran]]:
+    """Yield the runs of each action that failed and was run again, in order."""
+    groups: dict[tuple[str, str], list[_Ran]] = {}
+    for index, (step, doing) in enumerate(zip(steps, doings, strict=True)):
+        if not doing.ran or only_reads(step):
+            continue
+        run = run_of(step)
+        passed = _passes(step, doing, run)
+        signature = None if passed else signature_of(_said(step))
+        ran = _Ran(index, doing, run, passed, signature)
+        name = (step.actor, doing.ran)
+        if run is not None and run.succeeded:
+            wider = [known for known, runs in groups.items() if known[0] == step.actor and _covered(run, runs)]
+            for known in wider:
+                if known != name:
+                    groups[known].append(ran)
+        groups.setdefault(name, []).append(ran)
+    for runs in groups.values():
+        if len(runs) > 1 and any(not ran.passed for ran in runs):
+            yield runs
+
+
+def _covered(run: Run, runs: Sequence[_Ran]) -> bool:
+    earlier = runs[-1].run
+    return earlier is not None and not earlier.succeeded and covers(run.name, earlier.name)
+
+
+def _passes(step: Step, doing: Doing, run: Run | None) -> bool:
+    """Return whether the step's own program is known to have passed."""
+    if run is not None:
+        return run.succeeded
+    if step.failed or failed(step) or _TROUBLE.search(step.observation):
+        return False
+    if step.exit_code is None:
+        return bool(step.observation.strip())
+    return not doing.filtered
+
+
+def _said(step: Step) -> str:
+    return step.observation if not step.error or step.error in step.observation else f"{step.observation}\n{step.error}"
+
+
+def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran]) -> Iterator[Recipe]:
+    last = runs[-1]
+    if not last.passed:
+        return
+    keys = [ran.signature.key if ran.signature else "" for ran in runs]
+    for place, ran in enumerate(runs[:-1]):
+        signature = ran.signature
+        if signature is None or signature.key in keys[place + 1 :] or not _failing(steps[ran.index], ran):
+            continue
+        following = runs[place + 1]
+        between = range(ran.index + 1, following.index + 1)
+        changed = [(index, change) for index in between for change in _made(steps[index], doings[index], following)]
+        if not _is_clear(signature, changed, runs, place, steps, doings):
+            continue
+        tries = [
+            text
+            for earlier, later in pairwise(runs[: place + 1])
+            if earlier.signature is not None and earlier.signature.key == signature.key
+            for text in _tried(steps, doings, earlier, later)
+        ]
+        yield _fix(signature, changed, tries, (ran, following, last), steps)
+
+
+def _made(step: Step, doing: Doing, following: _Ran) -> tuple[Change, ...]:
+    """Return what a step on the way changed; a step that failed changed nothing, but the next run is told by itself."""
+    if doing is not following.doing and (step.failed or failed(step)):
+        return ()
+    return doing.changes
+
+
+def _failing(step: Step, ran: _Ran) -> bool:
+    """Return whether the run is known to have failed, and not only not to have passed."""
+    return ran.run is not None or step.failed or failed(step) or _TROUBLE.search(step.observation) is not None
+
+
+def _is_clear(
+    signature: Signature,
+    changed: Sequence[tuple[int, Change]],
+    runs: Sequence[_Ran],
+    place: int,
+    steps: Sequence[Step],
+    doings: Sequence[Doing],
+) -> bool:
+    """Return whether the changes say what took the error away."""
+    if not 0 < len(changed) <= MOST_CHANGES or not all(change.clear for _, change in changed):
+        return False
+    script = runs[place].doing.script
+    place_of_test = found[1] if (found := _TEST_FILE.search(_said(steps[runs[place].index]))) else script
+    if script and all(change.whole and _same_file(change.file, script) for _, change in changed):
+        return False
+    if signature.type == "AssertionError" and all(_same_file(change.file, place_of_test) for _, change in changed):
+        return False
+    for ran in runs[place + 1 :]:
+        said = _said(steps[ran.index])
+        if ran.passed and (signature.type in said or (signature.message and signature.message in said)):
+            return False
+    between = range(runs[place].index + 1, runs[place + 1].index)
+    own = {_base(change.file) for doing in doings for change in doing.changes if change.file}
+    return not any(
+        doings[index].script and _base(doings[index].script) in own and _base(doings[index].script) != _base(script)
+        for index in between
+    )
+
+
+def _tried(steps: Sequence[Step], doings: Sequence[Doing], earlier: _Ran, later: _Ran) -> list[str]:
+    found = [
+        change
+        for index in range(earlier.index + 1, later.index + 1)
+        for change in _made(steps[index], doings[index], later)
+    ]
+    if not all(change.clear for change in found):
+        return []
+    return [change.text for change in found if not change.whole]
+
+
+def _fix(
+    signature: Signature,
+    changed: Sequence[tuple[int, Change]],
+    tries: Sequence[str],
+    runs: tuple[_Ran, _Ran, _Ran],
+    steps: Sequence[Step],
+) -> Recipe:
+    ran, following, last = runs
+    lines = [f"It failed with: {signature.line}", "What changed:"]
+    lines += [f"- {change.text}" for _, change in changed]
+    if tries:
+        lines.append(f"Tried before, without effect: {'; '.join(cut(text, 120) for text in tries[:2])}")
+    said = f" ({last.run.detail})" if last.run is not None else ""
+    gone = "Then" if following.passed else "Then this error was gone, and after further changes"
+    lines.append(f"{gone} `{last.doing.shown}` passed{said}.")
+    return Recipe(
+        kind="fix",
+        title=signature.text,
+        description=_when(ran, [change for _, change in changed], steps[ran.index]),
+        content="\n".join(lines),
+        key=f"fix:{signature.key}",
+        steps=tuple(dict.fromkeys((ran.index, *(index for index, _ in changed), last.index))),
+    )
+
+
+def _dead_ends(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran]) -> Iterator[Recipe]:
+    signature = runs[-1].signature
+    if signature is None or any(ran.passed for ran in runs):
+        return
+    same = [ran for ran in runs if ran.signature is not None and ran.signature.key == signature.key]
+    tries: dict[str, int] = {}
+    for earlier, later in pairwise(same):
+        for text in _tried(steps, doings, earlier, later):
+            tries.setdefault(text, later.index)
+    if len(tries) < LEAST_TRIES or len(same) <= LEAST_TRIES:
+        return
+    if not _failing(steps[same[-1].index], same[-1]):
+        return
+    lines = [f"It failed with: {signature.line}", "Tried, and the same error came again each time:"]
+    lines += [f"- {cut(text, 200)}" for text in [*tries][:MOST_CHANGES]]
+    lines.append("The session found nothing that helped.")
+    yield Recipe(
+        kind="dead-end",
+        title=signature.text,
+        description=_when(same[0], [], steps[same[0].index]),
+        content="\n".join(lines),
+        key=f"dead-end:{signature.key}",
+        steps=tuple(dict.fromkeys((same[0].index, *tries.values()))),
+    )
+
+
+def _when(ran: _Ran, changed: Sequence[Change], step: Step) -> str:
+    ended = [_ENDINGS.get(found[1]) for change in changed if (found := _ENDING.search(change.file))]
+    language = _LANGUAGES.get(ran.doing.program) or next((name for name in ended if name), "")
+    about = ", ".join(part for part in (f"tool {step.tool}" if step.tool else "", language) if part)
+    return f"`{ran.doing.shown}` fails with this error" + (f" ({about})." if about else ".")
+
+
+def _purpose(doing: Doing, run: Run | None) -> Literal["tests", "linter", "build"] | None:
+    shown = doing.shown
+    if not shown or len(shown) > _MOST_FACT or doing.changes or "…" in shown or " && " in shown:
+        return None
+    words = shown.split()
+    if run is not None:
+        return None if _PARTIAL.search(shown) or doing.script else "tests"
+    if _CLIPPY.match(shown) or (words[0].rsplit("/", 1)[-1] in _LINTERS and not _REWRITES & set(words)):
+        return None if _PARTIAL.search(shown) else "linter"
+    return "build" if _BUILDERS.match(shown) else None
+
+
+def _thrown_away(steps: Sequence[Step]) -> int:
+    """Return the last step at which the session threw edits or a commit away; -1 when it never did."""
+    return max((fact.step or 0 for fact in commit_facts(steps) if not fact.positive), default=-1)
+
+
+def _rejected(steps: Sequence[Step]) -> bool:
+    """Return whether a person's last word on the work was that it does not do."""
+    said = [verdict for step in steps[1:] if step.user and (verdict := verdict_in(step.user)) is not None]
+    return bool(said) and not said[-1][0]
+
+
+def _same_file(one: str, other: str) -> bool:
+    return bool(one) and _base(one) == _base(other)
+
+
+def _base(name: str) -> str:
+    return name.rsplit("/", 1)[-1]

@@ -1,0 +1,259 @@
+"""Signatures of errors: the type and the message without what differs from one occurrence to the next.
+
+Paths, addresses, ids, dates and numbers differ between two occurrences of one error; they are replaced. What remains is
+compared exactly by its key, and nearly by its words. A text whose decisive line cannot be told, or is so general that
+everything fits it ("assert 1 == 2", "Command failed"), has no signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from reasoningbank.sessions.commands import vocabulary
+
+MAX_LINE = 160
+"""Most characters of a signature: a longer message is cut."""
+MAX_TEST = 60
+"""Most characters of a test's name in a signature."""
+MAX_QUOTE = 300
+"""Most characters of the decisive line as it was printed."""
+NEAR = 0.6
+"""Two signatures of one type are near from this share of common words on."""
+_SEARCHED = 60_000
+_LEAST_WORDS = 2
+_LEAST_NEAR = 3
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TYPE = (
+    r"(?:(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60})?"
+    r"(?:Error|Exception|Warning|Failure|Fault|Interrupt|DoesNotExist|Configured|Found|Refused|Denied|Expired|Timeout)"
+    r"|(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Z][a-z]\w{0,60}(?=: ))"
+)
+_RAISED = re.compile(rf"^(?:E {{3,}})?(?P<type>{_TYPE})(?:: ?(?P<message>\S[^\n]*))?$", re.MULTILINE)
+_UNCAUGHT = re.compile(
+    rf"^(?:Uncaught |Exception in thread \"[^\"\n]{{1,80}}\" |Caused by: |\[?ERROR\]? +)?(?P<type>{_TYPE}): "
+    r"(?P<message>\S[^\n]*)$",
+    re.MULTILINE,
+)
+_PYTEST = re.compile(
+    rf"^(?:FAILED|ERROR) (?P<place>\S+?)(?:::(?P<test>[\w:\[\]-]+))?"
+    rf"(?: - (?:(?P<type>{_TYPE}): ?)?(?P<message>[^\n]+))?$",
+    re.MULTILINE,
+)
+_UNITTEST = re.compile(r"^(?:FAIL|ERROR): (?P<test>\w+) \([\w.]+\)$", re.MULTILINE)
+_PYTHON = re.compile(r"^\S*python[\d.]*: (?P<message>(?:No module named|can't open file)[^\n]+)$", re.MULTILINE)
+_COMPILER = re.compile(
+    r"^(?:\S[^\n:(]{0,300}[:(]\d{1,7}[:,]\d{1,7}\)?:? )(?:- )?(?P<type>(?:fatal )?error)"
+    r"(?: (?P<code>[A-Z]{1,5}\d{1,6}))?: (?P<message>\S[^\n]*)$",
+    re.MULTILINE,
+)
+_RUST = re.compile(
+    r"^error(?:\[(?P<code>E\d{4})\])?: (?P<message>(?!aborting|could not compile|test failed)\S[^\n]*)$", re.MULTILINE
+)
+_GO = re.compile(r"^(?:\./|\S+/)?\S+\.go:\d{1,7}:\d{1,7}: (?P<message>\S[^\n]*)$", re.MULTILINE)
+_PANIC = re.compile(r"^(?:panic: |thread '[^'\n]{1,80}' panicked at )(?P<message>\S[^\n]*)$", re.MULTILINE)
+_SHELL = re.compile(
+    r"^(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh: (?:line )?(?:\d{1,5}: )?(?P<message>[^\n:]{1,200}: (?:command )?not found"
+    r"|[^\n:]{1,200}: (?:No such file or directory|Permission denied|Is a directory))$",
+    re.MULTILINE,
+)
+_MAKE = re.compile(r"^g?make(?:\[\d{1,3}\])?: \*\*\* (?P<message>No rule to make target[^\n]*)$", re.MULTILINE)
+_NPM = re.compile(
+    r"^npm (?:ERR!|error) (?P<message>(?!A complete log|code |errno |syscall |path )\S[^\n]{8,})$", re.MULTILINE
+)
+_SPOKEN = re.compile(
+    r"^(?P<type>fatal|error|ERROR|Error|FATAL|E|CMake Error[^\n:]{0,200}):+ ?(?P<message>\S[^\n]{5,})$", re.MULTILINE
+)
+_NAMED = re.compile(
+    r"^(?P<program>[a-z][\w.-]{1,30}): (?:error: )?(?P<message>(?:unrecognized|unknown|invalid|illegal|missing|no such"
+    r"|the following arguments|cannot|can't|could not|failed to|ambiguous)\b[^\n]{5,})$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_DJANGO_APP = re.compile(r"^(?P<type>CommandError|ImproperlyConfigured): (?P<message>\S[^\n]*)$", re.MULTILINE)
+
+_ADDRESS = re.compile(r"\b(?:https?|ftp|file|ssh|git|postgres(?:ql)?|redis|mysql|mongodb)://[^\s'\"<>)]+")
+_HOST = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\blocalhost:\d{1,5}\b")
+_ID = re.compile(
+    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b"
+)
+_DATE = re.compile(
+    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{1,2}:\d{2}:\d{2}\b"
+)
+_PATH = re.compile(r"(?<![\w.@-])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|(?:[\w.@+-]+/){1,40})[\w.@+~\\/-]*(?::\d+(?::\d+)?)?")
+_NUMBER = re.compile(r"(?<![\w-])[-+]?\d[\d_,]*(?:\.\d+)*(?![\w])")
+_QUOTED = re.compile("['\"`\u2018]([\\w.@:-]{2,80})['\"`\u2019]")
+_WRAPPED = re.compile(rf"^(?P<type>{_TYPE}): ?(?P<message>\S[^\n]*)$")
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[A-Za-z_][\w.-]*[A-Za-z_0-9]")
+_TOO_GENERAL = vocabulary(
+    "assert assertion error errors exception failed fail failure command exit status code the not and or is in of to a "
+    "none true false expected got but was with for this that line file path id url n test tests found returned non zero"
+)
+_SLIPS = vocabulary("SyntaxError IndentationError TabError NameError KeyboardInterrupt SystemExit UnboundLocalError")
+"""Errors of what was just typed: the next session types something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What one error has in common with others of its kind.
+
+    Attributes:
+        type: The exception or the sort of error, for example ``ModuleNotFoundError``.
+        message: The message without what differs, on one line.
+        line: The decisive line as it was printed, cut.
+        test: The test that failed, when the message alone does not tell this error from others.
+    """
+
+    type: str
+    message: str
+    line: str
+    test: str = ""
+
+    @property
+    def text(self) -> str:
+        """The signature on one line, as people read it."""
+        where = f" in {self.test}" if self.test else ""
+        return f"{self.type}{where}: {self.message}" if self.message else f"{self.type}{where}"
+
+    @property
+    def key(self) -> str:
+        """Equal for equal signatures: 24 hexadecimal digits."""
+        words = f"{self.type}\n{self.test}\n{self.message}".casefold()
+        return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words that tell it from other errors."""
+        return _specific(f"{self.test} {self.message}")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What stands in quotation marks: another module that is missing is another error."""
+        return frozenset(_QUOTED.findall(self.message))
+
+
+def signature_of(output: str) -> Signature | None:
+    """Return the signature of the error that an output ends with; None when it has none or it says too little.
+
+    Accepts any text. The last exception that was raised decides, of a compiler the first error.
+    """
+    text = _ESCAPES.sub("", output[-_SEARCHED:]).replace("\r\n", "\n")
+    found = _pytest(text) or _raised(text) or _other(text)
+    if found is None or found.type.rsplit(".", 1)[-1] in _SLIPS:
+        return None
+    return found if len(found.words) >= _LEAST_WORDS or _names_something(found) else None
+
+
+def is_near(one: Signature, other: Signature) -> bool:
+    """Return whether two signatures of one type name the same things and share most of their words."""
+    if one.type.casefold() != other.type.casefold() or one.test != other.test:
+        return False
+    if one.names != other.names:
+        return False
+    first, second = one.words, other.words
+    if min(len(first), len(second)) < _LEAST_NEAR:
+        return False
+    return len(first & second) >= NEAR * len(first | second)
+
+
+def read_signature(text: str) -> Signature:
+    """Return the signature that was written as one line by ``Signature.text``."""
+    head, _, message = text.partition(": ")
+    kind, _, test = head.partition(" in ")
+    return Signature(type=kind, message=message, line=text, test=test)
+
+
+def normalise(message: str) -> str:
+    """Return a message on one line without paths, addresses, ids, dates and numbers."""
+    text = _ADDRESS.sub("<url>", message[: 4 * MAX_LINE])
+    text = _DATE.sub("<time>", _HOST.sub("<host>", text))
+    text = _PATH.sub("<path>", _ID.sub("<id>", text))
+    text = _SPACE.sub(" ", _NUMBER.sub("N", text)).strip(" .:,;")
+    return text if len(text) <= MAX_LINE else text[:MAX_LINE].rsplit(" ", 1)[0]
+
+
+def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
+    wrapped = _WRAPPED.match(message) if kind.casefold() in {"error", "exception"} else None
+    if wrapped is not None:
+        kind, message = wrapped["type"].rsplit(".", 1)[-1], wrapped["message"]
+    return Signature(
+        type=kind.strip(), message=normalise(message), line=_SPACE.sub(" ", line).strip()[:MAX_QUOTE], test=test
+    )
+
+
+def _pytest(text: str) -> Signature | None:
+    """Return the first failed test of a runner's short summary; its message, else the exception that the log shows."""
+    match = _PYTEST.search(text)
+    if match is not None and match["test"]:
+        test = match["test"].rsplit("::", 1)[-1].split("[", 1)[0]
+        kind, message, line = match["type"] or "", match["message"] or "", match[0]
+        begun = message.removesuffix("...").strip()
+        for raised in _RAISED.finditer(text):
+            whole = raised["message"] or ""
+            if raised[0].startswith("E ") and raised["type"].endswith(kind) and whole.startswith(begun if kind else ""):
+                kind, message, line = raised["type"], whole, raised[0].removeprefix("E").strip()
+                break
+        if message.endswith("..."):
+            message = begun.rsplit(" ", 1)[0] if " " in begun else ""
+        if not kind and not message:
+            return None
+        return _tested(kind or "AssertionError", message, line, test)
+    match = _UNITTEST.search(text)
+    thrown = None if match is None else _RAISED.search(text, match.end())
+    if match is None or thrown is None:
+        return None
+    return _tested(thrown["type"], thrown["message"] or "", thrown[0], match["test"])
+
+
+def _tested(kind: str, message: str, line: str, test: str) -> Signature:
+    """Return the signature of a test's failure; with the test's name where the message would fit other tests too."""
+    short = kind.rsplit(".", 1)[-1]
+    found = _made(short, message, line)
+    own = short == "AssertionError" or len(found.words) < _LEAST_WORDS
+    return _made(short, message, line, test[:MAX_TEST]) if own else found
+
+
+def _raised(text: str) -> Signature | None:
+    """Return the exception that was raised last; a warning counts only where something was raised."""
+    warned = "Traceback" in text
+    found = [match for match in _RAISED.finditer(text) if warned or not match["type"].endswith("Warning")]
+    after = found[-1].end() if found else 0
+    found += _UNCAUGHT.finditer(text, after)
+    if not found:
+        return None
+    last = found[-1]
+    return _made(last["type"].rsplit(".", 1)[-1], last["message"] or "", last[0].removeprefix("E  ").strip())
+
+
+def _other(text: str) -> Signature | None:
+    for pattern, kind in (
+        (_PYTHON, "python"),
+        (_COMPILER, "error"),
+        (_RUST, "error"),
+        (_GO, "go"),
+        (_PANIC, "panic"),
+        (_SHELL, "shell"),
+        (_MAKE, "make"),
+        (_NPM, "npm"),
+        (_SPOKEN, "error"),
+        (_NAMED, ""),
+    ):
+        match = pattern.search(text)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        named = groups.get("code") or groups.get("program") or kind
+        return _made(named, match["message"], match[0])
+    return None
+
+
+def _specific(text: str) -> frozenset[str]:
+    words = (word.casefold().strip("._-") for word in _WORD.findall(text))
+    return frozenset(word for word in words if len(word) > 1 and word not in _TOO_GENERAL)
+
+
+def _names_something(found: Signature) -> bool:
+    """Return whether the message names one thing in quotation marks, which is enough to tell it from others."""
+    return bool(found.test) or bool(found.words and found.names)
