@@ -11,7 +11,7 @@ LLM_URL ?=
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit
+.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ eval-attack: $(DEV_READY) ## the poisoning suite: what reaches an agent with the
 
 eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read by hand, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.consolidation
+
+eval-recipes: $(DEV_READY) ## recipes of real sessions against grades given by hand; RECIPE_RUNS=FOLDER... adds recorded runs
+	PYTHONPATH=benchmarks $(BIN)/python -m evaluation.recipes $(if $(RECIPE_RUNS),--also $(RECIPE_RUNS))
 
 guarantees: $(DEV_READY) ## write docs/guarantees.md from the promises of the tests
 	$(BIN)/python tools/write_guarantees.py

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reasoningbank.sessions.commands import Program, command, only_reads, parts, vocabulary
 from reasoningbank.types.session import Step
 
-MAX_CHANGE = 320
+MAX_CHANGE = 400
 """Most characters that describe one change."""
-_MAX_SIDE = 130
+_MAX_SIDE = 160
 _MAX_COMMAND = 200
 
 _INSTALLERS = vocabulary(
@@ -48,6 +48,7 @@ _MAX_WHOLE = 2 * _MAX_SIDE
 _SPACE = re.compile(r"\s+")
 _SCRIPT = re.compile(r"^[\w./~-]+\.(?:py|js|ts|mjs|cjs|rb|sh|pl|php)$")
 _INTERPRETERS = vocabulary("python python3 node ruby bash sh perl php deno tsx ts-node")
+_SPAN = re.compile(r"^\d{1,7}:\d{1,7}$")
 _TOOL_FILE = re.compile(r"^(?:str_replace_editor|edit_anthropic)$")
 
 
@@ -87,6 +88,25 @@ class Doing:
     script: str = ""
     changes: tuple[Change, ...] = ()
     filtered: bool = False
+
+
+def doings_of(steps: Sequence[Step]) -> list[Doing]:
+    """Return what each step did; an edit of the file that is open names it."""
+    found: list[Doing] = []
+    opened = ""
+    for step in steps:
+        doing = doing_of(step)
+        first = next(iter(parts(command(step))), None)
+        if first is not None and first.program in {"open", "create"} and first.word(1):
+            opened = first.word(1).strip("'\"")
+        if first is not None and first.program == "edit" and opened:
+            named = [
+                change if change.file else replace(change, file=opened, text=f"in {opened}, {change.text}")
+                for change in doing.changes
+            ]
+            doing = replace(doing, changes=tuple(named))
+        found.append(doing)
+    return found
 
 
 def doing_of(step: Step) -> Doing:
@@ -209,9 +229,9 @@ def _edits(step: Step) -> tuple[Change, ...]:
         return (Change(text=cut(step.action, MAX_CHANGE), clear=said),)
     nested = arguments.get("edits")
     pairs = [_sides(each) for each in nested if isinstance(each, dict)] if isinstance(nested, list) else []
-    described = [_became(old, new) for old, new in (*pairs, _sides(arguments)) if old or new]
-    if described and place:
-        return (Change(text=cut(f"in {place}: {'; '.join(described)}", MAX_CHANGE), file=place),)
+    became = [_became(old, new) for old, new in (*pairs, _sides(arguments)) if old or new]
+    if became and place:
+        return (_quoted(f"in {place}: {'; '.join(became)}", place),)
     content = next((arguments[key] for key in ("content", "file_text", "contents", "text") if key in arguments), None)
     if isinstance(content, str) and writes:
         short = len(content) <= _MAX_WHOLE
@@ -231,16 +251,24 @@ def _typed_edit(line: str) -> tuple[Change, ...]:
         place = words[2] if len(words) > 2 else ""
         old, new = (_option(line, name) for name in ("--old_str", "--new_str"))
         if old or new:
-            return (Change(text=cut(f"in {place}: {_became(old, new)}", MAX_CHANGE), file=place),)
+            return (_quoted(f"in {place}: {_became(old, new)}", place),)
         content = _option(line, "--file_text")
         short = len(content) <= _MAX_WHOLE
         return (Change(text=cut(f"wrote {place}: {content}", MAX_CHANGE), file=place, whole=True, clear=short),)
     if words[0] == "create":
         return (Change(text=head[:_MAX_COMMAND], file=words[1] if len(words) > 1 else "", whole=True),)
-    body = rest.rsplit("end_of_edit", 1)[0].strip("\n")
-    place = next((word for word in words[1:] if _SCRIPT.match(word) or "." in word), "")
-    where = f"line {words[1]}" if len(words) > 1 and ":" in words[1] else "a line"
-    return (Change(text=cut(f"{where} became: {body or head}", MAX_CHANGE), file=place),)
+    body = _SPACE.sub(" ", rest.rsplit("end_of_edit", 1)[0]).strip()
+    span = words[1] if len(words) > 1 and _SPAN.match(words[1]) else ""
+    place = next((word for word in words[1:] if word != span and "." in word), "")
+    if not span:
+        return ()
+    return (_quoted(f"lines {span} became: `{body}`" if body else f"removed lines {span}", place),)
+
+
+def _quoted(text: str, place: str) -> Change:
+    """Return the change of a file's lines; what had to be cut does not say what was changed."""
+    clear = len(text) <= MAX_CHANGE and "\u2026" not in text
+    return Change(text=cut(text, MAX_CHANGE), file=place, clear=clear)
 
 
 def _option(line: str, name: str) -> str:
@@ -257,9 +285,7 @@ def _patch(text: str) -> list[Change]:
         old = "\n".join(line[1:] for line in lines if line.startswith("-"))
         new = "\n".join(line[1:] for line in lines if line.startswith("+"))
         name = mark["file"].strip()
-        found.append(
-            Change(text=cut(f"in {name}: {_became(old, new)}", MAX_CHANGE), file=name, whole="*** Add" in mark[0])
-        )
+        found.append(replace(_quoted(f"in {name}: {_became(old, new)}", name), whole="*** Add" in mark[0]))
     return found
 
 

@@ -7,7 +7,9 @@
 If it is not clearly a recipe, there is none. A fix needs one failure whose error has a signature, one to four changes
 that can be quoted between the last failure with that signature and the next run, and a last run of the action that
 passed with its own exit status, not that of a filter. A program that was typed in to rewrite files, a script of the
-session's own that was written anew, work that was thrown away afterwards, and an error that came back make it unclear.
+session's own, an error that the session's own edit brought, work that was thrown away afterwards, and an error that
+came back make it unclear. An edit must be followed by a run that passed; after what was installed another error may be
+next.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from reasoningbank.sessions.changes import Change, Doing, cut, doing_of
+from reasoningbank.sessions.changes import Change, Doing, cut, doing_of, doings_of
 from reasoningbank.sessions.commands import only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
 from reasoningbank.sessions.signatures import Signature, signature_of
@@ -134,7 +136,7 @@ def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
     Promises: asks no model, changes nothing, and takes any trajectory.
     """
     steps = trajectory.steps
-    doings = [doing_of(step) for step in steps]
+    doings = doings_of(steps)
     thrown_away = _thrown_away(steps)
     found: dict[str, Recipe] = {}
     for runs in _actions(steps, doings):
@@ -265,8 +267,17 @@ def _is_clear(
     """Return whether the changes say what took the error away."""
     if not 0 < len(changed) <= MOST_CHANGES or not all(change.clear for _, change in changed):
         return False
-    script = runs[place].doing.script
-    place_of_test = found[1] if (found := _TEST_FILE.search(_said(steps[runs[place].index]))) else script
+    failed_at, following = runs[place], runs[place + 1]
+    edited = [change for _, change in changed if change.file]
+    if edited and not following.passed:
+        return False
+    made = {_base(change.file) for doing in doings[: failed_at.index + 1] for change in doing.changes if change.whole}
+    if edited and all(_base(change.file) in made for change in edited):
+        return False
+    if _brought_by_an_edit(signature, runs[: place + 1], doings):
+        return False
+    script = failed_at.doing.script
+    place_of_test = found[1] if (found := _TEST_FILE.search(_said(steps[failed_at.index]))) else script
     if script and all(change.whole and _same_file(change.file, script) for _, change in changed):
         return False
     if signature.type == "AssertionError" and all(_same_file(change.file, place_of_test) for _, change in changed):
@@ -275,12 +286,23 @@ def _is_clear(
         said = _said(steps[ran.index])
         if ran.passed and (signature.type in said or (signature.message and signature.message in said)):
             return False
-    between = range(runs[place].index + 1, runs[place + 1].index)
+    between = range(failed_at.index + 1, following.index)
     own = {_base(change.file) for doing in doings for change in doing.changes if change.file}
     return not any(
         doings[index].script and _base(doings[index].script) in own and _base(doings[index].script) != _base(script)
         for index in between
     )
+
+
+def _brought_by_an_edit(signature: Signature, runs: Sequence[_Ran], doings: Sequence[Doing]) -> bool:
+    """Return whether the error came first after files were edited between two runs: then the session made it itself."""
+    first = next(
+        place for place, ran in enumerate(runs) if ran.signature is not None and ran.signature.key == signature.key
+    )
+    if not first:
+        return False
+    between = range(runs[first - 1].index + 1, runs[first].index + 1)
+    return any(change.file for index in between for change in doings[index].changes)
 
 
 def _tried(steps: Sequence[Step], doings: Sequence[Doing], earlier: _Ran, later: _Ran) -> list[str]:
@@ -305,7 +327,9 @@ def _fix(
     lines = [f"It failed with: {signature.line}", "What changed:"]
     lines += [f"- {change.text}" for _, change in changed]
     if tries:
-        lines.append(f"Tried before, without effect: {'; '.join(cut(text, 120) for text in tries[:2])}")
+        lines.append(
+            f"Changed before, and the same error came again: {'; '.join(cut(text, 120) for text in tries[:2])}"
+        )
     said = f" ({last.run.detail})" if last.run is not None else ""
     gone = "Then" if following.passed else "Then this error was gone, and after further changes"
     lines.append(f"{gone} `{last.doing.shown}` passed{said}.")

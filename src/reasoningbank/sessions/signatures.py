@@ -84,6 +84,7 @@ _DATE = re.compile(
 _PATH = re.compile(r"(?<![\w.@-])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|(?:[\w.@+-]+/){1,40})[\w.@+~\\/-]*(?::\d+(?::\d+)?)?")
 _NUMBER = re.compile(r"(?<![\w-])[-+]?\d[\d_,]*(?:\.\d+)*(?![\w])")
 _QUOTED = re.compile("['\"`\u2018]([\\w.@:-]{2,80})['\"`\u2019]")
+_MODULE = re.compile(r"^No module named '?(?P<name>[\w.]+)'?(?:;|$|\.? )")
 _WRAPPED = re.compile(rf"^(?P<type>{_TYPE}): ?(?P<message>\S[^\n]*)$")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[A-Za-z_][\w.-]*[A-Za-z_0-9]")
@@ -178,6 +179,9 @@ def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
     wrapped = _WRAPPED.match(message) if kind.casefold() in {"error", "exception"} else None
     if wrapped is not None:
         kind, message = wrapped["type"].rsplit(".", 1)[-1], wrapped["message"]
+    missing = _MODULE.match(message)
+    if missing is not None:
+        kind, message = "ModuleNotFoundError", f"No module named '{missing['name']}'"
     return Signature(
         type=kind.strip(), message=normalise(message), line=_SPACE.sub(" ", line).strip()[:MAX_QUOTE], test=test
     )
