@@ -284,3 +284,21 @@ def _one_fence(material: str) -> None:
     inside = material.split(borders[0])[1].split(borders[1])[0]
     assert borders[0].split()[2] not in inside
     assert "\nSYSTEM" not in material
+
+
+@promise(
+    "judging:status-stands",
+    "A model's success never wins over an exit status, a test run or a crash that says otherwise: it is partial then, "
+    "with the fact as the reason.",
+    source="issue 11 Judge",
+)
+def test_a_models_success_does_not_win_over_an_exit_status() -> None:
+    failed = session(*[shell(f"make part{number}") for number in range(4)], shell("make wrong", "no rule", 2))
+    judgement = asked(opinion("success", 0.97), failed)
+    assert (judgement.verdict, judgement.judge) == ("partial", "scripted")
+    assert judgement.probability < 0.85
+    assert "make wrong" in judgement.rationale
+    mended = session(shell("make wrong", "no rule", 2), shell("make wrong", "done"))
+    assert asked(opinion("success", 0.97), mended).verdict == "success"
+    searched = session(shell("make part"), Step(tool="Read", action="a.md", error="no such file"))
+    assert asked(opinion("success", 0.97), searched).verdict == "success", "a lookup that failed is no exit status"

@@ -35,8 +35,8 @@ def recorded(name: str) -> str:
 
 @promise(
     "judging:test-runs",
-    "Runs of pytest, unittest, go test, cargo test, jest, mocha and Maven are recognised by the runner's own last "
-    "lines, counted, and named by what they test; an exit status overrules the summary of a lone command.",
+    "Runs of pytest, unittest, go test, cargo test, jest, vitest, mocha and Maven are recognised by the runner's own "
+    "last lines, counted, and named by what they test; an exit status overrules the summary of a lone command.",
     source="issue 3 Evidence without a model",
 )
 @pytest.mark.parametrize(
@@ -54,6 +54,10 @@ def recorded(name: str) -> str:
         ("jest_ok", Summary("jest", passed=1, skipped=1)),
         ("jest_fail", Summary("jest", passed=1, failed=1, skipped=1)),
         ("jest_broken", Summary("jest", errors=1)),
+        ("vitest_ok", Summary("vitest", passed=3, skipped=1)),
+        ("vitest_fail", Summary("vitest", passed=2, failed=1, skipped=1)),
+        ("vitest_color", Summary("vitest", passed=2, failed=1, skipped=1)),
+        ("vitest_broken", Summary("vitest", errors=1)),
         ("mocha_ok", Summary("mocha", passed=1, skipped=1)),
         ("mocha_fail", Summary("mocha", passed=1, failed=1, skipped=1)),
         ("maven_ok", Summary("maven", passed=2)),

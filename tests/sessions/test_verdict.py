@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -51,6 +52,81 @@ def fact(kind: str, positive: bool, name: str = "", step: int | None = None) -> 
 )
 def test_tests_and_users_decide(steps: list[Step], verdict: str) -> None:
     assert judged(*steps).verdict == verdict
+
+
+SCRIPT = "python3 test_app.py"
+COMMITTED = shell("git commit -am 'Repair the sums'", "[main abc1234] Repair the sums")
+TRACE = 'Traceback (most recent call last):\n  File "app.py", line 3, in <module>\nValueError: no such row'
+
+
+@promise(
+    "judging:repair-kept",
+    "A command that failed and later passed, followed by a commit that was kept, is a success whatever the program is; "
+    "without the commit, or with the commit undone, it is not.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize("command", [SCRIPT, "node check.js", "./run.sh", "make report"])
+def test_a_repair_and_a_commit_that_was_kept_are_a_success(command: str) -> None:
+    broken, mended = shell(command, TRACE, 1), shell(command, "done")
+    assert judged(broken, EDIT, mended, COMMITTED).verdict == "success"
+    assert judged(broken, EDIT, mended).verdict == "unknown"
+    assert judged(COMMITTED, broken, EDIT, mended).verdict == "unknown", "the commit came before"
+    assert judged(broken, EDIT, mended, COMMITTED, shell("git revert abc1234")).verdict != "success"
+    assert judged(broken, EDIT, mended, COMMITTED, suite(False)).verdict != "success"
+
+
+@promise(
+    "judging:last-word",
+    "A session whose last run is a failed build or a program that crashed is a failure; a crash that was typed in to "
+    "try something, or after which something passed, is not.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    ("steps", "verdict"),
+    [
+        ([*WORK, shell("npm run build", "error TS2304: Cannot find name 'x'.", 2)], "failure"),
+        ([*WORK, shell("cargo build", "error[E0432]: unresolved import", 101)], "failure"),
+        ([*WORK, shell("python3 app.py", TRACE, 1)], "failure"),
+        ([*WORK, shell("python3 app.py", TRACE, 1), shell("git status", "clean"), shell("cat app.py", "x")], "failure"),
+        ([*WORK, shell("python3 app.py", TRACE, 1), shell("python3 app.py", "12 rows")], "unknown"),
+        ([*WORK, shell("python3 -c 'import app; app.divide(0)'", TRACE, 1)], "partial"),
+        ([*WORK, shell("python3 app.py", "usage: app.py FILE", 2)], "partial"),
+        ([suite(True), shell("npm run build", "error TS2304: Cannot find name 'x'.", 2)], "partial"),
+    ],
+)
+def test_a_failed_build_or_a_crash_as_the_last_word_is_a_failure(steps: list[Step], verdict: str) -> None:
+    assert judged(*steps).verdict == verdict
+
+
+@promise(
+    "judging:at-most",
+    "Without a user's word the probability of success is at most 0.9.",
+    source="issue 11 Judge",
+)
+@given(st.lists(STEPS, max_size=10), st.lists(EVIDENCE, max_size=8))
+@example([suite(False), EDIT, suite(True), COMMITTED], [])
+def test_evidence_alone_never_says_more_than_nine_tenths(steps: list[Step], evidence: list[Evidence]) -> None:
+    judgement = by_evidence(session(*steps, evidence=tuple(evidence)), at=NOW)
+    approved = any(each.kind == "user_verdict" and each.positive for each in judgement.evidence)
+    assert judgement.probability <= 0.9 or approved
+
+
+@promise(
+    "judging:untouched",
+    "A session whose tests pass but whose actions name none of the files that its short task names is partial.",
+    source="issue 11 Judge",
+)
+def test_a_session_that_never_touched_what_the_task_names_is_partial() -> None:
+    asked = session(EDIT, suite(True))
+    elsewhere = by_evidence(replace(asked, task="Repair the rounding in src/prices.py"), at=NOW)
+    assert (elsewhere.verdict, elsewhere.probability < 0.85) == ("partial", True)
+    assert "prices.py" in elsewhere.rationale
+    there = by_evidence(replace(asked, task="Repair the rounding in src/sums.py"), at=NOW)
+    assert there.verdict == "success"
+    report = by_evidence(replace(asked, task="Repair this. " + "It was seen with prices.py and others. " * 20), at=NOW)
+    assert report.verdict == "success", "a long report names files as examples"
+    praised = session(EDIT, suite(True), Step(user="It works now, thanks!", thought="fine"))
+    assert by_evidence(replace(praised, task="Repair src/prices.py"), at=NOW).verdict == "success"
 
 
 @promise("judging:superseded")

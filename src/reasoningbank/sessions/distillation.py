@@ -248,8 +248,9 @@ class Distillation:
         return len(self._context.store().sessions.trajectories(limit=0, pending=True))
 
     def _distill_job(self, job: Job) -> None:
-        """Distill the trajectory, unless a worker that was killed right after it has done so already."""
+        """Make its recipes and distill the trajectory, unless a worker that was killed after it has done so already."""
         begun = self._context.clock.now()
+        self._recipes.learn(job.key)
         entry = self._context.store().sessions.entry(job.key)
         judged = entry.judgement
         if entry.distilled is None or (judged is not None and judged.at > entry.distilled):

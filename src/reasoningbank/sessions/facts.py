@@ -295,6 +295,7 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
       reported no error (for the whole session: it has no step).
     * ``commit``: commits kept or undone, edits thrown away.
     * ``user_verdict``: explicit words of the user, from the second turn on.
+    * ``last_word``: the last thing that was run is a build that failed or a program that crashed.
 
     Promises: never raises, changes nothing, and takes time proportional to the text.
     """
@@ -306,6 +307,7 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     found += _attempts(steps, runs, passed_over)
     found += commit_facts(steps)
     found += _user_verdicts(steps)
+    found += _last_word(steps, runs)
     return tuple(sorted(found, key=lambda fact: len(steps) if fact.step is None else fact.step))
 
 
@@ -371,6 +373,45 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, Run], passed_over: Set[i
     if clean:
         found.append(Evidence(kind="exit_code", positive=True, detail=f"{clean} of {tried} actions reported no error"))
     return found
+
+
+_BUILD = re.compile(
+    r"^g?make(?: (?:-\S+|all|build|compile|dist|install))*$"
+    r"|(?:^|[\s/])(?:cmake|ninja|tsc|gcc|g\+\+|cc|clang|javac|rustc|webpack|vite build|cargo (?:build|check)"
+    r"|go (?:build|vet)|mvnw?|gradlew?|msbuild|dotnet build|swift build|docker build"
+    r"|(?:npm|yarn|pnpm|bun) (?:run )?build|python3? -m build|python3? setup\.py)(?:\s|$)"
+)
+_CRASH = re.compile(
+    r"\bTraceback \(most recent call last\):|^panic: |\bSegmentation fault\b|\bcore dumped\b"
+    r"|^thread '[^'\n]{1,80}' panicked|^Exception in thread |^Unhandled(?:PromiseRejection| exception)"
+    r"|^\s*throw new \w+|^Uncaught \w+",
+    re.MULTILINE,
+)
+
+
+def _last_word(steps: Sequence[Step], runs: Mapping[int, Run]) -> list[Evidence]:
+    """Return that the session ended with a failed build or a crash, when the last thing that was run says so.
+
+    What was typed in to try something says nothing: it may be meant to fail.
+    """
+    for index in range(len(steps) - 1, -1, -1):
+        step = steps[index]
+        programs = parts(command(step))
+        prepares = bool(programs) and all(part.silent or part.program == "git" for part in programs)
+        if not step.action or prepares or only_reads(step):
+            continue
+        if index in runs or not failed(step) or (step.exit_code is None and not command(step)):
+            return []
+        working = [" ".join(part.words[:3]) for part in programs if not part.silent and not part.reads]
+        if any(part.word(1) in {"-c", "-e"} for part in programs) or "<<" in command(step):
+            return []
+        built = bool(working) and _BUILD.search(working[-1]) is not None
+        if not built and not _CRASH.search(step.observation or step.error):
+            return []
+        what = "a failed build" if built else "a crash"
+        detail = f"the last thing that was run is {what}: {_failure(step)}"
+        return [Evidence(kind="last_word", positive=False, detail=detail, step=index, name=attempt(step))]
+    return []
 
 
 def failed(step: Step) -> bool:

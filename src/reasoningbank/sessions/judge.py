@@ -11,16 +11,21 @@ user_verdict  3.0      3.0  who asked for the work knows best (0.95 alone); 1.0 
 test_run      2.2      2.2  tests are written to decide, but may test something else (0.90 alone)
 commit        0.6      1.0  kept work was not thrown away; it may still be wrong
 submission    0.4      2.2  handing something in proves little, ending with nothing to hand in much
-repair        0.3        -  the agent got past an error
+repair        0.3        -  the agent got past an error; 1.2 when work was committed after that and kept
 exit_code     0.3      0.6  actions that worked prove little; errors that stayed add up, to 1.8 at most
+last_word       -      2.2  a build that failed or a program that crashed, and nothing was run after that
 ============  ===  =======  ===========================================================================
 
-The weights are choices, not fitted to any set, made so that only tests or a user's words make a success (from 0.85),
-and these, a run without a result, or several different failures beside which little worked, make a failure (up to
-0.15). A user's verdict was not the last word when the user spoke again later, or when the agent went on working after
-a rejection. What sub-agents saw counts half. Facts for success do not add up within a kind: ten passing runs beside a
-failing one are no success. Between the borders facts of both signs make it partial, those of one sign leave it
-unknown: that nothing went wrong is no success (spec row H10), an error that stayed among much that worked is partial
+The weights are choices, not fitted to any set, made so that only tests, a user's words, or an error that was repaired
+before a commit was kept make a success (from 0.85), and tests, a user's words, a run without a result, a crash at the
+end, or several different failures beside which little worked, make a failure (up to 0.15). Without a user's word the
+probability is at most 0.9: tests that pass do not say that the task was done. A success of a session whose actions name
+none of the files that its task names is partial; only a short task counts, for a long one is a report that names files
+as examples. A user's verdict was not the last word when the user spoke again later, or when the agent went on working
+after a rejection. What sub-agents saw counts half, unless several agents talk of whom none leads. Facts for success do
+not add up within a kind: ten passing runs beside a failing one are no success. Between the borders facts of both signs
+make it partial, those of one sign leave it unknown: that nothing went wrong is no success (spec row H10), an error that
+stayed among much that worked is partial
 (H19).
 
 What no longer stands: an earlier fact of the same kind and name; a test run whose tests were run again within a wider
@@ -37,6 +42,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -50,6 +56,7 @@ from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer,
 from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
+from reasoningbank.sessions.commands import READING, only_reads
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.facts import facts
 from reasoningbank.sessions.test_runs import covers
@@ -70,13 +77,19 @@ _FOR: dict[EvidenceKind, float] = {
     "submission": 0.4,
     "repair": 0.3,
     "exit_code": 0.3,
+    "last_word": 0.0,
 }
+_REPAIR_KEPT = 1.2
+"""What a repair counts after which work was committed and kept."""
+MOST_EVIDENT = 0.9
+"""The highest probability that evidence alone gives, without a user's word."""
 _AGAINST: dict[EvidenceKind, float] = {
     "user_verdict": 3.0,
     "test_run": 2.2,
     "commit": 1.0,
     "submission": 2.2,
     "exit_code": 0.6,
+    "last_word": 2.2,
 }
 _ERRORS_AT_MOST = 1.8
 _SUPERSEDED_WORD = 1.0
@@ -134,16 +147,24 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     evidence = trajectory.evidence or facts(trajectory.steps)
     if user is not None:
         evidence = (*evidence, user)
-    standing = _standing(_weighed(trajectory, evidence, user))
-    probability = 1.0 / (1.0 + math.exp(-_log_odds(standing)))
-    verdict = _verdict(probability, standing)
+    weighed = _weighed(trajectory, evidence, user)
+    standing = _standing(weighed)
+    probability = 1.0 / (1.0 + math.exp(-_log_odds(standing, weighed)))
     said = [fact for fact in standing if fact.evidence.kind == "user_verdict"]
+    missed = ""
+    if not any(fact.evidence.positive for fact in said):
+        missed = untouched(trajectory)
+        probability = min(probability, _BELOW_SUCCESS if missed else MOST_EVIDENT)
+    verdict = _verdict(probability, standing)
+    if missed and verdict == "unknown" and probability == _BELOW_SUCCESS:
+        verdict = "partial"
     decided = verdict in {"success", "failure"}
     by_user = bool(said) and decided and said[-1].evidence.positive == (verdict == "success")
     return Judgement(
         verdict=verdict,
         probability=probability,
-        rationale=_rationale(verdict, standing),
+        rationale=_rationale(verdict, standing)
+        + (f" No action names {missed}, which the task names." if missed else ""),
         judge="user" if by_user else "evidence",
         evidence=evidence,
         at=at,
@@ -154,10 +175,12 @@ def _weighed(trajectory: Trajectory, evidence: Sequence[Evidence], user: Evidenc
     steps = trajectory.steps
     last_spoken = max((index for index, step in enumerate(steps) if step.user), default=-1)
     last_acted = max((index for index, step in enumerate(steps) if step.action), default=-1)
+    actors = {step.actor for step in steps}
+    led = "" in actors or len(actors) == 1
     found = []
     for fact in evidence:
         place = math.inf if fact.step is None or fact is user else float(fact.step)
-        by_sub_agent = 0 <= place < len(steps) and bool(steps[int(place)].actor)
+        by_sub_agent = led and 0 <= place < len(steps) and bool(steps[int(place)].actor)
         last_word = place >= last_spoken and (fact.positive or place > last_acted)
         found.append(_Fact(fact, place, SUB_AGENT_SHARE if by_sub_agent else 1.0, last_word))
     return sorted(found, key=lambda fact: fact.place)
@@ -175,8 +198,35 @@ def _standing(found: Sequence[_Fact]) -> list[_Fact]:
     return standing[::-1]
 
 
-def _log_odds(standing: Sequence[_Fact]) -> float:
+_FILE = re.compile(
+    r"(?<![\w/.:-])(?:[\w.-]{1,80}/){0,20}(?P<base>[\w-]{1,80}\.(?:py|js|jsx|ts|tsx|mjs|vue|rs|go|java|kt|c|h|cc|cpp|rb|php|cs|swift|"
+    r"sh|md|rst|toml|ya?ml|json|html|css|scss|sql|ini|cfg))(?![\w/-]|\.\w)"
+)
+_BELOW_SUCCESS = 0.84
+_SHORT_TASK = 500
+
+
+def untouched(trajectory: Trajectory) -> str:
+    """Return the files that the task names when the session acted and no action names one of them; empty otherwise."""
+    if len(trajectory.task) > _SHORT_TASK:
+        return ""
+    named = dict.fromkeys(match["base"] for match in _FILE.finditer(trajectory.task))
+    actions = [step.action for step in trajectory.steps if step.action and not only_reads(step)]
+    if not named or not actions or any(base in action for base in named for action in actions):
+        return ""
+    return ", ".join([*named][:_NAMED])
+
+
+def _log_odds(standing: Sequence[_Fact], found: Sequence[_Fact]) -> float:
     total = 0.0
+    kept = max(
+        (fact.place for fact in standing if fact.evidence.kind == "commit" and fact.evidence.positive), default=-1.0
+    )
+    repaired = [
+        fact for fact in found if fact.evidence.kind == "repair" and fact.evidence.positive and fact.place <= kept
+    ]
+    if repaired:
+        total += (_REPAIR_KEPT - _FOR["repair"]) * max(fact.share for fact in repaired)
     for kind in _FOR:
         of_kind = [fact for fact in standing if fact.evidence.kind == kind]
         total += max((fact.weight for fact in of_kind if fact.evidence.positive), default=0.0)
@@ -218,6 +268,7 @@ def _words(evidence: Evidence) -> str:
 
 Check = Literal["met", "not met", "unclear"]
 _SURE = 0.6
+_STATUSES: frozenset[EvidenceKind] = frozenset({"exit_code", "test_run", "last_word"})
 
 
 def _plain(value: object) -> object:
@@ -331,7 +382,7 @@ def judge(
         except MalformedAnswer as error:
             malformed = error
             cast.append(_Vote("unknown", 0.5, f"The model's answer could not be read: {error.message}"))
-    counted = _counted(cast, proven, model)
+    counted = _not_against_a_status(_counted(cast, proven, model), shown)
     if patient and malformed is not None and counted.verdict == "unknown":
         raise malformed
     return counted
@@ -370,6 +421,26 @@ def _counted(cast: Sequence[_Vote], proven: Judgement, model: LanguageModel) -> 
         probability=fmean(vote.probability for vote in cast),
         rationale=reason[:_MAX_RATIONALE],
         judge=model.name,
+    )
+
+
+def _not_against_a_status(judged: Judgement, trajectory: Trajectory) -> Judgement:
+    """Return the model's judgement; a success beside a failure that stayed is partial, whatever the model says."""
+    if judged.verdict != "success":
+        return judged
+    failures = [
+        fact.evidence
+        for fact in _standing(_weighed(trajectory, trajectory.evidence, None))
+        if fact.evidence.kind in _STATUSES and not fact.evidence.positive and fact.evidence.name != READING
+    ]
+    if not failures:
+        return judged
+    reason = f"{judged.rationale} (Not taken as success: {_words(failures[-1])}.)"
+    return replace(
+        judged,
+        verdict="partial",
+        probability=min(judged.probability, _BELOW_SUCCESS),
+        rationale=reason[:_MAX_RATIONALE],
     )
 
 

@@ -49,12 +49,12 @@ PASSED = "passed"
 """The kind of the link from a session to the key of a command that passed in it."""
 BUDGET = 400
 """Most tokens of the recipes that are shown for one error."""
-ALIKE = 0.5
+ALIKE = 0.6
 """Two changes are alike when so much of the shorter one's words stand in the other."""
 _NEAR_RELEVANCE = 0.8
 _CONSIDERED = 20
 _MAX_TASK = 2_000
-_CHANGED = re.compile(r"^- (.+)$", re.MULTILINE)
+_CHANGED = re.compile(r"^- (?:ran: |in |wrote )?(.+)$", re.MULTILINE)
 _RECALLABLE = Filter().states
 
 

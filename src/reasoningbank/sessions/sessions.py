@@ -50,7 +50,7 @@ _AT_ONCE = timedelta(0)
 CREDIT = "credit"
 """The kind of job that settles what the session of the trajectory that is its key was shown."""
 RECIPES = "recipes"
-"""The kind of job that makes the recipes of the trajectory that is its key; it needs no model."""
+"""The kind of job that makes the recipes of the trajectory that is its key where no model is; else ``DISTILL`` does."""
 AGENT, TEMPLATE, USER = "agent", "template", "user"
 """Who judges a session or distils its lessons, when it is no language model."""
 _MOST_PROBLEMS = 100
@@ -392,11 +392,12 @@ class Sessions:
             elif known is None:
                 transaction.sessions.keep(trajectory, key=key)
                 transaction.sessions.judge(trajectory.id, judgement)
+            kinds = (RECIPES, DISTILL, CREDIT) if self._context.model is None else (DISTILL, CREDIT)
             if known is None:
-                for kind in (RECIPES, DISTILL, CREDIT):
+                for kind in kinds:
                     _again(transaction, kind, trajectory.id, due)
             elif ended:
-                for kind in (RECIPES, DISTILL, CREDIT):
+                for kind in kinds:
                     _hasten(transaction, kind, known, now)
         if ended:
             self._credited(known or trajectory.id)

@@ -76,7 +76,7 @@ _DJANGO_APP = re.compile(r"^(?P<type>CommandError|ImproperlyConfigured): (?P<mes
 _ADDRESS = re.compile(r"\b(?:https?|ftp|file|ssh|git|postgres(?:ql)?|redis|mysql|mongodb)://[^\s'\"<>)]+")
 _HOST = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\blocalhost:\d{1,5}\b")
 _ID = re.compile(
-    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b"
+    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"
 )
 _DATE = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{1,2}:\d{2}:\d{2}\b"
@@ -151,7 +151,7 @@ def is_near(one: Signature, other: Signature) -> bool:
     """Return whether two signatures of one type name the same things and share most of their words."""
     if one.type.casefold() != other.type.casefold() or one.test != other.test:
         return False
-    if one.names != other.names:
+    if one.names != other.names or one.type == "shell":
         return False
     first, second = one.words, other.words
     if min(len(first), len(second)) < _LEAST_NEAR:
@@ -259,5 +259,5 @@ def _specific(text: str) -> frozenset[str]:
 
 
 def _names_something(found: Signature) -> bool:
-    """Return whether the message names one thing in quotation marks, which is enough to tell it from others."""
-    return bool(found.test) or bool(found.words and found.names)
+    """Return whether it names one thing, such as a missing command, which is enough to tell it from others."""
+    return bool(found.test) or bool(found.words and (found.names or found.type == "shell"))

@@ -23,7 +23,7 @@ class Summary:
     """What one run of a test runner reported.
 
     Attributes:
-        runner: pytest, unittest, go, cargo, jest, mocha or maven.
+        runner: pytest, unittest, go, cargo, jest, vitest, mocha or maven.
         passed: Tests that passed (packages for go without ``-v``).
         failed: Tests that failed.
         errors: Tests, files or builds that could not be run.
@@ -113,6 +113,11 @@ _MOCHA = re.compile(
     rf"(?:\n {{0,8}}(?P<pending>{_COUNT}) pending[ \t]*)?(?:\n {{0,8}}(?P<failing>{_COUNT}) failing[ \t]*)?$",
     re.MULTILINE,
 )
+_VITEST = re.compile(
+    rf"^ {{0,8}}Test Files[ ]{{2}}(?P<files>[^\n]{{1,120}}) \({_COUNT}\)[ \t]*\n"
+    rf" {{0,12}}Tests[ ]{{2}}(?P<tests>[^\n]{{1,120}}?)(?: \({_COUNT}\))?[ \t]*$",
+    re.MULTILINE,
+)
 _MAVEN = re.compile(
     rf"^(?:\[(?:INFO|WARNING|ERROR)\] )?Tests run: (?P<ran>{_COUNT}), Failures: (?P<failed>{_COUNT}), "
     rf"Errors: (?P<errors>{_COUNT}), Skipped: (?P<skipped>{_COUNT})[ \t]*$",
@@ -197,6 +202,18 @@ def _jest(text: str, line: str) -> _Found:
         yield match.end(), Summary("jest", counts.get("passed", 0), failed, errors, skipped)
 
 
+def _vitest(text: str, line: str) -> _Found:
+    for match in _VITEST.finditer(text):
+        if match["tests"] in line and "Test Files" in line:
+            continue
+        counts = {word: int(count) for count, word in _JEST_COUNT.findall(match["tests"])}
+        files = {word: int(count) for count, word in _JEST_COUNT.findall(match["files"])}
+        failed = counts.get("failed", 0)
+        errors = files.get("failed", 0) if not failed else 0
+        skipped = counts.get("skipped", 0) + counts.get("todo", 0)
+        yield match.end(), Summary("vitest", counts.get("passed", 0), failed, errors, skipped)
+
+
 def _mocha(text: str, line: str) -> _Found:
     for match in _MOCHA.finditer(text):
         if match[0].strip() not in line:
@@ -224,6 +241,7 @@ _READERS: tuple[tuple[str, Callable[[str, str], _Found]], ...] = (
     ("\t", _go),
     ("test result: ", _cargo),
     ("Test Suites:", _jest),
+    ("Test Files  ", _vitest),
     (" passing (", _mocha),
     ("Tests run: ", _maven),
 )
@@ -321,11 +339,15 @@ def _runner(part: Program) -> str | None:
         runner = "pytest"
     elif program.startswith("python") and second == "-m" and part.word(2) in {"pytest", "unittest"}:
         runner = part.word(2)
-    elif program in {"jest", "mocha"} or (program, second) in {("go", "test"), ("cargo", "test"), ("cargo", "nextest")}:
+    elif program in {"jest", "vitest", "mocha"} or (program, second) in {
+        ("go", "test"),
+        ("cargo", "test"),
+        ("cargo", "nextest"),
+    }:
         runner = program
     elif program in {"mvn", "mvnw", "mvnd"} and {"test", "verify", "install", "package"} & set(words):
         runner = "maven"
-    elif program in {"tox", "nox", "ctest", "vitest", "gradle", "gradlew"} or (
+    elif program in {"tox", "nox", "ctest", "gradle", "gradlew"} or (
         (program in _SCRIPT_RUNNERS and any(_TEST_SCRIPT.search(word) for word in words[1:]))
         or (program in _INTERPRETERS and any(_TEST_SCRIPT.search(word) for word in words[1:] if word[:1] != "-"))
         or _TEST_SCRIPT.search(words[0])

@@ -13,7 +13,7 @@ from reasoningbank.errors import InvalidInput
 from reasoningbank.types.memory import Outcome, new_id
 
 Verdict = Literal["success", "failure", "partial", "unknown"]
-EvidenceKind = Literal["exit_code", "test_run", "repair", "commit", "submission", "user_verdict"]
+EvidenceKind = Literal["exit_code", "test_run", "repair", "commit", "submission", "user_verdict", "last_word"]
 
 CAPTURE, DISTILL = "capture", "distill"
 """The kinds of jobs that capture the file of their payload, and that distill the trajectory that is their key."""
@@ -31,6 +31,7 @@ EVIDENCE_KINDS: tuple[EvidenceKind, ...] = (
     "commit",
     "submission",
     "user_verdict",
+    "last_word",
 )
 
 
