@@ -17,7 +17,7 @@ import pytest
 from jobs.killed_worker import open_bank, words
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.types.session import DISTILL, Trajectory
+from reasoningbank.types.session import DISTILL, RECIPE, Origin, Trajectory
 from sessions.made_lessons import ran
 
 SESSIONS, TORTURE_SESSIONS = 40, 400
@@ -88,13 +88,18 @@ def _check(bank: Bank, wanted: int) -> None:
     entries = bank.sessions.list()
     assert len(entries) == wanted
     taught = set()
+    shown: list[Origin] = []
     for entry in entries:
         assert entry.distilled is not None
-        (origin,) = bank._context.store().sessions.origins(trajectory=entry.id)
+        origins = bank._context.store().sessions.origins(trajectory=entry.id)
+        (origin,) = (one for one in origins if one.model != RECIPE)
+        shown += [one for one in origins if one.model == RECIPE]
         assert origin.kind == "distilled"
         memory = bank.get(origin.memory_id)
         assert words(int(entry.session[1:]))[5] in memory.content
         taught.add(memory.id)
-    assert len(taught) == bank.memories.count() == wanted
+    assert len(taught) == bank.memories.count() - 1 == wanted
+    assert len({one.trajectory for one in shown}) == len(shown) == wanted - 1, "the fact of all but the first session"
+    assert len({one.memory_id for one in shown}) == 1
     assert bank.distillation.refusals() == ()
     assert bank.admin.check().problems == ()

@@ -12,7 +12,7 @@ loses nothing and doubles nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from reasoningbank.safety.arguments import session_name
 from reasoningbank.safety.quotation import clip, fitting
 from reasoningbank.safety.text import reveal
 from reasoningbank.sessions.changes import cut
-from reasoningbank.sessions.recipes import Passed, Recipe, fact_recipe, passed_commands, recipes_of
+from reasoningbank.sessions.recipes import Recipe, fact_recipe, passed_commands, recipes_of
 from reasoningbank.sessions.sessions import RECIPES
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -51,6 +51,8 @@ BUDGET = 400
 """Most tokens of the recipes that are shown for one error."""
 ALIKE = 0.6
 """Two changes are alike when so much of the shorter one's words stand in the other."""
+_ENOUGH = 2
+"""Sessions in which a command must have passed to be a fact."""
 _NEAR_RELEVANCE = 0.8
 _CONSIDERED = 20
 _MAX_TASK = 2_000
@@ -130,7 +132,7 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
     """
     session = trajectory.session or trajectory.id
     passed = passed_commands(trajectory)
-    recipes = [*recipes_of(trajectory), *_facts(store, passed, session)]
+    recipes = [*recipes_of(trajectory), *(fact_recipe(one, sessions=_ENOUGH) for one in passed)]
     drafts = [_draft(store.scope.project, recipe, trajectory, session, at) for recipe in recipes]
     candidates = [
         _Candidate(recipe, ready)
@@ -142,6 +144,8 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
         transaction.sessions.entry(trajectory.id)
         for candidate in candidates:
             ready = candidate.ready
+            if candidate.recipe.kind == "fact" and not _passed_elsewhere(transaction, candidate.recipe.key, session):
+                continue
             twin = _by_key(transaction, candidate.recipe.key) or _same_text(transaction, ready.memory)
             origin = Origin(
                 memory_id=ready.memory.id if twin is None else twin.id,
@@ -188,15 +192,9 @@ def _hit(memory: Memory, relevance: float) -> Hit:
     return Hit(memory=reveal(memory), relevance=relevance, legs={}, unproven=memory.confidence < MIN_CONFIDENCE)
 
 
-def _facts(store: Store, passed: Sequence[Passed], session: str) -> list[Recipe]:
-    """Return the facts of commands that have passed in another session too."""
-    found = []
-    for one in passed:
-        sessions = {link.source for link in store.memories.links(one.key) if link.kind == PASSED}
-        others = sessions - {f"session:{session}"}
-        if others:
-            found.append(fact_recipe(one, sessions=len(others) + 1))
-    return found
+def _passed_elsewhere(reader: StoreReader, key: str, session: str) -> bool:
+    """Return whether the command of a fact has passed in another session too."""
+    return any(link.kind == PASSED and link.source != f"session:{session}" for link in reader.memories.links(key))
 
 
 def _draft(project: str, recipe: Recipe, trajectory: Trajectory, session: str, at: datetime) -> Memory:
