@@ -285,7 +285,7 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
 def tools(tmp_path: Path) -> Iterator[Tools]:
     """The tools inside this process, over the real store and an embedder without a model."""
     banks = Banks(Settings(home=tmp_path / "home"), project="Shop-API", embedder=HashingEmbedder())
-    made = Tools(banks)
+    made = Tools(banks, profile="core,admin")
     yield made
     made.close()
 

@@ -25,10 +25,11 @@ INITIALIZED: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/initia
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """The environment of a server: this data directory and nothing of the developer's settings."""
+    """The environment of a server with every memory tool: this data directory, no settings of the developer."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
     source = str(Path(reasoningbank.__file__).parents[1])
-    return kept | {"REASONINGBANK_HOME": str(home), "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+    own = {"REASONINGBANK_HOME": str(home), "REASONINGBANK_PROFILE": "core,admin"}
+    return kept | own | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
 
 
 @dataclass

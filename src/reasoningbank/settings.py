@@ -59,7 +59,8 @@ class Settings:
         llm_output_tokens: Most tokens of one answer, thinking included.
         llm_timeout: Seconds one attempt may take.
         llm_votes: How many judgements of the model are put to the vote.
-        profile: Which tools the MCP server offers: core, briefing, curation, learning, experience or graph.
+        profile: Which tools the MCP server offers: core, briefing, curation, learning, experience, admin, graph, or
+            several as in core,graph.
         paid_calls: Whether a language model that is not on this machine may be called.
         holdout: The share of sessions that no memory is injected into, so that ``report`` can say what memory is
             worth; at least 0 and below 1.

@@ -15,7 +15,7 @@ from golden.normal import Normaliser
 from golden.outside import SCOPE, Served, enter, rbank, serving
 from golden.story import CONVERSATION, NOBODY, NODES, REPAIRED
 
-PROFILES = ("core", "briefing", "curation", "learning", "experience", "graph")
+PROFILES = ("core", "briefing", "curation", "learning", "experience", "admin", "graph")
 Step = dict[str, object]
 _TEXT = {"title": "Retry flaky network calls", "description": "When a call over the network fails now and then"}
 _RECORD = {**_TEXT, "content": "Wait twice as long after each failure.", "outcome": "success", "tags": ["network"]}
@@ -100,10 +100,11 @@ def _memories(protocol: Protocol, tools: set[str]) -> None:
     call("memory_outcome", memory_id=NOBODY, succeeded=True)
     call("memory_get", memory_id=kept)
     call("memory_get", memory_id=NOBODY)
-    call("memory_stats")
-    call("memory_stats", project_id="nowhere")
-    call("memory_delete", memory_id=other)
-    call("memory_delete", memory_id=other)
+    if "memory_stats" in tools:
+        call("memory_stats")
+        call("memory_stats", project_id="nowhere")
+        call("memory_delete", memory_id=other)
+        call("memory_delete", memory_id=other)
     if "memory_briefing" in tools:
         call("memory_briefing", task="a call over the network fails now and then", session_id="m-2")
         call("memory_briefing", budget=-1)

@@ -200,8 +200,8 @@ def test_the_server_of_the_plugin_is_started_by_the_real_client(installed: Path,
         )
         async with Client(parameters, read_timeout_seconds=60) as client:
             listed = await client.list_tools()
-            stats = await client.call_tool("memory_stats", {})
-            assert not stats.is_error
+            waiting = await client.call_tool("memory_distill", {})
+            assert not waiting.is_error
             return [tool.name for tool in listed.tools]
 
     assert anyio.run(work) == list(TOOLS)

@@ -31,7 +31,7 @@ TOOLS = tools_by_profile()["core"]
 
 CALLER = Caller(tenant="acme", session="s-1")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-TOOLS_SHA256 = "2e0791f39787eff7fb82b775e7125107dea4cc2bb5a2b1e4afc1014cae89de0d"
+TOOLS_SHA256 = "0b8a8e823c470abcad086c12d4e4732608045f128902497a19ec3c9e2920e37e"
 """Hash of the tools as they are listed: a changed description is a decision, not an accident."""
 
 
@@ -68,8 +68,8 @@ def test_seven_tools_cost_at_most_1500_tokens() -> None:
         "memory_feedback",
         "memory_outcome",
         "memory_get",
-        "memory_delete",
-        "memory_stats",
+        "memory_distill",
+        "memory_consolidate",
     ]
     assert count_tokens(json.dumps(sent)) <= 1_500
     assert count_tokens(json.dumps(sent, separators=(",", ":"))) <= 1_200
@@ -90,9 +90,14 @@ def test_hints_and_descriptions_are_what_was_decided() -> None:
         "memory_feedback": adds | {"idempotentHint": True},
         "memory_outcome": adds | {"idempotentHint": True},
         "memory_get": reads,
-        "memory_delete": adds | {"destructiveHint": True, "idempotentHint": True},
-        "memory_stats": reads,
+        "memory_distill": adds | {"idempotentHint": True},
+        "memory_consolidate": adds,
     }
+    further = {tool.name: listed(tool).annotations for tool in tools_by_profile()["admin"].values()}
+    assert further["memory_delete"] is not None
+    assert further["memory_stats"] is not None
+    assert further["memory_delete"].destructive_hint
+    assert further["memory_stats"].read_only_hint
     canonical = json.dumps(tools_as_listed(), sort_keys=True, separators=(",", ":"))
     assert hashlib.sha256(canonical.encode()).hexdigest() == TOOLS_SHA256
 
@@ -220,7 +225,7 @@ def test_a_session_may_be_named_and_an_agent_counts_once_in_it(tools: Tools) -> 
 )
 def test_a_bounded_number_of_banks_stays_open_and_none_is_closed_under_a_call(tmp_path: Path) -> None:
     banks = Banks(Settings(home=tmp_path / "home"), embedder=HashingEmbedder(), kept=2)
-    tools = Tools(banks)
+    tools = Tools(banks, profile="core,admin")
 
     def work(number: int) -> bool:
         lesson = {"title": "T", "content": f"C {number}", "outcome": "success", "project_id": f"P-{number % 6}"}

@@ -19,7 +19,7 @@ from mcp_processes import SERVER, clean_environment
 from promises import promise
 from reasoningbank.mcp.schemas import tools_by_profile
 
-TOOLS = tools_by_profile()["core"]
+TOOLS = tools_by_profile()["admin"]
 
 LESSON = {"title": "Retry flaky network calls", "content": "Back off exponentially, then retry.", "outcome": "success"}
 NOBODY = "01a1fe77-2374-71a9-bc1e-9f0d02bda8fe"
@@ -31,6 +31,8 @@ FIRST_CALLS: dict[str, tuple[dict[str, Any], str | None]] = {
     "memory_get": ({"memory_id": NOBODY}, "memory_not_found"),
     "memory_delete": ({"memory_id": NOBODY}, "memory_not_found"),
     "memory_stats": ({}, None),
+    "memory_distill": ({}, None),
+    "memory_consolidate": ({"dry_run": True}, None),
 }
 
 

@@ -1,4 +1,4 @@
-"""The profile graph: seven tools, each from the start of a process through the real client."""
+"""The profile graph: eight tools, each from the start of a process through the real client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sessions.learned_sessions import bank_of
 GRAPH_TOOLS = tools_by_profile()["graph"]
 
 MOST_TOKENS = 1_950
-"""What the seven tools may cost an agent's context, as JSON."""
+"""What the eight tools may cost an agent's context, as JSON."""
 NAMES = {
     "graph_search",
     "graph_add",
@@ -31,6 +31,7 @@ NAMES = {
     "graph_paths",
     "lesson_search",
     "remember_conversation",
+    "memory_feedback",
 }
 
 
@@ -170,7 +171,7 @@ def test_what_cannot_be_done_is_said_with_the_field(tmp_path: Path) -> None:
 
 @promise(
     "mcp:graph-size",
-    "The seven tools of the profile graph cost at most 1,950 tokens, and their answers stay within the limit of "
+    "The eight tools of the profile graph cost at most 1,950 tokens, and their answers stay within the limit of "
     "clients.",
     source="issue 5",
 )
@@ -182,7 +183,7 @@ def test_the_tools_cost_little_context_and_long_texts_are_shortened(tmp_path: Pa
             tools = (await client.list_tools()).tools
             listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
             assert count_tokens(json.dumps(listed)) + count_tokens(GRAPH_INSTRUCTIONS) <= MOST_TOKENS
-            assert len(tools) <= 7
+            assert len(tools) <= 8
             found = await called(client, "graph_search", query=QUESTION, limit=20, budget=6000)
             assert found["paths"]
             long = "word " * 3_900
@@ -200,8 +201,28 @@ def test_the_tools_cost_little_context_and_long_texts_are_shortened(tmp_path: Pa
 
 @promise("mcp:graph-echo", "Transcripts know the graph's tools by the server's name alone.", source="DESIGN D10")
 def test_transcripts_know_the_tools_by_the_name_of_the_server_alone() -> None:
-    for name in NAMES:
+    for name in NAMES - {"memory_feedback"}:
         assert is_own_tool(f"mcp__reasoningbank__{name}")
         assert not is_own_tool(name)
     assert shows_memories("mcp__reasoningbank__lesson_search")
     assert not shows_memories("mcp__other__graph_search")
+
+
+@promise(
+    "mcp:graph-rating",
+    "A lesson that the graph shows can be rated with the tools of the same profile.",
+    source="issue 11",
+)
+def test_a_lesson_that_the_graph_shows_can_be_rated_there(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def work() -> None:
+        async with connected(home) as client:
+            found = await called(client, "lesson_search", query="close the file before it is moved")
+            (shown,) = found["lessons"]
+            rated = await called(client, "memory_feedback", memory_id=shown["id"], helpful=True)
+            assert rated["new_confidence"] > shown["confidence"]
+
+    with bank_of(home) as bank:
+        bank.lessons.add("Close the file before it is moved.", "When a file is moved on Windows")
+    run(work)

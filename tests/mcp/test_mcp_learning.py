@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -21,7 +22,7 @@ from mcp.client.stdio import StdioServerParameters
 from llm.replay_server import Asked, ReplayServer, Reply, completion
 from promises import promise
 from reasoningbank.mcp.http import security_of
-from reasoningbank.mcp.schemas import tools_by_profile
+from reasoningbank.mcp.schemas import tools_by_profile, tools_of
 from reasoningbank.mcp.text import TOKEN_BUDGET
 from reasoningbank.operations.json import to_json
 from reasoningbank.types.experience import ExperienceAnswer, Reasoning
@@ -126,15 +127,19 @@ async def refused(client: Client, tool: str, **arguments: object) -> dict[str, A
 
 @promise(
     "mcp:profiles",
-    "A profile adds its tools and leaves the seven of the core exactly as they are.",
-    source="issue Three ways; seed 002",
+    "A profile adds its tools and leaves the seven of the core exactly as they are; several profiles together offer "
+    "what each of them offers, every tool once.",
+    source="issue Three ways; seed 002; issue 11",
 )
 @pytest.mark.parametrize(
     ("profile", "more"),
     [
         ("core", set()),
-        ("learning", {"memory_distill"}),
-        ("experience", {"memory_distill", "memory_search_with_experience"}),
+        ("learning", set()),
+        ("experience", {"memory_search_with_experience"}),
+        ("admin", {"memory_delete", "memory_stats"}),
+        ("core,graph", set(PROFILES["graph"]) - {"memory_feedback"}),
+        (" core , experience,admin,core", {"memory_search_with_experience", "memory_delete", "memory_stats"}),
     ],
 )
 def test_a_profile_adds_its_tools_and_leaves_the_core_as_it_is(profile: str, more: set[str], tmp_path: Path) -> None:
@@ -143,13 +148,15 @@ def test_a_profile_adds_its_tools_and_leaves_the_core_as_it_is(profile: str, mor
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert set(listed) == set(TOOLS) | more
             for name, tool in listed.items():
-                assert tool.input_schema == PROFILES[profile][name].input_schema
-                changed = profile != "core" and name == "memory_record"
-                assert changed or name in more or tool.input_schema == TOOLS[name].input_schema
-                assert set(TOOLS[name].inputs if name in TOOLS else ()) <= set(tool.input_schema["properties"])
-            if profile == "core":
-                result = await client.call_tool("memory_stats", {})
+                assert tool.input_schema == tools_of(profile)[name].input_schema
+                assert name in more or tool.input_schema == TOOLS[name].input_schema
+            for name in ("memory_distill", *({"memory_stats"} & more)):
+                result = await client.call_tool(name, {})
                 assert not result.is_error
+            said = client.instructions
+            assert said is not None
+            assert ("graph_search" in said) is ("graph_search" in listed)
+            assert all(name in listed for name in re.findall(r"\b(?:memory|graph|remember|lesson)_\w+", said))
 
     run(work)
     assert PROFILES["core"] is TOOLS
@@ -187,7 +194,7 @@ def test_the_calling_agent_distills_a_session_and_every_item_is_checked(tmp_path
         first, second, third = (one.id for one in bank.sessions.capture(*files).trajectories)
 
     async def work() -> None:
-        async with connected(home, "learning") as client:
+        async with connected(home, "learning,admin") as client:
             given = await called(client, "memory_distill")
             assert (given["trajectory_id"], given["pending"]) == (first, 2)
             assert "drops the last row" in given["digest"]
@@ -234,7 +241,7 @@ def test_a_session_that_taught_nothing_no_longer_waits_when_the_agent_says_so(tm
         first, second = (one.id for one in bank.sessions.capture(*files).trajectories)
 
     async def work() -> None:
-        async with connected(home, "learning") as client:
+        async with connected(home, "learning,admin") as client:
             given = await client.call_tool("memory_distill", {})
             assert f"nothing_in={first}" in str(given.content)
             following = await called(client, "memory_distill", nothing_in=first)
@@ -260,7 +267,7 @@ def test_an_experience_search_has_one_shape_for_hits_no_hits_and_errors(tmp_path
     home = tmp_path / "home"
 
     async def work() -> None:
-        async with connected(home, "experience") as client:
+        async with connected(home, "experience,admin") as client:
             tool = EXPERIENCE.name
             nothing = await called(client, tool, query=QUERY)
             assert nothing["results"] == []
@@ -298,7 +305,7 @@ def test_asking_about_an_unknown_project_makes_no_bank_and_checks_every_argument
     home = tmp_path / "home"
 
     async def work() -> None:
-        async with connected(home, "experience") as client:
+        async with connected(home, "experience,admin") as client:
             found = await called(client, "memory_search", query=QUERY, project_id="Nowhere")
             assert (found["count"], "Nowhere" in found["message"]) == (0, True)
             for arguments, error in (
@@ -339,7 +346,7 @@ def test_a_server_distills_and_learns_from_searches_while_its_client_is_connecte
     (session,) = written(tmp_path, {"session": REPAIRED})
 
     async def work(url: str) -> None:
-        async with connected(home, "experience", **with_model(url)) as client:
+        async with connected(home, "experience,admin", **with_model(url)) as client:
             await called(client, "memory_stats")
             queued = await anyio.to_thread.run_sync(rbank, home, "capture", "--later", session)
             assert queued.returncode == 0
@@ -380,7 +387,7 @@ def test_a_server_leaves_with_its_client_while_the_model_still_thinks(tmp_path: 
         return Reply(body=body, delay=30)
 
     async def work(replay: ReplayServer) -> float:
-        async with connected(home, "core", **with_model(replay.url)) as client:
+        async with connected(home, "core,admin", **with_model(replay.url)) as client:
             await called(client, "memory_stats")
             with anyio.fail_after(60):
                 while not replay.requests:

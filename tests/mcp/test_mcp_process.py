@@ -109,7 +109,7 @@ def test_it_answers_what_it_was_asked_and_leaves_when_its_input_ends(start_serve
 def test_a_client_that_only_connects_leaves_nothing_behind(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server()
     server.hello()
-    assert len(server.ask({"jsonrpc": "2.0", "id": "list", "method": "tools/list"})["result"]["tools"]) == 7
+    assert len(server.ask({"jsonrpc": "2.0", "id": "list", "method": "tools/list"})["result"]["tools"]) == 9
     time.sleep(0.5)
     assert server.end() == 0
     assert not (tmp_path / "home").exists()

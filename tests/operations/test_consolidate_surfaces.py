@@ -125,14 +125,14 @@ def test_what_the_command_line_refuses(home: Path, arguments: tuple[str, ...], s
 @promise("contextd:65", "The consolidation tool has its defaults and errors.", source="spec/contextd row 65")
 @promise(
     "consolidating:tool",
-    "memory_consolidate is in a profile of its own; the core keeps its seven tools.",
+    "memory_consolidate is one of the seven tools of the core.",
     source="issue 4",
 )
-def test_the_tool_is_in_its_own_profile_with_the_seeds_fields() -> None:
+def test_the_tool_is_in_the_core_with_the_seeds_fields() -> None:
     assert CONSOLIDATE.name == "memory_consolidate"
-    assert CONSOLIDATE.name not in PROFILES["core"]
+    assert CONSOLIDATE.name in PROFILES["core"]
     assert len(PROFILES["core"]) == 7
-    assert PROFILES["curation"].keys() == {*PROFILES["core"], CONSOLIDATE.name}
+    assert PROFILES["curation"].keys() == PROFILES["core"].keys()
     assert CONSOLIDATE.outputs.keys() >= FIELDS
     assert CONSOLIDATE.inputs.keys() >= {"project_id", "similarity_threshold", "dry_run", "max_clusters"}
 

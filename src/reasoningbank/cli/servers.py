@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     click.Option(
         ["--profile"],
         default=None,
-        metavar="NAME",
-        help=f"Which tools: {', '.join(PROFILES)}. Default: the setting.",
+        metavar="NAME[,NAME]",
+        help=f"Which tools: {', '.join(PROFILES)}; several as in core,graph. Default: the setting.",
     ),
     click.Option(
         ["--allowed-host", "allowed_hosts"],

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 import reasoningbank
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, INSTRUCTIONS, ToolSpec
+from reasoningbank.mcp.schemas import ToolSpec, instructions_of
 from reasoningbank.mcp.tools import Tools
 
 Context: TypeAlias = ServerRequestContext[None, object]
@@ -77,7 +77,7 @@ def build_server(
         version=reasoningbank.__version__,
         title="ReasoningBank",
         description="Memory for agents: strategies and anti-patterns, each with a confidence that evidence has earned.",
-        instructions=GRAPH_INSTRUCTIONS if "graph_search" in tools.specs else INSTRUCTIONS,
+        instructions=instructions_of(tools.specs),
         lifespan=lifespan,
         cache_hints={"tools/list": CacheHint(ttl_ms=LISTED_MILLISECONDS, scope="public")},
         on_list_tools=list_tools,

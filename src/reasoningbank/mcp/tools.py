@@ -28,7 +28,7 @@ class Tools:
 
     Args:
         banks: The banks.
-        profile: Which tools there are.
+        profile: Which tools there are: a profile, or several separated by commas.
 
     Raises:
         ConfigurationError: When there is no such profile.

@@ -33,10 +33,10 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
                 "sources: [{text, doc_pointer, relevant_parts}], actions: [{text, parameters, status, uses: "
                 "[source-1]}], rests_on: [action-1], edges: [{source, target, text, weight}], preferences: "
                 "[{preference_type, text}], lesson: {key_lesson, context_to_prefer, tags, link_nodes}}. Only conv_id "
-                "and request are needed. Again the same adds nothing."
+                "and request are needed."
             ),
             inputs="!conversation project_id",
-            outputs="nodes edges new proposals refused waiting message",
+            outputs="nodes message",
             repeatable=True,
         ),
         route=Route(method="POST", path="/conversations", inputs="*conversation", created="new"),
@@ -64,12 +64,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
                 "!query=question clarification ask limit=nodes budget user_id=user user_role=role project_id "
                 "session_id=session"
             ),
-            about={
-                "query": "The question in words",
-                "clarification": "The user's answer to the question back",
-                "limit": "Most nodes to begin at",
-                "budget": "Most tokens",
-            },
+            about={"clarification": "The user's answer to the question back"},
             outputs="clarification seeds paths lessons context tokens message",
             most={"nodes": 20, "budget": 6_000},
             defaults={"ask": False, "budget": 2_000},
@@ -113,8 +108,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             profiles=("graph",),
             description="Walks from known nodes along the strongest sentences; tags are words of the question.",
             inputs="!seeds tags depth=max_depth limit=max_paths project_id",
-            about={"seeds": "Ids of nodes", "limit": "Most paths"},
-            outputs="seeds paths context tokens",
+            outputs="paths context",
             most={"max_paths": 20},
             defaults={"max_paths": 10},
             reads=True,
@@ -135,7 +129,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             profiles=("graph",),
             description="Shows one node whole, with its edges and lessons, or every node of a conversation in order.",
             inputs="id conv_id project_id",
-            outputs="node edges lessons nodes",
+            outputs="node nodes edges",
             reads=True,
         ),
     ),
@@ -179,7 +173,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             description="Keeps one fact as a node with exactly one label. Connect it with graph_link.",
             inputs="!label !text id conv_id tags *fields project_id",
             about={
-                "id": "Default: made from label, conversation and text",
+                "id": "Default: made from the text",
                 "status": "AgentAction: complete, failed",
                 "parameter_field": "AgentAction: exact SQL, command or parameters",
                 "doc_pointer": "DataSource: path or address",
@@ -339,7 +333,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             profiles=("graph",),
             description="Finds lessons by what they say and by when they apply; linked_to keeps those of these nodes.",
             inputs="!query limit tags linked_to project_id session_id=session",
-            outputs="lessons message",
+            outputs="lessons",
             most={"limit": 20},
         ),
     ),

@@ -27,11 +27,13 @@ SECTIONS: tuple[Section, ...] = (
 """The sections of ``rbank --help`` in their order."""
 
 
-PROFILES: tuple[str, ...] = ("core", "briefing", "curation", "learning", "experience", "graph")
-"""The profiles of the MCP server."""
+PROFILES: tuple[str, ...] = ("core", "briefing", "curation", "learning", "experience", "admin", "graph")
+"""The profiles of the MCP server; a server offers one or several of them (``core,graph``).
+
+``learning`` and ``curation`` are the core, for configurations that name them."""
 
 
-_MEMORY_PROFILES = ("core", "briefing", "curation", "learning", "experience")
+_MEMORY_PROFILES = ("core", "briefing", "curation", "learning", "experience", "admin")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

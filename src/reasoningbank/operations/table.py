@@ -43,14 +43,11 @@ OPERATIONS: tuple[Operation, ...] = (
             profiles=_MEMORY_PROFILES,
             description=(
                 "Call BEFORE starting a task or fixing an error: finds strategies that worked and anti-patterns that "
-                "failed. Empty when none is relevant. 'unproven' ones are below min_confidence: take care."
+                "failed. 'unproven' ones are below min_confidence: take care."
             ),
             inputs="!query project_id limit outcome tags min_confidence unproven session_id=session",
             about={"query": "The task or problem in words", "project_id": "Default: the server's project"},
-            outputs=(
-                "memories{id,title,description,content,outcome,confidence,interval,relevance,tags} unproven count "
-                "recall_id embedder tokens message"
-            ),
+            outputs="memories{id,content,confidence} unproven count message",
             most={"limit": 50, "unproven": 10},
         ),
         route=Route(method="GET", path="/memories/search", inputs="q=query limit tag=tags by linked_to"),
@@ -60,30 +57,17 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         method="+record_or_learn",
-        summary="Store a strategy that worked or an anti-pattern to avoid.",
-        tool=Tool(
-            name="memory_record",
-            profiles=("core", "briefing", "curation"),
-            description=_RECORD,
-            inputs="!title !content !outcome description tags project_id session_id=session",
-            about=_ABOUT_RECORD,
-            outputs="id title outcome confidence",
-        ),
-        choices=_OUTCOME,
-    ),
-    Operation(
-        method="+record_or_learn",
         summary="Store a strategy that worked or an anti-pattern to avoid, of a captured session as well.",
         tool=Tool(
             name="memory_record",
-            profiles=("learning", "experience"),
+            profiles=_MEMORY_PROFILES,
             description=_RECORD,
             inputs="!title !content !outcome description tags project_id session_id=session trajectory_id steps",
             about={
                 **_ABOUT_RECORD,
-                "trajectory_id": "From memory_distill: the session it was learned from",
+                "trajectory_id": "From memory_distill",
             },
-            outputs="id title outcome confidence stored message",
+            outputs="id title outcome confidence",
         ),
         choices=_OUTCOME,
     ),
@@ -115,10 +99,10 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         tool=Tool(
             name="memory_feedback",
-            profiles=_MEMORY_PROFILES,
+            profiles=(*_MEMORY_PROFILES, "graph"),
             description="Call when a found memory helped or misled you. Once per memory and session.",
             inputs="!memory_id !helpful session_id=session",
-            outputs="memory_id new_confidence helpful counted message",
+            outputs="memory_id new_confidence helpful",
             fixed={"rater": "agent"},
             anywhere=True,
             repeatable=True,
@@ -137,10 +121,7 @@ OPERATIONS: tuple[Operation, ...] = (
         tool=Tool(
             name="memory_outcome",
             profiles=_MEMORY_PROFILES,
-            description=(
-                "Call when a task that used a memory has ended: did it succeed? The strongest evidence. Once per "
-                "memory and session."
-            ),
+            description="Call when a task that used a memory has ended: did it succeed? Once per memory and session.",
             inputs="!memory_id !succeeded session_id=session",
             outputs="recorded new_confidence message",
             fixed={"rater": "agent"},
@@ -158,7 +139,7 @@ OPERATIONS: tuple[Operation, ...] = (
             profiles=_MEMORY_PROFILES,
             description="Reads one memory whole, with its evidence and origin.",
             inputs="!memory_id project_id",
-            outputs="id project title description content outcome confidence tags state created_at",
+            outputs="id content confidence",
             anywhere=True,
             reads=True,
             repeatable=True,
@@ -208,7 +189,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         tool=Tool(
             name="memory_delete",
-            profiles=_MEMORY_PROFILES,
+            profiles=("admin",),
             description=("Erases one memory for good. Only when the user asks; for a bad memory use memory_feedback."),
             inputs="!memory_id project_id",
             outputs="deleted memory_id",
@@ -374,18 +355,17 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Hand a captured session to the calling agent to distil.",
         tool=Tool(
             name="memory_distill",
-            profiles=("learning", "experience"),
+            profiles=_MEMORY_PROFILES,
             description=(
-                "Call when you are asked to distill, or when sessions wait: gives a captured session's digest, a "
-                "schema and instructions. Record each item with memory_record and its trajectory_id; when there is "
-                "none, pass nothing_in."
+                "Call when asked to distill, or when sessions wait: gives a session's digest and how to make lessons "
+                "of it with memory_record and trajectory_id."
             ),
             inputs="trajectory_id nothing_in project_id",
             about={
-                "trajectory_id": "Default: the one that waits longest",
-                "nothing_in": "The trajectory_id of a session that taught nothing",
+                "trajectory_id": "Default: the oldest",
+                "nothing_in": "Id of one that taught nothing",
             },
-            outputs="trajectory_id instructions digest schema pending message",
+            outputs="trajectory_id digest message",
             repeatable=True,
         ),
     ),
@@ -411,22 +391,13 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         tool=Tool(
             name="memory_consolidate",
-            profiles=("curation",),
+            profiles=_MEMORY_PROFILES,
             description=(
-                "Call when you are asked to tidy the memory: makes one memory of several that say nearly the same and "
-                "archives them. Pass dry_run first to see what would be done. `rbank undo` takes a created memory "
-                "apart again."
+                "Call when asked to tidy up: makes one memory of several that say nearly the same and archives them. "
+                "Pass dry_run first. `rbank undo` reverts it."
             ),
             inputs="project_id similarity_threshold max_clusters=max_clusters_per_run dry_run force_all",
-            about={
-                "similarity_threshold": "Least cosine, 0 to 1",
-                "max_clusters": "Most clusters; 0 for all",
-                "force_all": "Also within 24 hours of the last run",
-            },
-            outputs=(
-                "created_memories archived_memories skipped_count total_processed duration_seconds contradictions "
-                "messages"
-            ),
+            outputs="created_memories archived_memories skipped_count total_processed duration_seconds",
         ),
         parts=("similarity_threshold", "max_clusters_per_run", "dry_run", "force_all"),
     ),
@@ -514,7 +485,7 @@ OPERATIONS: tuple[Operation, ...] = (
         command=Command(name="stats", reads=True, section="The bank"),
         tool=Tool(
             name="memory_stats",
-            profiles=_MEMORY_PROFILES,
+            profiles=("admin",),
             description="Counts and learned weights of the project's memory.",
             inputs="project_id",
             outputs="project memories proven unproven weights",
