@@ -197,6 +197,9 @@ class Bank:
                 daily_tokens=settings.llm_daily_tokens,
                 output_tokens=settings.llm_output_tokens,
                 paid_calls=settings.paid_calls,
+                client_sessions=settings.client_daily_sessions,
+                client_tokens=settings.client_daily_tokens,
+                client_timeout=settings.client_timeout,
                 home=settings.home,
             )
         storage = open_storage(url if url is not None else settings.url or None, home=settings.home)

@@ -263,9 +263,9 @@ class ScopeViolation(PolicyError):
 
 
 class BudgetExhausted(PolicyError):
-    """The language model's tokens of today are spent; what was asked for waits."""
+    """The language model's tokens or sessions of today are spent; what was asked for waits."""
 
-    default_hint = "Wait until tomorrow (UTC), or raise llm_daily_tokens."
+    default_hint = "Wait until tomorrow (UTC), or raise the daily limit."
     code = "budget_exhausted"
 
 

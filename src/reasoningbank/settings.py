@@ -25,6 +25,8 @@ from reasoningbank.types.lifecycle import DecayRules, PruneRules
 
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
+OWN_RUN = f"{PREFIX}OWN_RUN"
+"""Set in the environment of a client that we run as a language model: our hooks and servers in it do nothing."""
 _SHORTEST_SECRET = 6
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?)?(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|CREDENTIALS?|PAT|DSN|COOKIE)(?:_|$)",
@@ -52,7 +54,8 @@ class Settings:
         embedder_dimension: Its dimension; 0 asks the model.
         embedder_timeout: Seconds to wait for it.
         backups: How many automatic backups of a bank are kept.
-        llm: The language model by name: openai:MODEL, anthropic:MODEL, google:MODEL; empty for none.
+        llm: The language model by name: openai:MODEL, anthropic:MODEL, google:MODEL, or the user's own client as
+            client:claude-code, client:codex, client:gemini, client:opencode; empty for none.
         llm_url: Base URL instead of the provider's own, as of a local server.
         llm_key: Its key; never shown. Empty takes the provider's own variable.
         llm_daily_tokens: Tokens per UTC day that are never exceeded; 0 for no limit.
@@ -62,6 +65,11 @@ class Settings:
         profile: Which tools the MCP server offers: core, briefing, curation, learning, experience, admin, graph, or
             several as in core,graph.
         paid_calls: Whether a language model that is not on this machine may be called.
+        client_daily_sessions: Captured sessions per UTC day that a client's model (``client:NAME``) may judge and
+            distil; 0 for no limit.
+        client_daily_tokens: Tokens per UTC day that it may use; 0 for no limit.
+        client_timeout: Seconds one run of a client may take.
+        reminders: Whether an agent is told, at most once a day, that sessions wait to be distilled.
         holdout: The share of sessions that no memory is injected into, so that ``report`` can say what memory is
             worth; at least 0 and below 1.
         consolidate: Whether the daily upkeep consolidates; without a language model only near-duplicates.
@@ -94,6 +102,10 @@ class Settings:
     llm_votes: int = 1
     profile: str = "core"
     paid_calls: bool = True
+    client_daily_sessions: int = 20
+    client_daily_tokens: int = 500_000
+    client_timeout: float = 180.0
+    reminders: bool = True
     holdout: float = 0.0
     consolidate: bool = True
     decay_step: float = 0.05
@@ -130,7 +142,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     environment = os.environ if environment is None else environment
     home = data_directory(environment)
     settings = _from_file(Settings(home=home), home / FILE_NAME)
-    known = _names() | {"home", "log"}
+    known = _names() | {"home", "log", OWN_RUN.removeprefix(PREFIX).lower()}
     for name, raw in environment.items():
         if not name.startswith(PREFIX):
             continue
@@ -146,6 +158,11 @@ def data_directory(environment: Mapping[str, str] | None = None) -> Path:
     """Return the data directory: ``REASONINGBANK_HOME``, else the platform's place for data."""
     environment = os.environ if environment is None else environment
     return Path(environment.get(f"{PREFIX}HOME") or _default_home()).expanduser().absolute()
+
+
+def own_run(environment: Mapping[str, str] | None = None) -> bool:
+    """Return whether this program runs inside of a client that was started as a language model."""
+    return bool((os.environ if environment is None else environment).get(OWN_RUN))
 
 
 def client_directory(environment: Mapping[str, str] | None = None) -> Path | None:

@@ -266,7 +266,12 @@ def main(words: Sequence[str]) -> int:
     Returns:
         0, whatever happens.
     """
+    from reasoningbank.settings import own_run
+
     event, given = _read(words)
+    if own_run():  # nothing is shown to a client that we ask as a language model, and nothing is kept of it
+        _say(sys.stdout, neutral("claude-code"), event)
+        return 0
     run(event, sys.stdin.buffer, sys.stdout, HookPlace(url=given.get("--url"), **_named(given)))
     return 0
 

@@ -14,12 +14,16 @@ from reasoningbank.errors import ConfigurationError
 if TYPE_CHECKING:
     from reasoningbank.types.ports import LanguageModel
 
-__all__ = ["LEDGER", "MODELS", "open_model"]
+__all__ = ["CLIENTS", "LEDGER", "MODELS", "open_model"]
 
 MODELS = ("openai:MODEL", "anthropic:MODEL", "google:MODEL")
-"""The names ``open_model`` knows; ``openai:`` with a URL is any server that speaks OpenAI's chat completions."""
+"""The providers ``open_model`` knows; ``openai:`` with a URL is any server that speaks OpenAI's chat completions."""
+CLIENTS = ("claude-code", "codex", "gemini", "opencode")
+"""The user's own clients that can be a model: ``client:NAME``, or ``client:NAME/MODEL`` for one of its models."""
 LEDGER = "llm-tokens.json"
 """The file below the data directory that counts the tokens of the day."""
+CLIENT_LEDGER, SESSION_LEDGER = "client-tokens.json", "client-sessions.json"
+"""The files that count the tokens and the sessions of the day of the user's own client."""
 
 
 def open_model(
@@ -32,11 +36,15 @@ def open_model(
     daily_tokens: int = 0,
     output_tokens: int = 8_192,
     paid_calls: bool = True,
+    client_sessions: int = 20,
+    client_tokens: int = 500_000,
+    client_timeout: float = 180.0,
 ) -> LanguageModel | None:
     """Return the language model of this name; None for the empty name. Nothing is imported, sent or written yet.
 
     Args:
-        name: One of ``MODELS``, for example ``openai:gpt-5-mini``; empty for none.
+        name: One of ``MODELS``, for example ``openai:gpt-5-mini``, or ``client:`` and one of ``CLIENTS``; empty for
+            none.
         home: The data directory; the ledger of a budget lies below it and is shared by all models and processes.
         url: Base URL instead of the provider's own, for example ``http://127.0.0.1:8080/v1`` of a local server.
         key: The provider's key; never shown. Empty takes the provider's own variable (as ``OPENAI_API_KEY``), or
@@ -44,7 +52,10 @@ def open_model(
         timeout: Seconds that one attempt may take as a whole.
         daily_tokens: Input and output tokens per UTC day that are never exceeded; 0 for no limit.
         output_tokens: Most tokens of one answer, thinking included.
-        paid_calls: Whether a URL that is not on this machine may be called.
+        paid_calls: Whether a URL that is not on this machine may be called, or a client be run.
+        client_sessions: Captured sessions per UTC day that a client is asked about; 0 for no limit.
+        client_tokens: Tokens per UTC day that it may use; 0 for no limit.
+        client_timeout: Seconds one run of it may take.
 
     Raises:
         ConfigurationError: No model has this name, or an argument is not usable.
@@ -52,10 +63,15 @@ def open_model(
     if not name:
         return None
     provider, _, model = name.partition(":")
+    if provider == "client":
+        return _client(
+            model, home=home, seconds=client_timeout, sessions=client_sessions, tokens=client_tokens, paid=paid_calls
+        )
     if provider not in {known.partition(":")[0] for known in MODELS} or not model.strip():
         raise ConfigurationError(
             f"No language model is named {name[:80]!r}.",
-            hint=f"Use one of {', '.join(MODELS)}; any OpenAI-compatible server is openai:MODEL with llm_url.",
+            hint=f"Use one of {', '.join(MODELS)}; any OpenAI-compatible server is openai:MODEL with llm_url; your own "
+            f"agent is {', '.join(f'client:{client}' for client in CLIENTS)}.",
         )
     if not (math.isfinite(timeout) and timeout > 0):
         raise ConfigurationError(f"A timeout of {timeout} seconds is not usable.", hint="Use a positive number.")
@@ -78,4 +94,34 @@ def open_model(
         budget=budget,
         paid_calls=paid_calls,
         max_output_tokens=output_tokens,
+    )
+
+
+def _client(name: str, *, home: Path, seconds: float, sessions: int, tokens: int, paid: bool) -> LanguageModel:
+    """Return a client of the user as a model.
+
+    Raises:
+        ConfigurationError: No such client can be one, or a limit is not usable.
+    """
+    client, _, model = name.partition("/")
+    if client not in CLIENTS:
+        raise ConfigurationError(
+            f"No client {client[:80]!r} can be a language model.",
+            hint=f"Use one of {', '.join(f'client:{each}' for each in CLIENTS)}.",
+        )
+    if sessions < 0 or tokens < 0:
+        raise ConfigurationError("A daily limit of a client cannot be negative.", hint="Use 0 for no limit.")
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise ConfigurationError(f"A timeout of {seconds} seconds is not usable.", hint="Use a positive number.")
+    from reasoningbank.llm.budget import SessionBudget, TokenBudget
+    from reasoningbank.llm.client import ClientModel
+
+    return ClientModel(
+        client=client,
+        model=model,
+        home=home,
+        seconds=seconds,
+        tokens=TokenBudget(home / CLIENT_LEDGER, tokens, setting="client_daily_tokens") if tokens else None,
+        sessions=SessionBudget(home / SESSION_LEDGER, sessions) if sessions else None,
+        paid_calls=paid,
     )

@@ -8,10 +8,13 @@ one data directory. A ledger that cannot be read stops all calls, because what w
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -20,6 +23,7 @@ from reasoningbank.errors import BudgetExhausted, ModelUnavailable
 
 _LINE = 100
 _POLL = 0.005
+_LONGEST_LEDGER = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +46,21 @@ class TokenBudget:
         ledger: The file that counts them; it and its directory are made when needed, for this user alone.
         daily: How many there are, at least 1.
         now: Tells the time, UTC.
+        setting: The setting that says how many, for hints.
     """
 
-    def __init__(self, ledger: Path, daily: int, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        ledger: Path,
+        daily: int,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        setting: str = "llm_daily_tokens",
+    ) -> None:
         self._ledger = ledger
         self._daily = daily
         self._now = now
+        self._setting = setting
 
     def spent(self) -> int:
         """Return tokens of today that are spent or booked."""
@@ -81,9 +94,9 @@ class TokenBudget:
                 self._write(descriptor, day, max(spent + difference, 0))
 
     def _exhausted(self, tokens: int, spent: int) -> BudgetExhausted:
-        hint = None
+        hint = f"Wait until tomorrow (UTC), or raise {self._setting}."
         if tokens > self._daily:
-            hint = f"Raise llm_daily_tokens to {tokens:,} or more: this call does not fit into any day."
+            hint = f"Raise {self._setting} to {tokens:,} or more: this call does not fit into any day."
         left = max(self._daily - spent, 0)
         return BudgetExhausted(
             f"the call could take {tokens:,} tokens and {left:,} of today's {self._daily:,} are left; it was not made",
@@ -118,20 +131,99 @@ class TokenBudget:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """Give the ledger, locked; each use opens it anew, so that threads exclude each other like processes."""
-        from filelock import lock_descriptor
+        with _locked(self._ledger) as descriptor:
+            yield descriptor
 
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+_session: ContextVar[str] = ContextVar("budgeted_session", default="")
+
+
+@contextmanager
+def counted_as(session: str) -> Iterator[None]:
+    """Count every call of a client's model within it as belonging to this captured session."""
+    token = _session.set(session)
+    try:
+        yield
+    finally:
+        _session.reset(token)
+
+
+class SessionBudget:
+    """The captured sessions of a day that a client's model is asked about; a call outside of one counts as one.
+
+    Args:
+        ledger: The file that notes them, as hashes; it and its directory are made when needed, for this user alone.
+        daily: How many there are, at least 1.
+        now: Tells the time, UTC.
+    """
+
+    def __init__(self, ledger: Path, daily: int, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._ledger = ledger
+        self._daily = daily
+        self._now = now
+
+    def spent(self) -> int:
+        """Return how many sessions of today were asked about."""
+        with _locked(self._ledger) as descriptor:
+            return len(self._read(descriptor)[1])
+
+    def count(self) -> None:
+        """Note the session that is under way; one that is noted already costs nothing more.
+
+        Raises:
+            BudgetExhausted: Today's sessions are used up; nothing was noted.
+            ModelUnavailable: The ledger cannot be used.
+        """
+        named = _session.get() or uuid.uuid4().hex
+        key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        with _locked(self._ledger) as descriptor:
+            day, known = self._read(descriptor)
+            if key in known:
+                return
+            if len(known) >= self._daily:
+                raise BudgetExhausted(
+                    f"today's {self._daily} sessions for the client's model are used up",
+                    hint="Wait until tomorrow (UTC), or raise client_daily_sessions.",
+                )
+            line = json.dumps({"day": day.isoformat(), "sessions": [*known, key]}) + "\n"
+            os.ftruncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, line.encode())
+            os.fsync(descriptor)
+
+    def _read(self, descriptor: int) -> tuple[date, list[str]]:
+        """Return the day that counts and its sessions; a clock that was set back gives no day a second time."""
+        today = self._now().astimezone(UTC).date()
+        text = os.read(descriptor, _LONGEST_LEDGER)
+        if not text:
+            return today, []
         try:
-            self._ledger.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(self._ledger, flags | getattr(os, "O_BINARY", 0), 0o600)
-            try:
-                lock_descriptor(descriptor, poll_interval=_POLL)
-                yield descriptor
-            finally:
-                os.close(descriptor)
-        except OSError as error:
+            entry = json.loads(text)
+            day, known = date.fromisoformat(entry["day"]), [str(each) for each in entry["sessions"]]
+        except (ValueError, TypeError, KeyError) as error:
             raise ModelUnavailable(
-                f"the ledger of tokens {self._ledger} cannot be used: {error.strerror}",
-                hint="Make the data directory writable, or set llm_daily_tokens to 0 for no limit.",
+                f"the ledger of sessions {self._ledger} is damaged, so that today's rest is not known",
+                hint="Delete the file to begin the day's budget anew.",
             ) from error
+        return (today, []) if day < today else (day, known)
+
+
+@contextmanager
+def _locked(ledger: Path) -> Iterator[int]:
+    """Give a ledger, locked; each use opens it anew, so that threads exclude each other like processes."""
+    from filelock import lock_descriptor
+
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        ledger.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(ledger, flags | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            lock_descriptor(descriptor, poll_interval=_POLL)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise ModelUnavailable(
+            f"the ledger {ledger} of what a day may cost cannot be used: {error.strerror}",
+            hint="Make the data directory writable, or set the daily limit to 0 for none.",
+        ) from error

@@ -10,6 +10,7 @@ from reasoningbank.errors import BankError, EmptyProjectId, MemoryNotFound, Node
 from reasoningbank.mcp.calls import Caller, ToolAnswer
 from reasoningbank.mcp.schemas import ToolSpec, tools_in, tools_of
 from reasoningbank.operations.operation import inputs_of
+from reasoningbank.settings import own_run
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
@@ -72,8 +73,8 @@ class Tools:
         self._tenants = tenants
 
     def work(self) -> None:
-        """Start the background work."""
-        if self._background is None:
+        """Start the background work; inside of a client that we run as a language model there is none."""
+        if self._background is None and not own_run():
             from reasoningbank.mcp.background import Background
 
             self._background = Background(self._banks, self._tenants)

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from reasoningbank.sessions.recipe_store import Recipes
     from reasoningbank.sessions.sessions import Sessions
 
-_NO_MODEL = "No language model is configured. Set llm, or let the calling agent distill with the tool memory_distill."
+_NO_MODEL = (
+    "No language model is configured. Set llm, for example to your own agent (client:claude-code), or let the calling "
+    "agent distill with the tool memory_distill."
+)
 
 
 class Distillation:
@@ -196,17 +199,19 @@ class Distillation:
 
     def distilled(self, trajectory_id: str, *, again: bool = True, begun: datetime | None = None) -> DistilReport:
         """Judge where that is open, ask the model for items, and stores what is admitted."""
+        from reasoningbank.llm.budget import counted_as
         from reasoningbank.sessions.distil import extract
 
         trajectory = self._sessions.get(trajectory_id)
         if self._context.model is None:
             raise ModelUnavailable(_NO_MODEL)
-        judgement = self._sessions.latest(trajectory)
-        if judgement.verdict == "unknown":
-            judgement = self._sessions.judged(trajectory, begun or self._context.clock.now(), patient=True)
-        if judgement.verdict == "unknown":
-            raise Undecided(f"it is not known how the session ended: {judgement.rationale}")
-        found = extract(trajectory, judgement, self._context.model)
+        with counted_as(trajectory_id):
+            judgement = self._sessions.latest(trajectory)
+            if judgement.verdict == "unknown":
+                judgement = self._sessions.judged(trajectory, begun or self._context.clock.now(), patient=True)
+            if judgement.verdict == "unknown":
+                raise Undecided(f"it is not known how the session ended: {judgement.rationale}")
+            found = extract(trajectory, judgement, self._context.model)
         return self.learned(trajectory_id, judgement, found.items, model=found.model, prompt=found.prompt, again=again)
 
     def learned(
