@@ -27,6 +27,7 @@ from reasoningbank.search.experience import Experience
 from reasoningbank.sessions.distillation import Distillation
 from reasoningbank.sessions.recipe_store import Recipes
 from reasoningbank.sessions.sessions import Branches, Sessions
+from reasoningbank.settings import Settings
 from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.types.ports import Embedder, LanguageModel
 from reasoningbank.types.scope import Membership, Scope
@@ -361,6 +362,11 @@ class AsyncBank(Awaited[Bank]):
     def model(self) -> LanguageModel | None:
         """The language model in use, None when there is none."""
         return self._resource.model
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in use."""
+        return self._resource.settings
 
     async def __aenter__(self) -> Self:
         return self

@@ -614,6 +614,11 @@ class Bank:
         return self._context.embedder
 
     @property
+    def settings(self) -> Settings:
+        """The settings in use."""
+        return self._context.settings
+
+    @property
     def model(self) -> LanguageModel | None:
         """The language model in use, None when there is none: then the calling agent distils, or nobody."""
         return self._context.model

@@ -10,6 +10,7 @@ import difflib
 import getpass
 import hashlib
 import ipaddress
+import json
 import os
 import re
 import subprocess
@@ -279,6 +280,50 @@ def secret_variables(environment: Mapping[str, str] | None = None) -> dict[str, 
         for name, value in environment.items()
         if len(value) >= _SHORTEST_SECRET and (_SECRET_NAME.search(name) or _URL_WITH_PASSWORD.search(value))
     }
+
+
+def use_home(directory: str) -> None:
+    """Use this data directory from now on, in this process and those that it starts."""
+    os.environ[f"{PREFIX}HOME"] = directory
+
+
+def named_home(environment: Mapping[str, str] | None = None) -> str:
+    """Return the data directory that the environment names; empty when it is the platform's place for data."""
+    environment = os.environ if environment is None else environment
+    return str(data_directory(environment)) if environment.get(f"{PREFIX}HOME") else ""
+
+
+def write_setting(home: Path, key: str, value: str | bool) -> bool:
+    """Set one key of the settings file and leave the rest as it is; whether anything is different.
+
+    Raises:
+        ConfigurationError: When the file cannot be read or written.
+    """
+    if key not in _names():
+        raise _unknown(key, sorted(_names()))
+    path = home / FILE_NAME
+    line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        known = tomllib.loads(before)
+        found = re.compile(rf"^[ \t]*{key}[ \t]*=[^\n]*$", re.MULTILINE)
+        after = found.sub(lambda _: line, before, count=1) if key in known else _first(line, before)
+        if tomllib.loads(after) != {**known, key: value}:
+            raise ConfigurationError(f"{key} cannot be set in {path}", hint="Set it by hand.")
+        if after != before:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            partial = path.with_name(f".{FILE_NAME}.{os.getpid()}")
+            partial.write_text(after, encoding="utf-8")
+            partial.chmod(0o600)
+            partial.replace(path)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be changed: {error}") from error
+    return after != before
+
+
+def _first(line: str, text: str) -> str:
+    """Return the text with a further line before everything else, where no table has begun yet."""
+    return f"{line}\n{text}"
 
 
 def set_default_variable(name: str, value: str) -> None:

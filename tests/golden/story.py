@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from golden.normal import Normaliser
 from golden.outside import TENANT, Said, rbank, rbank_process
@@ -536,13 +537,14 @@ def clients(story: Story) -> None:
     story.plain("hook", "tool-failure", "--json", stdin=json.dumps(failed))
     story.plain("hook", "nonsense", stdin="{}")
     story.plain("hook", "stop", stdin="no JSON")
-    for client in ("claude-code", "codex", "cursor", "vscode", "gemini", "copilot", "opencode"):
-        say("install", client, "--dry-run")
-        say("install", client)
-        say("uninstall", client)
-    story.plain("install", "codex")
-    story.plain("install", "codex")
-    story.plain("uninstall", "codex")
+    with mock.patch.dict(os.environ, {"PATH": "/usr/bin:/bin"}):  # where no client is that could be asked
+        for client in ("claude-code", "codex", "cursor", "vscode", "gemini", "copilot", "opencode"):
+            say("install", client, "--dry-run")
+            say("install", client)
+            say("uninstall", client)
+        story.plain("install", "codex")
+        story.plain("install", "codex")
+        story.plain("uninstall", "codex")
     say("install", "emacs")
     say("uninstall", "emacs")
     story.plain("agents-md")

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_clients import PACKAGES, client_environment
 from promises import promise
 from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.integrations.agents_md import BLOCK, END, START, with_block
@@ -442,36 +443,189 @@ def test_the_commands_from_process_start(tmp_path: Path) -> None:
             str(path.relative_to(tmp_path)) for root in (user, work) for path in root.rglob("*") if path.is_file()
         )
 
-    tried = rbank("install", "claude-code", "--project", "--dry-run")
+    tried = rbank("install", "claude-code", "--scope", "project", "--dry-run")
     assert tried.returncode == 0
     assert '+    "reasoningbank": {' in tried.stdout
     assert files() == []
     answer = json.loads(rbank("install", "claude-code", "--json").stdout)
     assert (answer["client"], answer["level"], answer["dry_run"]) == ("claude-code", "user", False)
     assert [one["action"] for one in answer["files"]] == ["create", "create"]
-    assert rbank("install", "claude-code", "--project").returncode == 0
-    assert files() == [
-        "user/.claude.json",
-        "user/.claude/settings.json",
-        "work/.claude/settings.json",
-        "work/.mcp.json",
-    ]
+    twice = rbank("install", "claude-code", "--scope", "project", "--json")
+    assert (twice.returncode, "--scope user" in json.loads(twice.stderr)["hint"]) == (2, True)
+    assert files() == ["user/.claude.json", "user/.claude/settings.json"]
     program = json.loads((user / ".claude.json").read_text())["mcpServers"]["reasoningbank"]
-    assert program == {"command": str(RBANK), "args": ["serve"]}
-    assert json.loads((work / ".mcp.json").read_text())["mcpServers"]["reasoningbank"]["command"] == "rbank"
+    assert program == {"command": str(RBANK), "args": ["serve"], "env": {"REASONINGBANK_HOME": str(data)}}
     stop = json.loads((user / ".claude" / "settings.json").read_text())["hooks"]["Stop"][0]["hooks"][0]
     done = subprocess.run(
         [stop["command"], *stop["args"]], input="{}", env=environment(data), capture_output=True, text=True, check=True
     )
     assert done.stdout == "{}\n"
-    for level in ("--user", "--project"):
-        assert rbank("uninstall", "claude-code", level).returncode == 0
+    assert rbank("uninstall", "claude-code").returncode == 0
+    assert rbank("install", "claude-code", "--scope", "project").returncode == 0
+    assert files() == ["work/.claude/settings.json", "work/.mcp.json"]
+    assert json.loads((work / ".mcp.json").read_text())["mcpServers"]["reasoningbank"]["command"] == "rbank"
+    assert rbank("uninstall", "claude-code", "--scope", "project").returncode == 0
     assert files() == []
-    both = rbank("install", "codex", "--user", "--project", "--json")
-    assert (both.returncode, json.loads(both.stderr)["error"]) == (2, "invalid_input")
+    unnamed = rbank("install", "codex", "--project", "--dry-run", "--json")
+    assert (unnamed.returncode, "--scope project" in json.loads(unnamed.stderr)["hint"]) == (2, True)
+    nowhere = rbank("install", "codex", "--scope", "galaxy", "--json")
+    assert (nowhere.returncode, json.loads(nowhere.stderr)["error"]) == (2, "usage")
     assert rbank("install", "emacs").returncode == 2
     assert rbank("agents-md").stdout == BLOCK
     (work / "AGENTS.md").write_text("# Ours\n")
     assert json.loads(rbank("agents-md", "--write", "--json").stdout)["changed"] is True
     assert json.loads(rbank("agents-md", "--write", "--json").stdout)["changed"] is False
     assert (work / "AGENTS.md").read_text() == f"# Ours\n\n{BLOCK}"
+
+
+def run_rbank(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The installed command with a user, a project and a data directory below a folder."""
+    (folder / "user").mkdir(exist_ok=True)
+    (folder / "work").mkdir(exist_ok=True)
+    own = {"HOME": str(folder / "user"), "XDG_CONFIG_HOME": str(folder / "user" / ".config"), **variables}
+    return subprocess.run(
+        [str(RBANK), *words],
+        env={**environment(folder / "data"), **own},
+        cwd=folder / "work",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+OPTIONS = ("--tenant", "acme", "--project", "the shop", "--team", "web", "--org", "initech", "--url", "memory://")
+
+
+@promise(
+    "install:options",
+    "What is named at rbank install reaches the server and every hook that is written: tenant, project, team, org, "
+    "url, profile and the data directory.",
+    source="issue 11",
+)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_is_named_reaches_the_server_and_the_hooks(client: str, tmp_path: Path) -> None:
+    done = run_rbank(tmp_path, "install", client, "--json", "--profile", "core,graph", *OPTIONS)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["registration"]["state"] == "unknown"
+    texts = [Path(file["path"]).read_text() for file in answer["files"]]
+    for text in texts:
+        assert str(tmp_path / "data") in text
+        for word in OPTIONS:
+            assert word in text
+    assert "core,graph" in texts[0]
+    again = run_rbank(tmp_path, "install", client, "--json", "--profile", "core,graph", *OPTIONS)
+    assert [file["action"] for file in json.loads(again.stdout)["files"]] == ["none"] * len(texts)
+    changed = run_rbank(tmp_path, "install", client, "--json", "--profile", "admin")
+    assert "change" in [file["action"] for file in json.loads(changed.stdout)["files"]]
+    assert "the shop" not in "".join(Path(file["path"]).read_text() for file in answer["files"])
+    assert run_rbank(tmp_path, "uninstall", client).returncode == 0
+    assert not any(Path(file["path"]).exists() for file in answer["files"])
+
+
+@promise("install:options")
+def test_a_hook_that_was_written_with_options_uses_the_bank_that_they_name(tmp_path: Path) -> None:
+    here = ("--tenant", "acme", "--project", "the shop")
+    lesson = ("--title", "Close files", "--content", "Close the file before it is moved.", "--outcome", "success")
+    assert run_rbank(tmp_path, *here, "record", *lesson).returncode == 0
+    assert run_rbank(tmp_path, "install", "claude-code", *here).returncode == 0
+    hooks = json.loads((tmp_path / "user" / ".claude" / "settings.json").read_text())["hooks"]
+    (handler,) = hooks["UserPromptSubmit"][0]["hooks"]
+    payload = {"session_id": "s", "cwd": str(tmp_path), "prompt": "How do I move a file?"}
+    plain = {name: value for name, value in environment(tmp_path / "x").items() if name != "REASONINGBANK_HOME"}
+    done = subprocess.run(
+        [handler["command"], *handler["args"]],
+        env={**plain, "HOME": str(tmp_path / "nobody")},
+        input=json.dumps(payload),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Close the file before it is moved." in done.stdout
+
+
+@promise(
+    "install:distill",
+    "--distill client, agent, none or MODEL says who makes lessons of sessions; the settings file keeps its other "
+    "lines, and what cannot be is refused before anything is written.",
+    source="issue 11",
+)
+def test_who_distills_is_written_into_the_settings(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "settings.toml"
+    path.parent.mkdir()
+    before = '# mine\nbackups = 3\nllm = "openai:small" # for now\n'
+    path.write_text(before)
+    for wrong in ("client:emacs", "nonsense"):
+        assert run_rbank(tmp_path, "install", "codex", "--distill", wrong).returncode == 2
+    refused = run_rbank(tmp_path, "install", "cursor", "--distill", "client", "--json")
+    assert "client:claude-code" in json.loads(refused.stderr)["hint"]
+    assert path.read_text() == before
+    assert not (tmp_path / "user" / ".codex").exists()
+    for who, llm, reminders in (
+        ("client", "client:codex", True),
+        ("agent", "", True),
+        ("none", "", False),
+        ("openai:qwen3", "openai:qwen3", True),
+        ("client:gemini/gemini-2.5-flash", "client:gemini/gemini-2.5-flash", True),
+    ):
+        done = run_rbank(tmp_path, "install", "codex", "--distill", who, "--json")
+        assert done.returncode == 0, done.stderr
+        assert tomllib.loads(path.read_text()) == {"backups": 3, "llm": llm, "reminders": reminders}
+        assert "# mine\nbackups = 3\n" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@promise(
+    "install:single",
+    "A client that has the server already, from the plugin or at another scope, is not given a second one.",
+    source="issue 11",
+)
+def test_a_plugin_or_another_scope_is_not_doubled(tmp_path: Path) -> None:
+    settings_file = tmp_path / "user" / ".claude" / "settings.json"
+    settings_file.parent.mkdir(parents=True)
+    settings_file.write_text('{"enabledPlugins": {"reasoningbank@market": true}}')
+    done = run_rbank(tmp_path, "install", "claude-code", "--json")
+    assert (done.returncode, "reasoningbank@market" in json.loads(done.stderr)["message"]) == (2, True)
+    settings_file.write_text('{"enabledPlugins": {"reasoningbank@market": false}}')
+    assert run_rbank(tmp_path, "install", "claude-code").returncode == 0
+    for client in ("codex", "gemini", "cursor", "opencode"):
+        assert run_rbank(tmp_path, "install", client, "--scope", "project").returncode == 0
+        done = run_rbank(tmp_path, "install", client, "--json")
+        assert (done.returncode, "scope project" in json.loads(done.stderr)["message"]) == (2, True)
+    secret = run_rbank(tmp_path, "install", "vscode", "--scope", "project", "--url", "postgresql://me:secret@db/bank")
+    assert (secret.returncode, "password" in secret.stderr) == (2, True)
+
+
+@promise(
+    "install:verified",
+    "An installation is checked with the client's own command, and what a person still has to do is said.",
+    source="issue 11",
+)
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("client", PACKAGES)
+def test_the_real_client_knows_what_was_installed(client: str, tmp_path: Path) -> None:
+    variables = client_environment(client, tmp_path / "user", "http://127.0.0.1:9")
+    own = {name: value for name, value in variables.items() if name in {"PATH", "NO_COLOR"} or "OPENCODE" in name}
+    assert run_rbank(tmp_path, "install", client, "--json", **own).returncode == 0
+    done = run_rbank(tmp_path, "install", client, "--json", **own)
+    answer = json.loads(done.stdout)
+    assert answer["registration"]["state"] in {"connected", "listed"}, answer["registration"]
+    assert answer["to_do"]
+    assert run_rbank(tmp_path, "uninstall", client, **own).returncode == 0
+    assert asked_as(client, tmp_path, own) == "missing"
+
+
+def asked_as(client: str, folder: Path, variables: dict[str, str]) -> str:
+    """What a fresh process says of a client's registration."""
+    script = "import sys; from pathlib import Path; from reasoningbank.integrations.registration import asked; "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script} print(asked(sys.argv[1], Path('.')).state)", client],
+        env={**environment(folder / "data"), **variables, "HOME": str(folder / "user")},
+        cwd=folder / "work",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -17,48 +18,129 @@ from reasoningbank.cli.output import print_json, print_text
 from reasoningbank.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from reasoningbank.integrations.clients import Change, Where
+    from reasoningbank.integrations.clients import Change, Level, Where
 
 
 def _places() -> list[click.Parameter]:
     return [
         click.Argument(["client"], metavar="CLIENT"),
-        click.Option(["--user"], is_flag=True, help="Your own configuration, for every project; the default."),
         click.Option(
-            ["--project", "project_only"],
-            is_flag=True,
-            help="The configuration of the working directory's project.",
+            ["--scope"],
+            type=click.Choice(["user", "project"]),
+            default="user",
+            show_default=True,
+            help="Your own configuration, for every project, or that of the working directory's project.",
         ),
         click.Option(["--dry-run"], is_flag=True, help="Only say what would be done."),
     ]
 
 
-@command("install", COMMANDS["install"], *_places(), own_project=True)
-def install(call: Call, *, client: str, user: bool, project_only: bool, dry_run: bool) -> None:
+@command(
+    "install",
+    COMMANDS["install"],
+    *_places(),
+    click.Option(["--profile"], default=None, metavar="NAME[,NAME]", help="Which tools the server offers."),
+    click.Option(
+        ["--distill"],
+        default=None,
+        metavar="WHO",
+        help="Who makes lessons of sessions: client (this one, costs your subscription), agent, none, or a MODEL.",
+    ),
+)
+def install(call: Call, *, client: str, scope: Level, dry_run: bool, profile: str | None, distill: str | None) -> None:
     """Put the MCP server, and hooks where the client has them, into its configuration; everything else stays.
 
-    CLIENT is claude-code, codex, cursor, vscode, gemini, copilot or opencode. A second time changes nothing; files are
-    copied below the data directory before they change.
+    CLIENT is claude-code, codex, cursor, vscode, gemini, copilot or opencode. What is named here, the tenant and the
+    like, is written with it. A second time changes nothing; files are copied below the data directory before they
+    change. On a terminal it asks who makes lessons of sessions, unless that is said.
     """
     from reasoningbank.integrations.clients import install as put
     from reasoningbank.integrations.clients import targets_of
+    from reasoningbank.integrations.registration import asked, check_single, to_do
+    from reasoningbank.mcp.schemas import profiles_of
     from reasoningbank.settings import data_directory
 
-    place = where(user=user, project=project_only)
-    changes = put(targets_of(client, place), data_directory(), dry_run=dry_run)
-    _say(call, client, place, changes, dry_run=dry_run)
+    if profile is not None:
+        profiles_of(profile)
+    place = where(call, scope, profile=profile or "")
+    targets = targets_of(client, place)
+    check_single(client, place)
+    chosen = _chosen(client, distill, ask=not (dry_run or call.as_json))
+    changes = put(targets, data_directory(), dry_run=dry_run)
+    distilled = "" if chosen is None or dry_run else _set(chosen)
+    registration = None if dry_run else asked(client, place.project)
+    if call.as_json:
+        answer = install_answer(client, place.level, changes, dry_run=dry_run)
+        checked = {} if registration is None else {"registration": asdict(registration)}
+        print_json({**answer, **checked, "distill": distilled, "to_do": [*to_do(client)]})
+        return
+    said = [install_text(changes, dry_run=dry_run)]
+    if registration is not None:
+        said += [registration.says] if registration.command else []
+        said += [distilled, *(f"To do: {each}" for each in to_do(client))]
+    print_text("\n".join(filter(None, said)))
 
 
-@command("uninstall", COMMANDS["uninstall"], *_places(), own_project=True)
-def uninstall(call: Call, *, client: str, user: bool, project_only: bool, dry_run: bool) -> None:
+@command("uninstall", COMMANDS["uninstall"], *_places())
+def uninstall(call: Call, *, client: str, scope: Level, dry_run: bool) -> None:
     """Take the MCP server and hooks out of a client's configuration; everything else stays byte for byte."""
     from reasoningbank.integrations.clients import targets_of
     from reasoningbank.integrations.clients import uninstall as take
     from reasoningbank.settings import data_directory
 
-    place = where(user=user, project=project_only)
+    place = where(call, scope)
     changes = take(targets_of(client, place), data_directory(), dry_run=dry_run)
-    _say(call, client, place, changes, dry_run=dry_run)
+    if call.as_json:
+        print_json({**install_answer(client, place.level, changes, dry_run=dry_run)})
+    else:
+        print_text(install_text(changes, dry_run=dry_run))
+
+
+def _chosen(client: str, distill: str | None, *, ask: bool) -> Mapping[str, str | bool] | None:
+    """Return the settings that say who makes lessons of sessions; None leaves them as they are.
+
+    Raises:
+        InvalidInput: When this client cannot be run without a person.
+        ConfigurationError: When there is no such model.
+    """
+    from reasoningbank.llm import CLIENTS, open_model
+    from reasoningbank.settings import load_settings
+
+    settings = load_settings()
+    if distill is None and ask and not settings.llm and settings.reminders and sys.stdin.isatty():
+        options = ["agent", "none", *(["client"] if client in CLIENTS else [])]
+        limits = f"{settings.client_daily_sessions} sessions, {settings.client_daily_tokens:,} tokens a day at most"
+        own = f" client: {client} in the background, at the cost of its subscription ({limits})."
+        distill = click.prompt(
+            "Who makes lessons of captured sessions? agent: the one at work, when it is asked to."
+            f"{own if client in CLIENTS else ''} none: nobody.",
+            type=click.Choice(options),
+            default="agent",
+            err=True,
+        )
+    if distill is None:
+        return None
+    if distill in {"agent", "none"}:
+        return {"llm": "", "reminders": distill == "agent"}
+    if distill == "client" and client not in CLIENTS:
+        raise InvalidInput(
+            f"{client} cannot be run without a person",
+            hint=f"Name one that can: {', '.join(f'--distill client:{each}' for each in CLIENTS)}.",
+        )
+    model = f"client:{client}" if distill == "client" else distill
+    open_model(model, home=settings.home)
+    return {"llm": model, "reminders": True}
+
+
+def _set(chosen: Mapping[str, str | bool]) -> str:
+    """Write the choice into the settings and return what holds from now on."""
+    from reasoningbank.settings import data_directory, write_setting
+
+    for name, value in chosen.items():
+        write_setting(data_directory(), name, value)
+    if chosen["llm"]:
+        return f"Lessons are made by {chosen['llm']}."
+    return f"Lessons are made by {'the agent at work, with memory_distill' if chosen['reminders'] else 'nobody'}."
 
 
 @command(
@@ -82,13 +164,6 @@ def agents_md(call: Call, *, write: bool, file: str) -> None:
         print_text(BLOCK.rstrip("\n"))
 
 
-def _say(call: Call, client: str, place: Where, changes: Sequence[Change], *, dry_run: bool) -> None:
-    if call.as_json:
-        print_json({**install_answer(client, place.level, changes, dry_run=dry_run)})
-    else:
-        print_text(install_text(changes, dry_run=dry_run))
-
-
 class FileAnswer(TypedDict):
     """What was done to one file, or would be: create, change, delete or none."""
 
@@ -107,21 +182,30 @@ class InstallAnswer(TypedDict):
     files: list[FileAnswer]
 
 
-def where(*, user: bool, project: bool) -> Where:
-    """Return the places that a client's files are relative to.
+def where(call: Call, scope: Level, *, profile: str = "") -> Where:
+    """Return the places that a client's files are relative to, and what is written with the entries.
 
     Raises:
-        InvalidInput: When both levels are asked for.
+        InvalidInput: When a shared file would hold a password, or an option stands where a value belongs.
     """
     from reasoningbank.integrations.clients import Where
+    from reasoningbank.settings import named_home, secret_variables
 
-    if user and project:
-        raise InvalidInput("--user and --project exclude each other", hint="Name one of them.")
+    if scope == "project" and call.url and secret_variables({"value": call.url}):
+        raise InvalidInput("the url holds a password, and a project's files are shared", hint="Use --scope user.")
+    if call.project is not None and call.project.startswith("--"):
+        raise InvalidInput(
+            "--project takes the project's name", hint="--scope project writes into the project's files."
+        )
+    named = {"url": call.url, "tenant": call.tenant, "project": call.project, "team": call.team, "org": call.org}
     return Where(
-        level="project" if project else "user",
+        level=scope,
         home=Path.home(),
         project=Path.cwd(),
-        command="rbank" if project else _program(),
+        command="rbank" if scope == "project" else _program(),
+        options=tuple(word for name, value in named.items() if value is not None for word in (f"--{name}", value)),
+        profile=profile,
+        data=named_home(),
     )
 
 

@@ -51,12 +51,18 @@ class Where:
         home: The user's home directory.
         project: The project's directory.
         command: The program that clients start: ``rbank``, with its directory for the user's own configuration.
+        options: Options that everything that is written carries: ``--tenant`` and the like with their values.
+        profile: The tools that the server offers; empty for the configured ones.
+        data: The data directory when it is not the platform's own; else empty.
     """
 
     level: Level
     home: Path
     project: Path
     command: str
+    options: tuple[str, ...] = ()
+    profile: str = ""
+    data: str = ""
 
     def base(self) -> Path:
         """Return the home directory or the project's."""
@@ -65,11 +71,26 @@ class Where:
     @property
     def server(self) -> dict[str, object]:
         """The MCP server as most clients write it."""
-        return {"command": self.command, "args": [*SERVE]}
+        entry: dict[str, object] = {"command": self.command, "args": [*self.serving]}
+        return entry | ({"env": self.variables} if self.data else {})
+
+    @property
+    def serving(self) -> tuple[str, ...]:
+        """The words after the program that start the server."""
+        return (*self.options, *SERVE, *(("--profile", self.profile) if self.profile else ()))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment that the server needs."""
+        return {"REASONINGBANK_HOME": self.data} if self.data else {}
+
+    def hook(self, event: str) -> list[str]:
+        """Return the words after the program that answer a hook."""
+        return ["hook", event, *self.options, *(("--home", self.data) if self.data else ())]
 
     def line(self, event: str) -> str:
         """Return the shell's command line of a hook."""
-        return f"{shlex.quote(self.command)} hook {event}"
+        return shlex.join([self.command, *self.hook(event)])
 
 
 def targets_of(client: str, where: Where) -> tuple[Target, ...]:
@@ -101,7 +122,7 @@ def _claude_code(where: Where) -> tuple[Target, ...]:
     }
     hooks = []
     for event, (word, matcher) in events.items():
-        handler = {"type": "command", "command": where.command, "args": ["hook", word], "timeout": _SECONDS}
+        handler = {"type": "command", "command": where.command, "args": where.hook(word), "timeout": _SECONDS}
         group: dict[str, object] = {} if matcher is None else {"matcher": matcher}
         hooks.append(Entry(path=("hooks", event), key=None, value=group | {"hooks": [handler]}))
     return (_named_server(servers, where), Target(path=settings, entries=tuple(hooks)))
@@ -147,12 +168,21 @@ def _vscode(where: Where) -> tuple[Target, ...]:
 
 
 def _gemini(where: Where) -> tuple[Target, ...]:
-    return (_named_server(where.base() / ".gemini" / "settings.json", where),)
+    server = Entry(path=("mcpServers",), key=NAME, value=where.server)
+    hooks = tuple(
+        Entry(
+            path=("hooks", event),
+            key=None,
+            value={"hooks": [{"type": "command", "command": where.line(event), "timeout": _SECONDS * 1_000}]},
+        )
+        for event in ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
+    )
+    return (Target(path=where.base() / ".gemini" / "settings.json", entries=(server, *hooks)),)
 
 
 def _copilot(where: Where) -> tuple[Target, ...]:
     if where.level == "project":
-        raise InvalidInput("copilot is configured for the user alone", hint="Use --user.")
+        raise InvalidInput("copilot is configured for the user alone", hint="Use --scope user.")
     folder = where.home / ".copilot"
     value = {"type": "local", **where.server, "tools": ["*"]}
     hooks = tuple(
@@ -176,7 +206,8 @@ def _copilot(where: Where) -> tuple[Target, ...]:
 
 def _opencode(where: Where) -> tuple[Target, ...]:
     folder = where.home / ".config" / "opencode" if where.level == "user" else where.project
-    value = {"type": "local", "command": [where.command, *SERVE], "enabled": True}
+    value: dict[str, object] = {"type": "local", "command": [where.command, *where.serving], "enabled": True}
+    value |= {"environment": where.variables} if where.data else {}
     return (Target(path=folder / "opencode.json", entries=(Entry(path=("mcp",), key=NAME, value=value),)),)
 
 

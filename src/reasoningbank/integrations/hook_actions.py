@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, UnreadableTranscript
-from reasoningbank.settings import Settings, client_directory, data_directory, load_settings, local_tenant, project_of
+from reasoningbank.settings import (
+    Settings,
+    client_directory,
+    data_directory,
+    load_settings,
+    local_tenant,
+    own_run,
+    project_of,
+)
 from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
@@ -117,12 +125,16 @@ _TITLE = 200
 def keep(event: Event, payload: Payload, place: HookPlace) -> None:
     """Queue the transcript or keep the summary, then do what is due and needs no model where no server does it.
 
+    Nothing is kept of a client that we run as a model.
+
     Raises:
         BankError: When the bank cannot be used or there is no such transcript.
     """
     from reasoningbank.safety.arguments import usable_path
     from reasoningbank.types.session import QUIET
 
+    if own_run():
+        return
     if event != "PostCompact" and not usable_path(payload.transcript).is_file():
         raise UnreadableTranscript("the transcript that the client named does not exist")
     from reasoningbank.integrations.hook_work import do_due_work
@@ -197,13 +209,16 @@ _MACHINES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"}
 def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
     """Return the text for the agent's context; empty when nothing is relevant or there is no bank yet.
 
-    A server that runs already is asked first; without one the bank is opened here.
+    Inside of a client that we run as a language model it is empty, too. A server that runs already is asked first;
+    without one the bank is opened here.
 
     Raises:
         BankError: When the bank cannot be used.
     """
     from reasoningbank.integrations.client_sessions import client_process, note_session
 
+    if own_run():
+        return ""
     settings = load_settings()
     try:
         note_session(settings.home, payload.session, client_process())
@@ -237,11 +252,35 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
         BankError: When the bank cannot be used.
     """
     if task is None:
-        return bank.briefing(budget=START_BUDGET, session=session).text
+        text = bank.briefing(budget=START_BUDGET, session=session).text
+        return "\n".join(filter(None, (text, reminder(bank))))
     if event == "PostToolUseFailure":
         recipe = bank.recipes.briefing(task.partition("\n")[2], session=session).text
         return recipe + bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
     return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
+
+
+REMINDED_FILE = "reminded"
+
+
+def reminder(bank: Bank) -> str:
+    """Return one line that says how many sessions wait for an agent to distil them; at most once a day, else nothing.
+
+    With a language model nothing is said: what waits then is done without the agent.
+    """
+    settings = bank.settings
+    if bank.model is not None or not settings.reminders:
+        return ""
+    known = [entry.judgement for entry in bank.sessions.list(pending=True)]
+    waiting = sum(judgement is not None and judgement.verdict != "unknown" for judgement in known)
+    today = datetime.now(UTC).date().isoformat()
+    path = settings.home / REMINDED_FILE
+    if not waiting or (path.exists() and path.read_text(encoding="utf-8", errors="replace").strip() == today):
+        return ""
+    path.write_text(f"{today}\n", encoding="utf-8")
+    path.chmod(0o600)
+    sessions = "1 captured session waits" if waiting == 1 else f"{waiting} captured sessions wait"
+    return f"ReasoningBank: {sessions} to be made into lessons; the tool memory_distill hands them out."
 
 
 def _task(event: Event, payload: Payload) -> str | None:

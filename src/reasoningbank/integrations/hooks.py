@@ -39,10 +39,12 @@ _EVENTS: Mapping[str, Event] = {
     "userpromptsubmitted": "UserPromptSubmit",
     "userprompttransformed": "UserPromptSubmit",
     "beforesubmitprompt": "UserPromptSubmit",
+    "beforeagent": "UserPromptSubmit",
     "posttoolusefailure": "PostToolUseFailure",
     "toolfailure": "PostToolUseFailure",
     "stop": "Stop",
     "agentstop": "Stop",
+    "afteragent": "Stop",
     "sessionend": "SessionEnd",
     "precompact": "PreCompact",
     "postcompact": "PostCompact",
@@ -53,7 +55,8 @@ class Payload(NamedTuple):
     """What happened, whatever the client calls it; a text that is missing or of another type is empty.
 
     Attributes:
-        client: Whose answers it understands; Codex understands those of Claude Code.
+        client: Whose answers it understands; Codex and Gemini CLI understand those of Claude Code.
+        named: The client's own name of the event.
         session: The client's name for the session.
         transcript: Path of the session's transcript.
         directory: Where the agent works.
@@ -69,6 +72,7 @@ class Payload(NamedTuple):
     """
 
     client: Client = "claude-code"
+    named: str = ""
     session: str = ""
     transcript: str = ""
     directory: str = ""
@@ -103,16 +107,21 @@ def payload_of(raw: bytes) -> Payload:
     return _payload(given)
 
 
+_INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
+"""What Gemini CLI puts before the prompt of a session: what hooks have said."""
+
+
 def _payload(given: dict[str, object]) -> Payload:
     roots = given.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
     tool_input = given.get("tool_input")
     return Payload(
         client=_client(given),
+        named=_text(given, "hook_event_name"),
         session=_text(given, "session_id", "conversation_id", "sessionId"),
         transcript=_text(given, "transcript_path", "transcriptPath"),
         directory=_text(given, "cwd") or (first if isinstance(first, str) else ""),
-        prompt=_text(given, "transformedPrompt", "prompt", "user_prompt"),
+        prompt=_prompt(given),
         source=_text(given, "source"),
         tool=_text(given, "tool_name"),
         action=_action(tool_input) if isinstance(tool_input, dict) else "",
@@ -122,6 +131,11 @@ def _payload(given: dict[str, object]) -> Payload:
         continued=given.get("stop_hook_active") is True,
         subagent=bool(given.get("agent_id") or given.get("agent_transcript_path")),
     )
+
+
+def _prompt(given: dict[str, object]) -> str:
+    prompt = _text(given, "transformedPrompt", "prompt", "user_prompt")
+    return _INJECTED.sub("", prompt) if given.get("hook_event_name") == "BeforeAgent" else prompt
 
 
 def _client(given: dict[str, object]) -> Client:
@@ -157,7 +171,8 @@ def reply(event: Event | None, payload: Payload, context: str) -> str:
         if event == "UserPromptSubmit":
             return json.dumps({"modifiedTransformedPrompt": f"{payload.prompt}\n\n{context}"})
         return json.dumps({"additionalContext": context})
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
+    name = payload.named if payload.named == "BeforeAgent" else event
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}})
 
 
 def neutral(client: Client) -> str:
@@ -254,30 +269,26 @@ def _keep(event: Event, payload: Payload, place: HookPlace) -> None:
     keep(event, payload, place)
 
 
-_OPTIONS = ("--url", "--tenant", "--project")
+_OPTIONS = ("--home", *(f"--{name}" for name in HookPlace._fields))
 
 
 def main(words: Sequence[str]) -> int:
     """Answer one event; the payload is read from stdin, the answer goes to stdout.
 
     Args:
-        words: The event's name, and ``--url``, ``--tenant`` or ``--project`` with a value.
+        words: The event's name, and ``--url``, ``--tenant``, ``--project``, ``--team``, ``--org`` or ``--home``, the
+            data directory, with a value.
 
     Returns:
         0, whatever happens.
     """
-    from reasoningbank.settings import own_run
-
     event, given = _read(words)
-    if own_run():  # nothing is shown to a client that we ask as a language model, and nothing is kept of it
-        _say(sys.stdout, neutral("claude-code"), event)
-        return 0
-    run(event, sys.stdin.buffer, sys.stdout, HookPlace(url=given.get("--url"), **_named(given)))
+    if "--home" in given:
+        from reasoningbank.settings import use_home
+
+        use_home(given["--home"])
+    run(event, sys.stdin.buffer, sys.stdout, HookPlace(*(given.get(f"--{name}") for name in HookPlace._fields)))
     return 0
-
-
-def _named(given: dict[str, str]) -> dict[str, str | None]:
-    return {"tenant": given.get("--tenant"), "project": given.get("--project")}
 
 
 def _read(words: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -100,6 +100,15 @@ def take(text: str, entries: Sequence[Entry], made: Sequence[tuple[str, ...]]) -
     return document.text
 
 
+def holds(text: str, entry: Entry) -> bool:
+    """Return whether an entry of ours is there, whatever it says.
+
+    Raises:
+        InvalidInput: When the text is not a JSON object.
+    """
+    return bool(text.strip()) and _Document(text).ours(entry) is not None
+
+
 def _body(entry: Entry, missing: Sequence[str]) -> str:
     """Return the entry as a member's text, inside the objects and the array that are missing around it."""
     value: object = entry.value if entry.key is None else {entry.key: entry.value}

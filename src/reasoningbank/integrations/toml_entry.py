@@ -21,7 +21,7 @@ def put(text: str, server: dict[str, object], name: str) -> tuple[str, str]:
 
     Args:
         text: The file's text.
-        server: The fields of the table ``mcp_servers.NAME``; texts and lists of texts.
+        server: The fields of the table ``mcp_servers.NAME``; texts, lists of texts, and texts by name.
         name: The server's name.
 
     Raises:
@@ -47,7 +47,7 @@ def put(text: str, server: dict[str, object], name: str) -> tuple[str, str]:
             advice = "Set features.hooks = true in the file to switch hooks on."
         else:
             text = f"{text[: header.end()]}{_SWITCH}\n{text[header.end() :]}"
-    lines = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items())
+    lines = "".join(f"{key} = {_toml(value)}\n" for key, value in server.items())
     lacking = bool(text) and not text.endswith("\n")
     mark = f"\n{START}{_LINE_ADDED}" if lacking else START
     after = f"{text}{mark}\n[mcp_servers.{name}]\n{lines}{switch}{END}\n"
@@ -68,6 +68,22 @@ def take(text: str) -> str:
             start -= 1
         text = text[:start] + text[match.end() :]
     return text.replace(f"{_SWITCH}\n", "", 1)
+
+
+def names_server(text: str, name: str) -> bool:
+    """Return whether the text has a table of the server, ours or another one.
+
+    Raises:
+        InvalidInput: When the text is no TOML.
+    """
+    servers = _read(text).get("mcp_servers")
+    return isinstance(servers, dict) and name in servers
+
+
+def _toml(value: object) -> str:
+    if not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{{ {', '.join(f'{json.dumps(name)} = {_toml(each)}' for name, each in value.items())} }}"
 
 
 def _read(text: str) -> dict[str, object]:

@@ -1,0 +1,166 @@
+"""Where a client has our server already, what it says about it itself, and what a person still has to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.integrations.clients import Level, Target, Where, targets_of
+from reasoningbank.integrations.json_entry import NAME, holds
+from reasoningbank.integrations.toml_entry import names_server
+from reasoningbank.settings import child_environment
+
+State = Literal["connected", "listed", "failed", "missing", "unknown"]
+SECONDS = 30
+_ASK: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "claude-code": ("claude", ("mcp", "get", NAME)),
+        "codex": ("codex", ("mcp", "list")),
+        "gemini": ("gemini", ("mcp", "list")),
+        "opencode": ("opencode", ("mcp", "list")),
+    }
+)
+"""The program of a client and the command that says what it knows of servers."""
+_WORDS: tuple[tuple[str, State], ...] = (
+    ("failed", "failed"),
+    ("error", "failed"),
+    ("disconnected", "failed"),
+    ("not connected", "failed"),
+    ("connected", "connected"),
+)
+_TO_DO: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "claude-code": ("Restart Claude Code. A project's server runs once you have approved it there.",),
+        "codex": (
+            "Codex runs hooks only after you have reviewed them: start `codex` and answer what it asks, or /hooks.",
+            "A project's files count once you trust the project.",
+        ),
+        "gemini": ("Gemini CLI starts servers and hooks of a folder only after you trust it: /permissions trust.",),
+        "cursor": ("Restart Cursor and switch the server on in its settings, under MCP.",),
+        "vscode": ("Start the server in VS Code: `MCP: List Servers`.",),
+        "copilot": ("Restart Copilot CLI.",),
+        "opencode": ("Restart opencode.",),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What a client itself says about our server.
+
+    Attributes:
+        command: What was run; empty when the client has no such command.
+        state: ``connected``, ``listed`` (it is known and was not started), ``failed``, ``missing``, or ``unknown``.
+        says: One sentence.
+    """
+
+    command: str
+    state: State
+    says: str
+
+
+def asked(client: str, directory: Path) -> Registration:
+    """Ask the client's own command whether it knows and starts our server; nothing raises."""
+    if client not in _ASK:
+        return Registration(command="", state="unknown", says="The client has no command that tells.")
+    program, words = _ASK[client]
+    command = " ".join((program, *words))
+    found = shutil.which(program)
+    if found is None:
+        return Registration(command=command, state="unknown", says=f"{program} is not on the search path: not asked.")
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own client
+            [found, *words],
+            cwd=directory,
+            env=child_environment({"NO_COLOR": "1"}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Registration(
+            command=command, state="unknown", says=f"{command} gave no answer ({type(error).__name__})."
+        )
+    said = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
+    lines = said.splitlines()
+    place = next((number for number, line in enumerate(lines) if NAME in line and "No MCP" not in line), None)
+    if place is None or (done.returncode and client == "claude-code"):
+        return Registration(command=command, state="missing", says=f"{command} does not know it.")
+    near = " ".join(lines[place : place + (4 if client == "claude-code" else 1)]).lower()
+    known: State = "listed"
+    state = next((state for word, state in _WORDS if word in near), known)
+    words_of = {"connected": "starts it", "failed": "cannot start it", "listed": "knows it"}
+    return Registration(command=command, state=state, says=f"{command} {words_of.get(state, 'does not know it')}.")
+
+
+def to_do(client: str) -> tuple[str, ...]:
+    """Return what a person still has to do after an installation."""
+    return _TO_DO.get(client, ())
+
+
+def places(client: str, where: Where) -> dict[Level, bool]:
+    """Return at which levels a client's files hold our server."""
+    found: dict[Level, bool] = {}
+    for level in ("user", "project"):
+        try:
+            targets = targets_of(client, replace(where, level=level))
+        except InvalidInput:
+            continue
+        found[level] = any(_has_server(target) for target in targets)
+    return found
+
+
+def plugin_of(client: str, where: Where) -> str:
+    """Return the name of the plugin of ours that Claude Code has switched on; empty when there is none."""
+    if client != "claude-code":
+        return ""
+    for folder in (where.home, where.project):
+        for name in ("settings.json", "settings.local.json"):
+            try:
+                read = json.loads((folder / ".claude" / name).read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                continue
+            plugins = read.get("enabledPlugins") if isinstance(read, dict) else None
+            if isinstance(plugins, dict):
+                for plugin, enabled in plugins.items():
+                    if enabled and plugin.split("@")[0] == NAME:
+                        return str(plugin)
+    return ""
+
+
+def check_single(client: str, where: Where) -> None:
+    """Check that nothing else gives the client our server already.
+
+    Raises:
+        InvalidInput: When a plugin or the other level does.
+    """
+    plugin = plugin_of(client, where)
+    if plugin:
+        raise InvalidInput(
+            f"the plugin {plugin} already gives {client} the same server and hooks",
+            hint=f"Use one of the two: `claude plugin uninstall {plugin}` takes it out.",
+        )
+    other = next((level for level, there in places(client, where).items() if there and level != where.level), None)
+    if other is not None:
+        raise InvalidInput(
+            f"{client} already has the server at scope {other}: it would start twice",
+            hint=f"Run `rbank uninstall {client} --scope {other}` first.",
+        )
+
+
+def _has_server(target: Target) -> bool:
+    try:
+        text = target.path.expanduser().read_text(encoding="utf-8-sig")
+        if target.server:
+            return names_server(text, NAME)
+        return any(entry.key == NAME and holds(text, entry) for entry in target.entries)
+    except (OSError, UnicodeDecodeError, BankError):
+        return False
