@@ -32,6 +32,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "hook": ("Agents and servers", "Answer the hook of an agent's client.", "servers:hook"),
     "serve": ("Agents and servers", "Run the MCP server on stdio or HTTP.", "servers:serve"),
     "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),
+    "status": ("Agents and servers", "Show clients, sessions, model, what was learned, what to do.", "status:status"),
     "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
     "demo": ("The bank", "Run the main job on a real recorded session.", "doctor:demo"),
 }

@@ -15,6 +15,7 @@ from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import print_json, print_note, print_text, progress
 from reasoningbank.errors import BankError
+from reasoningbank.llm import model_problem
 from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of
 from reasoningbank.types.memory import Health
 
@@ -109,6 +110,9 @@ def examine(call: Call) -> Health:
         problems += health.problems
     except BankError as error:
         problems.append(_sentence(error))
+    problem = model_problem(settings)
+    facts["language model"] = settings.llm or "none: sessions wait for an agent that calls memory_distill"
+    problems += [problem] if problem else []
     permissions, open_places = _permissions(settings.home)
     facts["permissions"] = permissions
     problems += open_places

@@ -135,6 +135,7 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
 
     if own_run():
         return
+    ran(event, payload)
     if event != "PostCompact" and not usable_path(payload.transcript).is_file():
         raise UnreadableTranscript("the transcript that the client named does not exist")
     from reasoningbank.integrations.hook_work import do_due_work
@@ -219,6 +220,7 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
 
     if own_run():
         return ""
+    ran(event, payload)
     settings = load_settings()
     try:
         note_session(settings.home, payload.session, client_process())
@@ -258,6 +260,19 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
         recipe = bank.recipes.briefing(task.partition("\n")[2], session=session).text
         return recipe + bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
     return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
+
+
+RAN_FILE = "hooks-ran"
+
+
+def ran(event: Event, payload: Payload) -> None:
+    """Note when which hook ran, for ``rbank status``, where there is a data directory."""
+    home = data_directory()
+    if home.is_dir():
+        known = (name for name in ("codex", "gemini") if f".{name}{os.sep}" in payload.transcript)
+        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {next(known, payload.client)} {event}\n"
+        (home / RAN_FILE).write_text(line, encoding="utf-8")
+        (home / RAN_FILE).chmod(0o600)
 
 
 REMINDED_FILE = "reminded"

@@ -6,15 +6,17 @@ No model is needed (DESIGN D7); nothing of a provider is imported before the fir
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import ConfigurationError
+from reasoningbank.errors import ConfigurationError, ModelUnavailable
 
 if TYPE_CHECKING:
+    from reasoningbank.settings import Settings
     from reasoningbank.types.ports import LanguageModel
 
-__all__ = ["CLIENTS", "LEDGER", "MODELS", "open_model"]
+__all__ = ["CLIENTS", "LEDGER", "MODELS", "model_problem", "open_model"]
 
 MODELS = ("openai:MODEL", "anthropic:MODEL", "google:MODEL")
 """The providers ``open_model`` knows; ``openai:`` with a URL is any server that speaks OpenAI's chat completions."""
@@ -95,6 +97,21 @@ def open_model(
         paid_calls=paid_calls,
         max_output_tokens=output_tokens,
     )
+
+
+def model_problem(settings: Settings) -> str:
+    """Return what is wrong with the configured model, with what to do; nothing is asked of it, so it costs nothing."""
+    try:
+        model = open_model(settings.llm, url=settings.llm_url, key=settings.llm_key, home=settings.home)
+        if settings.llm.startswith("client:"):
+            from reasoningbank.llm.client import HEADLESS, found_program
+
+            found_program(HEADLESS[settings.llm.partition(":")[2].partition("/")[0]].program)
+        elif model is not None and find_spec("pydantic_ai") is None:
+            return f"{settings.llm} needs a package that is not installed: pydantic-ai-slim."
+    except (ConfigurationError, ModelUnavailable) as error:
+        return error.advice
+    return ""
 
 
 def _client(name: str, *, home: Path, seconds: float, sessions: int, tokens: int, paid: bool) -> LanguageModel:

@@ -1,0 +1,204 @@
+"""``rbank status``: what is installed, what was learned, what waits, and what to do next."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from reasoningbank.cli.app import COMMANDS
+from reasoningbank.cli.call import Call, command
+from reasoningbank.cli.clients import where
+from reasoningbank.cli.output import print_json, print_text
+from reasoningbank.errors import BankError
+
+if TYPE_CHECKING:
+    from reasoningbank.settings import Settings
+
+WEEK = timedelta(days=7)
+_LINES = 3
+_TAIL = 20_000
+
+
+class ClientStatus(TypedDict):
+    """A client: where it is registered (a scope or a plugin), and what its own command says."""
+
+    client: str
+    registered: list[str]
+    says: str
+
+
+class ModelStatus(TypedDict):
+    """The language model: its name, what is wrong with it, and what of today's budget is used."""
+
+    name: str
+    problem: str
+    used: dict[str, int]
+    most: dict[str, int]
+
+
+class Status(TypedDict):
+    """Everything that ``rbank status`` says."""
+
+    clients: list[ClientStatus]
+    tools: list[str]
+    hooks_last_ran: str
+    sessions: dict[str, int]
+    failed_jobs: int
+    model: ModelStatus
+    learned_this_week: list[str]
+    errors: list[str]
+    next: list[str]
+
+
+@command(
+    "status",
+    COMMANDS["status"],
+    click.Option(["--quick"], is_flag=True, help="Do not ask the clients' own commands."),
+)
+def status(call: Call, *, quick: bool) -> None:
+    """Show each client, the sessions by state, the model and its budget, and what was learned this week.
+
+    Then the last errors of hooks, and what to do next. It changes nothing.
+    """
+    found = examined(call, ask=not quick)
+    if call.as_json:
+        print_json({**found})
+    else:
+        print_text(status_text(found))
+
+
+def examined(call: Call, *, ask: bool) -> Status:
+    """Return the state of everything; a bank that is not there yet has no sessions and no memories."""
+    from reasoningbank.mcp.schemas import tools_of
+    from reasoningbank.settings import load_settings
+
+    settings = load_settings()
+    clients = _clients(call, ask=ask)
+    sessions, failed, learned = _learned(call, settings)
+    model = _model(settings)
+    log = settings.home / "hooks.log"
+    errors = _tail(log)
+    ran = settings.home / "hooks-ran"
+    return Status(
+        clients=clients,
+        tools=list(tools_of(settings.profile)),
+        hooks_last_ran=ran.read_text(encoding="utf-8", errors="replace").strip() if ran.exists() else "",
+        sessions=sessions,
+        failed_jobs=failed,
+        model=model,
+        learned_this_week=learned,
+        errors=errors,
+        next=_next(clients, sessions, model, ran=ran.exists()),
+    )
+
+
+def _clients(call: Call, *, ask: bool) -> list[ClientStatus]:
+    from reasoningbank.integrations.clients import CLIENTS
+    from reasoningbank.integrations.registration import asked, places, plugin_of
+
+    place = where(call, "user")
+    found: list[ClientStatus] = []
+    for client in CLIENTS:
+        registered = [f"scope {level}" for level, there in places(client, place).items() if there]
+        plugin = plugin_of(client, place)
+        registered += [f"plugin {plugin}"] if plugin else []
+        if registered:
+            registration = asked(client, place.project) if ask else None
+            says = registration.says if registration is not None and registration.command else ""
+            found.append(ClientStatus(client=client, registered=registered, says=says))
+    return found
+
+
+def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], int, list[str]]:
+    """Return the sessions by state, the jobs that failed for good, and the titles of what is new this week."""
+    from reasoningbank.integrations.hook_actions import has_any
+    from reasoningbank.settings import project_of
+    from reasoningbank.types.scope import Scope
+
+    counted = dict.fromkeys(("captured", "distilled", "waiting", "undecided"), 0)
+    scope = Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
+    if not has_any(scope, call.membership(settings), url=call.url or settings.url or None, home=settings.home):
+        return counted, 0, []
+    since = datetime.now(UTC) - WEEK
+    with call.open_bank() as bank:
+        for entry in bank.sessions.list():
+            counted["captured"] += 1
+            known = entry.judgement is not None and entry.judgement.verdict != "unknown"
+            counted["distilled" if entry.distilled is not None else "waiting" if known else "undecided"] += 1
+        learned = [memory.title for memory in bank.memories.list() if memory.created_at >= since]
+        return counted, len(bank.jobs.dead()), learned
+
+
+def _model(settings: Settings) -> ModelStatus:
+    from reasoningbank.llm import CLIENT_LEDGER, LEDGER, SESSION_LEDGER, model_problem
+    from reasoningbank.llm.budget import SessionBudget, TokenBudget
+
+    used: dict[str, int] = {}
+    client = settings.llm.startswith("client:")
+    tokens = settings.client_daily_tokens if client else settings.llm_daily_tokens
+    most = {"tokens": tokens, **({"sessions": settings.client_daily_sessions} if client else {})}
+    ledgers = {"tokens": settings.home / (CLIENT_LEDGER if client else LEDGER)}
+    ledgers |= {"sessions": settings.home / SESSION_LEDGER} if client else {}
+    problem = model_problem(settings)
+    try:
+        for name, path in ledgers.items():
+            budget = SessionBudget(path, 1) if name == "sessions" else TokenBudget(path, 1)
+            used[name] = budget.spent() if path.exists() else 0
+    except BankError as error:
+        problem = problem or error.advice
+    return ModelStatus(name=settings.llm, problem=problem, used=used, most=most)
+
+
+def _tail(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL))
+            return file.read().decode("utf-8", "replace").splitlines()[-_LINES:]
+    except OSError:
+        return []
+
+
+def _next(clients: list[ClientStatus], sessions: dict[str, int], model: ModelStatus, *, ran: bool) -> list[str]:
+    said: list[str] = []
+    if not clients:
+        said.append("Install into a client: rbank install CLIENT.")
+    elif not ran:
+        said.append("No hook has run yet: start a session in the client, and review or trust the hooks if it asks.")
+    said += [f"{each['client']}: {each['says']}" for each in clients if each["says"].endswith("cannot start it.")]
+    if model["problem"]:
+        said.append(model["problem"])
+    if sessions["waiting"] and not model["name"]:
+        said.append(
+            f"{sessions['waiting']} sessions wait: ask the agent to call memory_distill, or name a model with "
+            "rbank install CLIENT --distill client."
+        )
+    if sessions["undecided"]:
+        said.append(f"Of {sessions['undecided']} sessions it is not known how they ended: rbank verdict says it.")
+    return said or ["Nothing."]
+
+
+def status_text(found: Status) -> str:
+    """Return the status as lines."""
+    lines = [
+        f"{each['client']}: registered at {', '.join(each['registered'])}. {each['says']}".rstrip()
+        for each in found["clients"]
+    ] or ["No client has the server."]
+    lines.append(f"hooks last ran: {found['hooks_last_ran'] or 'never'}")
+    lines.append(f"tools: {', '.join(found['tools'])}")
+    sessions = ", ".join(f"{count} {state}" for state, count in found["sessions"].items())
+    failed = f"; {found['failed_jobs']} jobs failed for good (rbank jobs)" if found["failed_jobs"] else ""
+    lines.append(f"sessions: {sessions}{failed}")
+    model = found["model"]
+    spent = ", ".join(
+        f"{model['used'].get(name, 0):,} of {most:,} {name} today" if most else f"{model['used'].get(name, 0):,} {name}"
+        for name, most in model["most"].items()
+    )
+    lines.append(f"model: {model['name']} ({spent})" if model["name"] else "model: none")
+    learned = found["learned_this_week"]
+    lines.append(f"learned this week: {len(learned)}")
+    lines += [f"  {title}" for title in learned[-_LINES:]]
+    lines += [f"error: {line}" for line in found["errors"]]
+    return "\n".join([*lines, *(f"next: {each}" for each in found["next"])])

@@ -1,0 +1,84 @@
+"""What ``rbank status`` and ``rbank doctor`` say, from process start."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from promises import promise
+from sessions.learned_sessions import RBANK, REPAIRED, UNDECIDED, environment, written
+
+
+def said(folder: Path, *words: str, status: int = 0, given: str = "", **settings: str) -> Any:
+    """The answer of a command of a user below a folder."""
+    (folder / "user").mkdir(exist_ok=True)
+    variables = environment(folder / "data", **settings) | {
+        "HOME": str(folder / "user"),
+        "XDG_CONFIG_HOME": str(folder / "user" / ".config"),
+        "PATH": "/usr/bin:/bin",
+    }
+    done = subprocess.run(
+        [str(RBANK), "--tenant", "acme", "--project", "shop", *words],
+        env=variables,
+        cwd=folder,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout) if "--json" in words else done.stdout
+
+
+@promise(
+    "status:says",
+    "rbank status says where each client has the server, when hooks last ran, how many sessions are in which state, "
+    "the model and its budget, what was learned this week, the last errors, and what to do next; it changes nothing.",
+    source="issue 11",
+)
+def test_status_says_what_is_installed_learned_and_waiting(tmp_path: Path) -> None:
+    empty = said(tmp_path, "status", "--json")
+    assert (empty["clients"], empty["hooks_last_ran"], empty["learned_this_week"]) == ([], "", [])
+    assert empty["next"] == ["Install into a client: rbank install CLIENT."]
+    assert not (tmp_path / "data").exists()
+    said(tmp_path, "install", "claude-code")
+    said(tmp_path, "record", "--title", "A lesson", "--content", "Do it.", "--outcome", "success")
+    said(tmp_path, "capture", *map(str, written(tmp_path, {"one": REPAIRED, "two": UNDECIDED})))
+    found = said(tmp_path, "status", "--json")
+    assert [(each["client"], each["registered"]) for each in found["clients"]] == [("claude-code", ["scope user"])]
+    assert found["sessions"] == {"captured": 2, "distilled": 0, "waiting": 1, "undecided": 1}
+    assert found["learned_this_week"] == ["A lesson"]
+    assert any("No hook has run" in each for each in found["next"])
+    assert any("memory_distill" in each for each in found["next"])
+    said(tmp_path, "hook", "session-start", given='{"session_id": "s", "hook_event_name": "SessionStart"}')
+    said(tmp_path, "hook", "user-prompt-submit", given="no JSON")
+    later = said(tmp_path, "status", "--json", "--quick", llm="client:codex")
+    assert later["hooks_last_ran"].endswith("claude-code SessionStart")
+    assert "not JSON" in later["errors"][-1]
+    assert later["model"]["most"] == {"tokens": 500_000, "sessions": 20}
+    assert "codex is not on this machine" in later["model"]["problem"]
+    text = said(tmp_path, "status")
+    for part in (
+        "claude-code: registered at scope user",
+        "2 captured",
+        "model: none",
+        "learned this week: 1",
+        "next: ",
+    ):
+        assert part in text
+
+
+@promise(
+    "doctor:model",
+    "rbank doctor checks the language model: that it has a name that is known and a program or package to ask it.",
+    source="issue 11",
+)
+def test_doctor_checks_the_model(tmp_path: Path) -> None:
+    fine = said(tmp_path, "doctor", "--json")
+    assert "none" in fine["facts"]["language model"]
+    for llm in ("client:codex", "client:emacs", "nonsense"):
+        wrong = said(tmp_path, "doctor", "--json", status=1, llm=llm)
+        assert any(llm.removeprefix("client:") in problem for problem in wrong["problems"]), wrong["problems"]
