@@ -310,4 +310,4 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
             "except ConfigurationError as error:\n    print(error.hint)\n"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-        assert done.stdout.startswith("pip install 'reasoningbank[")
+        assert done.stdout.startswith(f"pip install '{package}")

@@ -80,7 +80,7 @@ def test_fastembed_that_is_not_installed_says_how_to_install_it(
     embedder = open_embedder("fastembed:BAAI/bge-small-en-v1.5", cache=tmp_path)
     with pytest.raises(ModelMissing) as caught:
         embedder.embed_queries(["text"])
-    assert "reasoningbank[fastembed]" in caught.value.hint
+    assert "pip install 'fastembed" in caught.value.hint
 
 
 @promise("embedding:missing-package")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -303,3 +304,14 @@ def test_nothing_of_ours_works_inside_of_such_a_run(program: Any, tmp_path: Path
     variables = program("print('{}')") | {"REASONINGBANK_OWN_RUN": "1"}
     answer = ask("client:claude-code", home, variables)
     assert "runs this program itself" in answer["said"]
+
+
+@promise(
+    "hints:no-stranger",
+    "No message or hint tells to install a package by this program's own name, which a stranger could have registered.",
+    source="issue 11",
+)
+def test_no_hint_names_a_package_that_a_stranger_could_register() -> None:
+    own = re.compile(r"(?:pip install|uvx|uv tool install|pipx install|npx)[^\n]{0,40}\b(?:reasoningbank|rbank)\b")
+    source = Path(reasoningbank.__file__).parent
+    assert [path.name for path in source.rglob("*.py") if own.search(path.read_text(encoding="utf-8"))] == []

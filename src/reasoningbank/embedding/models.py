@@ -195,7 +195,7 @@ def _library() -> type[TextEmbedding]:
         return fastembed_model()
     except ImportError as error:
         raise ModelMissing(
-            "The package fastembed is not installed.", hint="Install it with `pip install 'reasoningbank[fastembed]'`."
+            "The package fastembed is not installed.", hint="Install it with `pip install 'fastembed>=0.7'`."
         ) from error
 
 

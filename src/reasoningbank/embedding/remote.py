@@ -263,6 +263,6 @@ def _client_library() -> ModuleType:
     except ImportError as error:
         raise ModelMissing(
             "The HTTP client of remote embedders is not installed.",
-            hint="Install it with `pip install 'reasoningbank[remote]'`.",
+            hint="Install it with `pip install 'httpx2>=2.16,<3'`.",
         ) from error
     return httpx2

@@ -139,7 +139,7 @@ try:
     from langgraph.store.base import validate_op_namespace as check_labels
 except ImportError as missing:
     raise ConfigurationError(
-        "the package langgraph-checkpoint cannot be loaded", hint="pip install 'reasoningbank[langgraph]'"
+        "the package langgraph-checkpoint cannot be loaded", hint="pip install 'langgraph-checkpoint>=4.3.2,<5'"
     ) from missing
 
 

@@ -25,7 +25,7 @@ try:
 except ImportError as missing:
     raise ConfigurationError(
         "the package anthropic cannot be loaded, or is too old for its memory tool",
-        hint="pip install 'reasoningbank[anthropic]'",
+        hint="pip install 'anthropic>=2.12,<3'",
     ) from missing
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """mini-swe-agent as an agent of ``Bank.scale``: it is run with memories and gives back a redacted trajectory.
 
 The package is not a dependency, because it requires litellm, which this project does not install (DESIGN D7). It runs
-without: ``pip install "reasoningbank[mini-swe-agent]"`` brings what it needs for its own loop, then
+without: the extra ``mini-swe-agent`` brings what it needs for its own loop, then
 ``pip install --no-deps mini-swe-agent`` the agent itself. Which model it uses is up to its caller.
 """
 
@@ -205,7 +205,7 @@ def _package() -> _Package:
     except ImportError as error:
         raise ConfigurationError(
             f"mini-swe-agent cannot be loaded: {error}",
-            hint="Run: pip install 'reasoningbank[mini-swe-agent]' && pip install --no-deps mini-swe-agent",
+            hint="Run: pip install jinja2 python-dotenv pyyaml rich && pip install --no-deps mini-swe-agent",
         ) from error
 
 

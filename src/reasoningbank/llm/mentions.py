@@ -158,7 +158,7 @@ def _library() -> ModuleType:
     except ImportError as error:
         raise ConfigurationError(
             "entities and concepts are extracted by the library langextract, which is not installed",
-            hint="Run: pip install 'reasoningbank[entities]'",
+            hint="Run: pip install 'langextract>=1.7,<2'",
         ) from error
     return langextract
 

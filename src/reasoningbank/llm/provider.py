@@ -77,7 +77,7 @@ def _count(change: int) -> None:
 
 
 _CODE = re.compile(r"[a-z]+(?:_[a-z]+)+")
-_INSTALL = "It is the extra `llm` of this program: install pydantic-ai-slim into the same environment."
+_INSTALL = "Install it with `pip install 'pydantic-ai-slim[anthropic,google,openai]>=2.68,<3'`."
 _UNSENT = ("ConnectError", "ConnectTimeout")
 _UNBILLED_STATUS = range(400, 500)
 _REJECTED_STATUS = (400, 422)
