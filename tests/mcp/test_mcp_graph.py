@@ -11,6 +11,7 @@ import anyio
 from mcp.client.client import Client
 
 from graph_clients import connected
+from linked_memories import add_lesson
 from promises import promise
 from reasoningbank.demo.run import QUESTION, copy_shop_graph
 from reasoningbank.llm.tokens import count_tokens
@@ -224,5 +225,5 @@ def test_a_lesson_that_the_graph_shows_can_be_rated_there(tmp_path: Path) -> Non
             assert rated["new_confidence"] > shown["confidence"]
 
     with bank_of(home) as bank:
-        bank.lessons.add("Close the file before it is moved.", "When a file is moved on Windows")
+        add_lesson(bank, "Close the file before it is moved.", "When a file is moved on Windows")
     run(work)

@@ -35,7 +35,7 @@ from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Bel
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
 from reasoningbank.types.memory import PROVEN, Cause, Memory, OutcomeReport, Rating
 from reasoningbank.types.records import Given, Voices, WeightChange
-from reasoningbank.types.session import Origin, Verdict
+from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import (
     COUNTERS,
     LEARNING_WINDOW_HOURS,
