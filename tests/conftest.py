@@ -45,6 +45,7 @@ settings.register_profile("ci", deadline=None, suppress_health_check=_QUIET, der
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 os.environ["REASONINGBANK_PAID_CALLS"] = "false"
+os.environ["REASONINGBANK_SHARED"] = "false"
 
 SCOPE = Scope(tenant="acme", project="shop")
 

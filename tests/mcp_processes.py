@@ -28,7 +28,11 @@ def clean_environment(home: Path) -> dict[str, str]:
     """The environment of a server with every memory tool: this data directory, no settings of the developer."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
     source = str(Path(reasoningbank.__file__).parents[1])
-    own = {"REASONINGBANK_HOME": str(home), "REASONINGBANK_PROFILE": "core,admin"}
+    own = {
+        "REASONINGBANK_HOME": str(home),
+        "REASONINGBANK_PROFILE": "core,admin",
+        "REASONINGBANK_SHARED": "false",
+    }
     return kept | own | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
 
 

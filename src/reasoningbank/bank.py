@@ -169,7 +169,7 @@ class Bank:
             ConfigurationError: When a setting, the URL or the embedder's name is not usable.
             StoreError: When the place cannot be used.
         """
-        from reasoningbank.embedding import open_embedder
+        from reasoningbank.embedding import configured_embedder
         from reasoningbank.storage import open_storage
 
         settings = settings or load_settings()
@@ -178,14 +178,7 @@ class Bank:
             raise MissingTenantError("no tenant: every operation belongs to one tenant")
         name = (settings.project or project_of(Path.cwd())) if project is None else project
         if embedder is None or isinstance(embedder, str):
-            embedder = open_embedder(
-                embedder or settings.embedder,
-                cache=settings.home / "models",
-                url=settings.embedder_url or None,
-                key=settings.embedder_key or None,
-                dimension=settings.embedder_dimension or None,
-                timeout=settings.embedder_timeout,
-            )
+            embedder = configured_embedder(settings, name=embedder)
         if model is None or isinstance(model, str):
             from reasoningbank.llm import open_model
 

@@ -80,6 +80,10 @@ class Settings:
         prune_below: Memories below this confidence are archived once they are unused.
         prune_after_days: For so many days.
         repository: The git repository in which the worker looks up what became of commits; empty for none.
+        shared: Whether ``rbank serve`` on stdio, hooks and commands use one server of the user.
+        run_directory: Where its socket is; empty for the user's own directory of the running system.
+        idle_minutes: After so many minutes without a connection the shared server ends.
+        model_idle_minutes: After so many minutes without use it unloads a local embedding model.
     """
 
     home: Path
@@ -115,8 +119,15 @@ class Settings:
     prune_below: float = 0.3
     prune_after_days: int = 90
     repository: str = ""
+    shared: bool = True
+    run_directory: str = ""
+    idle_minutes: float = 30.0
+    model_idle_minutes: float = 10.0
 
     def __post_init__(self) -> None:
+        for name in ("idle_minutes", "model_idle_minutes"):
+            if not 0.0 < getattr(self, name) < float("inf"):
+                raise ConfigurationError(f"{name} must be above 0", hint="Set it to a number of minutes, as 30.")
         if not 0.0 <= self.holdout < 1.0:
             raise ConfigurationError(
                 f"holdout is a share of the sessions, at least 0 and below 1, not {self.holdout}",
@@ -331,9 +342,19 @@ def set_default_variable(name: str, value: str) -> None:
     os.environ.setdefault(name, value)
 
 
-def child_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment with further variables, for a program that is run."""
-    return {**os.environ, **variables}
+def child_environment(variables: Mapping[str, str], *, without: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return this process's environment with further variables, for a program that is run.
+
+    Args:
+        variables: The further ones.
+        without: How the names begin that are left out.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith(without)} | {**variables}
+
+
+def matching_environment(beginnings: tuple[str, ...]) -> dict[str, str]:
+    """Return the variables whose names begin like one of these."""
+    return {name: value for name, value in os.environ.items() if name.startswith(beginnings)}
 
 
 def on_this_machine(url: str) -> bool:

@@ -28,7 +28,7 @@ COMPARING = ("numpy", "onnxruntime", "tokenizers", "pydantic", "mcp")
 def environment(home: Path) -> dict[str, str]:
     """The environment of a process with this data directory and nothing of the developer's settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-    return {**kept, "REASONINGBANK_HOME": str(home)}
+    return {**kept, "REASONINGBANK_HOME": str(home), "REASONINGBANK_SHARED": "false"}
 
 
 def rbank(home: Path, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -84,7 +84,7 @@ def documented(name: str, fields: set[str]) -> None:
 def test_the_shipped_question_is_answered_from_process_start(tmp_path: Path) -> None:
     """example, import, search and walk, each a process of its own, with the embedder that is installed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-    environment = {**kept, "REASONINGBANK_HOME": str(tmp_path / "home")}
+    environment = {**kept, "REASONINGBANK_HOME": str(tmp_path / "home"), "REASONINGBANK_SHARED": "false"}
 
     def run(*line: str) -> str:
         done = subprocess.run(

@@ -27,6 +27,7 @@ def rbank(home: Path, url: str, *arguments: str) -> dict[str, object]:
             "REASONINGBANK_LLM": "openai:recorded",
             "REASONINGBANK_LLM_URL": url,
             "REASONINGBANK_PAID_CALLS": "false",
+            "REASONINGBANK_SHARED": "false",
         },
         cwd=home.parent,
         stdin=subprocess.DEVNULL,

@@ -60,6 +60,7 @@ def enter(patch: pytest.MonkeyPatch, folder: Path) -> None:
     own = {
         "REASONINGBANK_HOME": str(folder / "home"),
         "REASONINGBANK_PAID_CALLS": "false",
+        "REASONINGBANK_SHARED": "false",
         "HOME": str(folder / "user"),
         "USER": "tester",
         "LOGNAME": "tester",

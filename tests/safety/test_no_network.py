@@ -84,6 +84,7 @@ class User:
             "USER": "somebody",
             "LANG": "C.UTF-8",
             "REASONINGBANK_HOME": str(self.folder / "bank"),
+            "REASONINGBANK_SHARED": "false",
             "PYTHONPATH": str(Path(reasoningbank.__file__).parents[1]),
             "OMP_NUM_THREADS": "1",
             **self.variables,

@@ -50,7 +50,7 @@ async def served(home: Path, tenant: str, project: str) -> AsyncIterator[Served]
     from mcp.client.stdio import StdioServerParameters
     from mcp.shared.exceptions import MCPError
 
-    command = ["-m", "reasoningbank.cli", "--tenant", tenant, "--project", project, "serve"]
+    command = ["-m", "reasoningbank.cli", "--tenant", tenant, "--project", project, "serve", "--no-shared"]
     environment = {"REASONINGBANK_HOME": str(home), "OMP_NUM_THREADS": "1"}
     parameters = StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=home)
     try:

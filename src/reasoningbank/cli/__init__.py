@@ -1,13 +1,13 @@
 """The command line: ``rbank``, also installed as ``reasoningbank``.
 
 A command's module is imported when the command runs and nothing heavy before that, so that ``rbank --help`` costs
-little more than Python and click; a hook does without click too (DESIGN D12).
+little more than Python and click; a hook and a server on stdio do without click too (DESIGN D12).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __all__ = ["main"]
 
@@ -26,9 +26,46 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from reasoningbank.integrations.hooks import main as answer_hook
 
         sys.exit(answer_hook(words[1:]))
+    if "serve" in words:
+        from reasoningbank.cli.serve_options import plain_options
+
+        options = plain_options(words)
+        if options is not None:
+            sys.exit(_served(options))
     try:
         from reasoningbank.cli.app import rbank
 
         rbank.main(args=words, prog_name="rbank")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _served(options: Mapping[str, str]) -> int:
+    """Serve one client on stdio; return the exit status."""
+    from reasoningbank.errors import BankError, MissingTenantError
+    from reasoningbank.mcp import serve_stdio
+    from reasoningbank.settings import load_settings
+    from reasoningbank.types.scope import Membership
+
+    tenant = options.get("tenant")
+    try:
+        if tenant is not None and not tenant.strip():
+            raise MissingTenantError("no tenant: every operation belongs to one tenant")
+        membership = None
+        if options.keys() & {"team", "org"}:
+            settings = load_settings()
+            membership = Membership(team=options.get("team", settings.team), org=options.get("org", settings.org))
+        serve_stdio(
+            url=options.get("url"),
+            tenant=tenant,
+            project=options.get("project"),
+            profile=options.get("profile"),
+            membership=membership,
+            shared="no-shared" not in options,
+        )
+    except BankError as error:
+        from reasoningbank.cli.output import print_error
+
+        print_error(error.code, str(error), error.hint, as_json=False)
+        return error.exit_code
+    return 0

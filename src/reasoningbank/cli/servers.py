@@ -40,8 +40,13 @@ if TYPE_CHECKING:
         help="A further Host header to accept with --http, as behind a proxy; may be given several times.",
     ),
     click.Option(["--web"], is_flag=True, help="REST and WebSocket besides; without --http at 127.0.0.1:8765."),
+    click.Option(
+        ["--no-shared"], is_flag=True, help="On stdio: serve in this process, not through the user's shared server."
+    ),
 )
-def serve(call: Call, *, address: str | None, profile: str | None, allowed_hosts: tuple[str, ...], web: bool) -> None:
+def serve(
+    call: Call, *, address: str | None, profile: str | None, allowed_hosts: tuple[str, ...], web: bool, no_shared: bool
+) -> None:
     """Answer MCP clients until they go away; the tenant is fixed for the server's life."""
     from reasoningbank.mcp import serve_http, serve_stdio
     from reasoningbank.settings import load_settings
@@ -52,7 +57,14 @@ def serve(call: Call, *, address: str | None, profile: str | None, allowed_hosts
     settings = load_settings()
     tenant, membership = call.owner(settings), call.membership(settings)
     if place is None:
-        serve_stdio(url=call.url, tenant=tenant, project=call.project, profile=profile, membership=membership)
+        serve_stdio(
+            url=call.url,
+            tenant=tenant,
+            project=call.project,
+            profile=profile,
+            membership=membership,
+            shared=not no_shared,
+        )
     else:
         serve_http(
             url=call.url,

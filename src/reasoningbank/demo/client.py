@@ -54,7 +54,7 @@ async def served(home: Path, *, tenant: str, project: str) -> AsyncIterator[Serv
     Raises:
         BankError: When the server cannot be started or goes away.
     """
-    command = ["-m", "reasoningbank.cli", "--tenant", tenant, "--project", project, "serve"]
+    command = ["-m", "reasoningbank.cli", "--tenant", tenant, "--project", project, "serve", "--no-shared"]
     parameters = StdioServerParameters(
         command=sys.executable, args=command, env={"REASONINGBANK_HOME": str(home)}, cwd=home
     )

@@ -8,12 +8,34 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from reasoningbank.settings import Settings
     from reasoningbank.types.ports import Embedder
 
-__all__ = ["EMBEDDERS", "open_embedder"]
+__all__ = ["EMBEDDERS", "configured_embedder", "open_embedder"]
 
 EMBEDDERS = ("local", "granite", "minilm", "onnx:FOLDER", "fastembed:MODEL", "openai:MODEL")
 """The names ``open_embedder`` knows; "local" is the default, granite. Capitals stand for what the user fills in."""
+
+
+def configured_embedder(settings: Settings, *, name: str | None = None) -> Embedder:
+    """Return the embedder that the settings name.
+
+    Args:
+        settings: The configuration.
+        name: Another one instead, with the same address, key and dimension.
+
+    Raises:
+        ConfigurationError: No embedder has this name, or a setting does not fit it.
+        ModelMissing: A folder named by ``onnx:`` holds no model.
+    """
+    return open_embedder(
+        name or settings.embedder,
+        cache=settings.home / "models",
+        url=settings.embedder_url or None,
+        key=settings.embedder_key or None,
+        dimension=settings.embedder_dimension or None,
+        timeout=settings.embedder_timeout,
+    )
 
 
 def open_embedder(

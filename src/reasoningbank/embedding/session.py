@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -115,6 +116,7 @@ class OnnxEmbedder:
         self._dimension = dimension
         self._load = load
         self._loaded: Loaded | None = None
+        self._used = time.monotonic()
         self._lock = threading.Lock()
 
     @property
@@ -165,8 +167,21 @@ class OnnxEmbedder:
         """
         self._model()
 
+    def unload_unused(self, seconds: float) -> bool:
+        """Let go of the weights when no text has been embedded for so long; the next text loads them again.
+
+        Returns:
+            Whether there was something to let go of.
+        """
+        with self._lock:
+            unused = self._loaded is not None and time.monotonic() - self._used > seconds
+            if unused:
+                self._loaded = None
+            return unused
+
     def _model(self) -> Loaded:
         with self._lock:
+            self._used = time.monotonic()
             if self._loaded is None:
                 self._loaded = self._load()
             return self._loaded

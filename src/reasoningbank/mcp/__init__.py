@@ -26,8 +26,12 @@ def serve_stdio(
     profile: str | None = None,
     membership: Membership | None = None,
     settings: Settings | None = None,
+    shared: bool = True,
 ) -> None:
     """Serve one client over standard input and output until it is gone.
+
+    Unless it is switched off, this process is a relay to the one server that all clients of the user share, and that
+    server is started when there is none. Where that cannot be, this process serves by itself.
 
     Args:
         url: Where banks live; None for the configured place.
@@ -35,7 +39,8 @@ def serve_stdio(
         project: The project of calls that name none; None for the configured one, else the working directory's.
         profile: Which tools there are; None for the configured profile.
         membership: The team and org of the projects; None for the configured ones.
-        settings: Instead of the environment and the settings file.
+        settings: Instead of the environment and the settings file; then the server is not shared.
+        shared: Whether a shared server may be used; the setting of that name must allow it too.
 
     Raises:
         ConfigurationError: When a setting is not usable.
@@ -44,8 +49,11 @@ def serve_stdio(
     from reasoningbank.settings import load_settings
 
     parent = os.getppid()
+    shared = shared and settings is None
     settings = settings or load_settings()
     with private_descriptors() as (source, sink):
+        if shared and _relayed(settings, source, sink, parent, url, tenant, project, profile, membership):
+            return
         with _collecting_nothing():
             from reasoningbank.mcp.stdio import run
 
@@ -60,6 +68,50 @@ def serve_stdio(
             profile=profile,
             membership=membership,
         )
+
+
+def _relayed(
+    settings: Settings,
+    source: int,
+    sink: int,
+    parent: int,
+    url: str | None,
+    tenant: str | None,
+    project: str | None,
+    profile: str | None,
+    membership: Membership | None,
+) -> bool:
+    """Be a relay to the shared server until the client is gone; False at once where there can be none."""
+    from reasoningbank.integrations.shared_server import Greeting, join, parent_of, place_of
+    from reasoningbank.mcp.schemas import tools_of
+    from reasoningbank.settings import local_tenant
+
+    wanted = settings.profile if profile is None else profile
+    tools = tools_of(wanted)
+    place = place_of(settings, url)
+    if place is None:
+        return False
+    try:
+        directory = os.getcwd()  # noqa: PTH109 - a text is wanted
+        connection = join(place, start=True)
+    except OSError:
+        return False
+    assert connection is not None
+    greeting = Greeting(
+        kind="mcp",
+        tenant=tenant if tenant is not None else settings.tenant or local_tenant(),
+        project=settings.project if project is None else project,
+        directory=directory,
+        profile=wanted,
+        team=settings.team if membership is None else membership.team,
+        org=settings.org if membership is None else membership.org,
+        url=url or settings.url,
+        parent=parent_of(parent),
+    )
+    from reasoningbank.mcp.relay import relayed
+
+    relayed(source, sink, place, greeting, tools, connection)
+    return True
 
 
 def serve_http(

@@ -38,6 +38,39 @@ def belonging(membership: Membership) -> Iterator[None]:
         _membership.reset(token)
 
 
+class UsualProject:
+    """The project of calls that name none: a configured one, else that of a directory, derived when it is needed first.
+
+    Args:
+        name: The configured one; blank for none.
+        directory: The directory; None for the working directory.
+    """
+
+    def __init__(self, name: str, directory: Path | None = None) -> None:
+        self._name = name
+        self._directory = directory
+        self._lock = threading.Lock()
+
+    def name(self) -> str:
+        """Return the project (DESIGN D9).
+
+        Raises:
+            EmptyProjectId: When none is configured and the directory is inside none.
+        """
+        with self._lock:
+            if not self._name.strip():
+                from reasoningbank.settings import project_of
+
+                here = (self._directory or Path.cwd()).resolve()
+                if here in {Path(here.anchor), Path.home().resolve()}:
+                    raise EmptyProjectId(
+                        "no project: the server was not started inside one",
+                        hint="Pass project_id, or start the server with --project or in a project's directory.",
+                    )
+                self._name = project_of(here)
+            return self._name
+
+
 @dataclass(slots=True)
 class _Kept:
     bank: Bank
@@ -68,7 +101,7 @@ class Banks:
     ) -> None:
         self._settings = settings
         self._url = url
-        self._project = settings.project if project is None else project
+        self._usual = UsualProject(settings.project if project is None else project)
         self._embedder = embedder
         self._most = kept
         self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
@@ -81,8 +114,12 @@ class Banks:
         with self._lock:
             return len(self._kept)
 
-    def project(self, named: str | None) -> str:
-        """Return the project of a call: the one it names, the server's, or that of the working directory (DESIGN D9).
+    def project(self, named: str | None, usual: UsualProject | None = None) -> str:
+        """Return the project of a call: the one it names, else the caller's usual one, else the server's.
+
+        Args:
+            named: What the call names.
+            usual: The caller's, when it has one of its own.
 
         Raises:
             EmptyProjectId: When none is named and the server was not started inside a project.
@@ -91,31 +128,16 @@ class Banks:
             if not named.strip():
                 raise EmptyProjectId("project id cannot be empty", hint="Name the project, or leave project_id out.")
             return named
-        with self._lock:
-            known = self._project
-        if known.strip():
-            return known
-        from reasoningbank.settings import project_of
+        return (usual or self._usual).name()
 
-        here = Path.cwd().resolve()
-        if here in {Path(here.anchor), Path.home().resolve()}:
-            raise EmptyProjectId(
-                "no project: the server was not started inside one",
-                hint="Pass project_id, or start the server with --project or in a project's directory.",
-            )
-        derived = project_of(here)
-        with self._lock:
-            self._project = derived
-        return derived
-
-    def any_project(self, tenant: str) -> str:
-        """Return a project of the tenant to start looking for a memory from: the server's own, else one that exists.
+    def any_project(self, tenant: str, usual: UsualProject | None = None) -> str:
+        """Return a project of the tenant to start looking for a memory from: the usual one, else one that exists.
 
         Raises:
             EmptyProjectId: When there is neither.
         """
         try:
-            return self.project(None)
+            return self.project(None, usual)
         except EmptyProjectId:
             existing = self.existing(tenant)
             if not existing:

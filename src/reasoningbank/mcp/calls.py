@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from reasoningbank.types.scope import Membership
+
+if TYPE_CHECKING:
+    from reasoningbank.integrations.shared_server import Parent
+    from reasoningbank.mcp.banks import UsualProject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +21,13 @@ class Caller:
         tenant: From the token on HTTP, from the local user on stdio (DESIGN D9).
         membership: The team and org, from the token on HTTP, from the configuration on stdio.
         session: What a call counts for when it names no session.
+        usual: The project of calls that name none; None for the server's.
     """
 
     tenant: str
     session: str
     membership: Membership = field(default_factory=Membership)
+    usual: UsualProject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +43,15 @@ class ToolAnswer:
     fields: Mapping[str, object]
     text: str
     failed: bool = False
+
+
+def session_under(parent: Parent) -> str:
+    """Return the session of a client on stdio, whose process started the server or the relay.
+
+    Here the client's own name for its session is to be found from its process, once hooks have noted it; until then
+    every connection is a session of its own.
+    """
+    from reasoningbank.types.memory import new_session
+
+    del parent
+    return new_session()

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 import reasoningbank
 from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.introduction import DESCRIPTION, LISTED_MILLISECONDS, NAME, TITLE, tool_json
 from reasoningbank.mcp.schemas import ToolSpec, instructions_of
 from reasoningbank.mcp.tools import Tools
 
@@ -22,19 +23,23 @@ Context: TypeAlias = ServerRequestContext[None, object]
 """What a handler is told about a request."""
 AT_ONCE = 8
 """How many calls run at the same time; the others wait their turn."""
-LISTED_MILLISECONDS = 3_600_000
-"""How long a client may keep the list of tools: it never changes while a server runs."""
 
 
 def build_server(
-    tools: Tools, caller: Callable[[Context], Caller], *, on_arrival: Callable[[Caller], None] | None = None
+    tools: Tools,
+    caller: Callable[[Context], Caller],
+    *,
+    on_arrival: Callable[[Caller], None] | None = None,
+    limiter: CapacityLimiter | None = None,
 ) -> Server[None]:
     """Return a server of the tools of one profile.
 
     Args:
-        tools: What it serves; closed when the server stops.
+        tools: What it serves.
         caller: Who sends a request, told from its context and never from its arguments.
         on_arrival: Called when a client is connected, and again whenever it lists the tools.
+        limiter: How many calls run at the same time, of this server and others that share its banks; who gives it
+            starts and ends their background work. Without one the tools are closed when the server stops.
     """
     places: list[CapacityLimiter] = []
 
@@ -64,6 +69,10 @@ def build_server(
 
     @asynccontextmanager
     async def lifespan(_: Server[None]) -> AsyncIterator[None]:
+        if limiter is not None:
+            places.append(limiter)
+            yield None
+            return
         places.append(CapacityLimiter(AT_ONCE))
         tools.work()
         try:
@@ -73,10 +82,10 @@ def build_server(
             tools.close()
 
     server = Server(
-        "reasoningbank",
+        NAME,
         version=reasoningbank.__version__,
-        title="ReasoningBank",
-        description="Memory for agents: strategies and anti-patterns, each with a confidence that evidence has earned.",
+        title=TITLE,
+        description=DESCRIPTION,
         instructions=instructions_of(tools.specs),
         lifespan=lifespan,
         cache_hints={"tools/list": CacheHint(ttl_ms=LISTED_MILLISECONDS, scope="public")},
@@ -88,21 +97,5 @@ def build_server(
 
 
 def listed(tool: ToolSpec) -> types.Tool:
-    """Return a tool as clients list it. Hints that mean nothing for a tool that only reads are left out."""
-    hints = (
-        types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-        if tool.reads
-        else types.ToolAnnotations(
-            read_only_hint=False,
-            destructive_hint=tool.destroys,
-            idempotent_hint=tool.repeatable,
-            open_world_hint=False,
-        )
-    )
-    return types.Tool(
-        name=tool.name,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=hints,
-    )
+    """Return a tool as clients list it."""
+    return types.Tool.model_validate(tool_json(tool))

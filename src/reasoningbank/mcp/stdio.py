@@ -30,14 +30,15 @@ from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
 from reasoningbank.integrations.client_sessions import client_process, session_of
+from reasoningbank.integrations.shared_server import parent_of
 from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
-from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.calls import Caller, session_under
 from reasoningbank.mcp.hook_server import HookServer
+from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
 from reasoningbank.mcp.server import Context, build_server
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import local_tenant
-from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
@@ -46,14 +47,9 @@ if TYPE_CHECKING:
     from reasoningbank.settings import Settings
 
 
-MAX_LINE = 4 * 2**20
-"""The longest message in bytes; a longer one is refused and skipped."""
 DRAIN_SECONDS = 10.0
 """How long calls that run when the input ends may still take to be answered."""
 _AHEAD = 16
-_CHUNK = 2**16
-_TOO_LONG = b""
-"""Stands for a line that was longer than allowed; empty lines themselves are skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +58,13 @@ class Channel:
 
     incoming: MemoryObjectReceiveStream[SessionMessage | Exception]
     outgoing: MemoryObjectSendStream[SessionMessage]
+    threads: tuple[threading.Thread, threading.Thread]
+
+    def joined(self, seconds: float) -> bool:
+        """Return whether its threads have ended within so many seconds, so that the descriptors may be closed."""
+        for thread in self.threads:
+            thread.join(seconds)
+        return not any(thread.is_alive() for thread in self.threads)
 
 
 @asynccontextmanager
@@ -109,12 +112,16 @@ async def open_channel(source: int, sink: int) -> AsyncIterator[Channel]:
                     group.cancel_scope.cancel()
                 open_calls.answered(item.message)
 
-    threading.Thread(target=_read, args=(source, deliver), name="reasoningbank-input", daemon=True).start()
-    async with anyio.create_task_group() as group:
-        group.start_soon(receive)
-        group.start_soon(answer)
-        yield Channel(incoming=incoming, outgoing=outgoing)
-        group.cancel_scope.cancel()
+    reader = threading.Thread(target=_read, args=(source, deliver), name="reasoningbank-input", daemon=True)
+    reader.start()
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(receive)
+            group.start_soon(answer)
+            yield Channel(incoming=incoming, outgoing=outgoing, threads=(reader, writer.thread))
+            group.cancel_scope.cancel()
+    finally:
+        writer.stop()
 
 
 class _Writer:
@@ -122,8 +129,13 @@ class _Writer:
 
     def __init__(self, sink: int) -> None:
         self._sink = sink
-        self._queue: queue.SimpleQueue[tuple[bytes, Future[None]]] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="reasoningbank-output", daemon=True).start()
+        self._queue: queue.SimpleQueue[tuple[bytes, Future[None]] | None] = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._run, name="reasoningbank-output", daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """End the thread once everything before has left."""
+        self._queue.put(None)
 
     async def write(self, message: JSONRPCMessage) -> None:
         """Return when the message has left.
@@ -137,8 +149,8 @@ class _Writer:
         await asyncio.wrap_future(written)
 
     def _run(self) -> None:
-        while True:
-            rest, written = self._queue.get()
+        while (item := self._queue.get()) is not None:
+            rest, written = item
             try:
                 while rest:
                     rest = rest[os.write(self._sink, rest) :]
@@ -197,37 +209,21 @@ def _read(source: int, deliver: Callable[[bytes | None], bool]) -> None:
 
 
 def _lines(source: int) -> Iterator[bytes]:
-    """Yield lines without their end; a line that is too long comes as ``_TOO_LONG``."""
-    held = bytearray()
-    skipping = False
+    """Yield lines without their end; a line that is too long comes as ``TOO_LONG``."""
+    lines = Lines()
     while True:
         try:
-            chunk = os.read(source, _CHUNK)
+            chunk = os.read(source, CHUNK)
         except OSError:
             chunk = b""
-        *complete, last = chunk.split(b"\n")
-        for part in complete:
-            held += part
-            line = bytes(held)
-            held.clear()
-            if skipping or len(line) > MAX_LINE:
-                skipping = False
-                yield _TOO_LONG
-            elif line.strip():
-                yield line
-        held += last
-        if len(held) > MAX_LINE:
-            held.clear()
-            skipping = True
+        yield from lines.cut(chunk)
         if not chunk:
-            if held.strip():
-                yield bytes(held)
             return
 
 
 def _message(line: bytes) -> JSONRPCMessage | None:
     """Return the message of a line; an error to answer with when it is none; None when there is nobody to answer."""
-    if line == _TOO_LONG:
+    if line == TOO_LONG:
         return _refusal(types.INVALID_REQUEST, f"Message longer than {MAX_LINE} bytes", None)
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -282,7 +278,7 @@ def run(
     """
     caller = Caller(
         tenant=tenant if tenant is not None else settings.tenant or local_tenant(),
-        session=new_session(),
+        session=session_under(parent_of(parent)),
         membership=Membership(team=settings.team, org=settings.org) if membership is None else membership,
     )
     banks = Banks(settings, url=url, project=project)

@@ -59,7 +59,7 @@ class Tools:
         from reasoningbank.mcp.banks import belonging
 
         try:
-            project = self._banks.any_project(caller.tenant)
+            project = self._banks.any_project(caller.tenant, caller.usual)
             if project in self._banks.existing(caller.tenant):
                 with belonging(caller.membership), self._banks.use(caller.tenant, project) as bank:
                     bank.embedder.embed_queries(["warm up"])
@@ -119,11 +119,11 @@ def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arg
     values = values_of(operation, tool, caller, arguments)
     named = arguments.optional_text("project_id")
     if tool.anywhere:
-        with banks.use(caller.tenant, banks.any_project(caller.tenant)) as bank:
+        with banks.use(caller.tenant, banks.any_project(caller.tenant, caller.usual)) as bank:
             if named is not None:
                 _check_project(bank, str(values["memory_id"]), named)
             return answer_of(operation, tool, run(operation, bank, values), values)
-    project = banks.project(named)
+    project = banks.project(named, caller.usual)
     unknown = (named is not None or tool.name in _ALWAYS_KNOWN) and not banks.has(caller.tenant, project)
     if unknown and tool.name in _NOTHING:
         nothing = _NOTHING[tool.name](

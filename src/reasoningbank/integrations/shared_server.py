@@ -1,0 +1,331 @@
+"""Joining the one server that a user's windows, hooks and commands share, and starting it when there is none: light.
+
+The server listens on a socket in a directory that only its user can enter. The name of the socket holds the version and
+the settings, so that an updated program, or one with other settings, has a server of its own beside the old one.
+
+Who needs a server and finds none takes the lock, makes the socket and starts the process, which inherits both: a
+connection waits in the socket's queue until the server is ready, two are never started, and a killed server leaves no
+lock, because the system lets go of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import socket
+import stat
+import struct
+import sys
+import time
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import NamedTuple
+
+from reasoningbank.errors import ConfigurationError
+from reasoningbank.settings import Settings, child_environment, matching_environment
+
+LONGEST_PATH = 100
+"""Bytes of a socket's path that every system takes."""
+CONNECT_SECONDS = 2.0
+JOIN_SECONDS = 5.0
+"""How long two that start a server at the same time may wait for each other."""
+WAITING = 128
+"""How many connections may wait for a server that is starting."""
+_PROGRAM = "import os; os.fork() and os._exit(0); os.setsid(); from reasoningbank.mcp.shared import main; main()"
+"""The server leaves the family of who starts it before anything else: clients end all that their servers started."""
+_RETRY_SECONDS = 0.02
+_OF_THE_CALL = frozenset({"tenant", "project", "profile", "team", "org", "url", "shared", "run_directory"})
+"""Settings that come with each connection, or that say nothing about what a server does."""
+_PROVIDERS = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
+
+
+class Place(NamedTuple):
+    """Where the server of one version and one set of settings is.
+
+    Attributes:
+        folder: The directory that only its user can enter.
+        name: The version and the settings, as a hash.
+        directory: The working directory of the server.
+    """
+
+    folder: Path
+    name: str
+    directory: str
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return self.folder / f"{self.name}.sock"
+
+    @property
+    def lock(self) -> Path:
+        """What it holds as long as it lives."""
+        return self.folder / f"{self.name}.lock"
+
+    @property
+    def log(self) -> Path:
+        """Where its warnings go."""
+        return self.folder / f"{self.name}.log"
+
+
+def place_of(settings: Settings, url: str | None = None) -> Place | None:
+    """Return where the server for these settings is; None where there can be none, or none is wanted.
+
+    Args:
+        settings: The configuration.
+        url: Where banks live, when a command says so.
+    """
+    banks = url or settings.url
+    wanted = settings.shared and not banks.startswith("memory:")
+    if not wanted or not hasattr(socket, "AF_UNIX") or not hasattr(os, "geteuid"):
+        return None
+    folder = Path(settings.run_directory) if settings.run_directory else _usual_folder()
+    try:
+        directory = str(Path.cwd()) if _is_relative(banks, settings) else "/"
+        place = Place(folder, _fingerprint(settings, directory), directory)
+        if not folder.is_absolute() or len(os.fsencode(place.socket)) > LONGEST_PATH:
+            return None
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return place if private(folder) and os.access(folder, os.W_OK | os.X_OK) else None
+    except OSError:
+        return None
+
+
+def private(path: Path) -> bool:
+    """Return whether nobody but this user can have put something there, or can enter."""
+    found = path.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+
+
+def peer_is_own(connection: socket.socket) -> bool:
+    """Return whether the other side runs as this user; where the system cannot say, the directory's mode decides."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    size = struct.calcsize("3i")
+    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, size))
+    return bool(user == os.geteuid())
+
+
+def join(place: Place, *, start: bool) -> socket.socket | None:
+    """Return a connection to the server; None when there is none and none is to be started.
+
+    Args:
+        place: Where it is.
+        start: Whether it is started when it does not run.
+
+    Raises:
+        OSError: When there can be no connection.
+    """
+    deadline = time.monotonic() + JOIN_SECONDS
+    while True:
+        connection = _connected(place)
+        if connection is not None or not start:
+            return connection
+        if not _started(place):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the server at {place.socket} neither answers nor ends")
+            time.sleep(_RETRY_SECONDS)
+
+
+def locked(path: Path) -> int | None:
+    """Return a descriptor that holds the lock until it is closed in any way; None when another process has it."""
+    import fcntl
+
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        os.close(descriptor)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what servers that were killed have left behind."""
+    for path in folder.glob("*.lock"):
+        place = Place(folder, path.stem, "")
+        with suppress(OSError):
+            descriptor = locked(path)
+            if descriptor is not None:
+                clear(place)
+                os.close(descriptor)
+
+
+def clear(place: Place) -> None:
+    """Remove the files of a server; only who holds its lock may."""
+    place.socket.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        if place.log.stat().st_size == 0:
+            place.log.unlink()
+    place.lock.unlink(missing_ok=True)
+
+
+def _usual_folder() -> Path:
+    """Return the user's directory for what lives as long as the machine runs; the same for every program of the user.
+
+    Not that of a variable: some clients start their servers with few of them.
+    """
+    user = os.geteuid()
+    own = Path(f"/run/user/{user}")
+    with suppress(OSError):
+        if private(own) and os.access(own, os.W_OK):
+            return own / "reasoningbank"
+    return Path(f"/tmp/reasoningbank-{user}")  # noqa: S108 - made with mode 0700, and refused when it is another's
+
+
+def _fingerprint(settings: Settings, directory: str) -> str:
+    """Return a name that is equal for programs that one server can answer: version, place of the code, settings."""
+    import reasoningbank
+
+    code = Path(reasoningbank.__file__)
+    plain = [(each.name, str(getattr(settings, each.name))) for each in fields(settings)]
+    told = [
+        reasoningbank.__version__,
+        str(code),
+        code.stat().st_mtime_ns,
+        sys.executable,
+        directory,
+        [each for each in plain if each[0] not in _OF_THE_CALL],
+        sorted(matching_environment(_PROVIDERS).items()) if settings.llm else [],
+    ]
+    return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _is_relative(banks: str, settings: Settings) -> bool:
+    """Return whether a setting names a path that means something else in every working directory."""
+    scheme, colon, rest = banks.partition(":")
+    stored = rest if scheme == "sqlite" else "" if colon else banks
+    kind, _, folder = settings.embedder.partition(":")
+    paths = (stored, settings.repository, folder if kind == "onnx" else "")
+    return any(path and not path.startswith(("/", "~")) for path in paths)
+
+
+def _connected(place: Place) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(CONNECT_SECONDS)
+        connection.connect(os.fspath(place.socket))
+        if not peer_is_own(connection):
+            raise PermissionError(errno.EPERM, "the server there is another user's")
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        return None
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _started(place: Place) -> bool:
+    """Start the server unless another one lives or is being started."""
+    lock = locked(place.lock)
+    if lock is None:
+        return False
+    try:
+        place.socket.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(os.fspath(place.socket))
+            place.socket.chmod(0o600)
+            listener.listen(WAITING)
+            _spawn(place, lock, listener.fileno())
+    finally:
+        os.close(lock)
+    return True
+
+
+def _spawn(place: Place, lock: int, listener: int) -> None:
+    """Run the server with the lock and the socket."""
+    words = [sys.executable, "-P", "-c", _PROGRAM, str(lock), str(listener), place.directory, place.name]
+    log = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.fspath(place.log), log, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    os.set_inheritable(lock, True)
+    os.set_inheritable(listener, True)
+    pid = os.posix_spawn(sys.executable, words, child_environment({}, without=("GIT_",)), file_actions=actions)
+    os.waitpid(pid, 0)
+
+
+class Parent(NamedTuple):
+    """The process that started the caller: a client, or what stands between.
+
+    Attributes:
+        pid: Its id.
+        started: When it was started, as the system counts; empty where that is not known. Ids are used again.
+    """
+
+    pid: int
+    started: str
+
+
+def parent_of(pid: int) -> Parent:
+    """Return the process of an id as it can be recognised later."""
+    try:
+        raw = Path(f"/proc/{pid}/stat").read_bytes()
+        return Parent(pid, raw.rpartition(b")")[2].split()[19].decode("ascii"))
+    except (OSError, IndexError, UnicodeDecodeError):
+        return Parent(pid, "")
+
+
+class Greeting(NamedTuple):
+    """What a connection begins with: who speaks, and what for.
+
+    Attributes:
+        kind: ``mcp`` for a client's protocol, ``hook`` or ``command`` for one question and one answer.
+        tenant: The owner of everything it sees.
+        project: The project of calls that name none; empty for that of the directory.
+        directory: The working directory of the speaker.
+        profile: Which tools there are.
+        team: The team of the projects; empty for none.
+        org: Their org; empty for none.
+        url: Where banks live; empty for the configured place.
+        parent: The process that started the speaker.
+        body: The question.
+    """
+
+    kind: str
+    tenant: str
+    project: str = ""
+    directory: str = ""
+    profile: str = ""
+    team: str = ""
+    org: str = ""
+    url: str = ""
+    parent: Parent = Parent(0, "")
+    body: dict[str, object] = {}  # noqa: RUF012 - the default of a tuple; nothing changes it
+
+    def encoded(self) -> bytes:
+        """Return the greeting as one line."""
+        return json.dumps({**self._asdict(), "parent": list(self.parent)}).encode("ascii") + b"\n"
+
+
+def greeting_of(line: bytes) -> Greeting:
+    """Return the inverse of ``Greeting.encoded``.
+
+    Raises:
+        ConfigurationError: When it is no greeting.
+    """
+    wrong = ConfigurationError("the connection did not begin with a greeting", hint="Update the program that asks.")
+    try:
+        found = json.loads(line)
+        parent, body = found.pop("parent"), found.pop("body")
+        greeting = Greeting(**found, parent=Parent(*parent), body=body)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise wrong from error
+    texts = (*greeting[:8], greeting.parent.started)
+    if not all(isinstance(text, str) for text in texts) or not isinstance(greeting.parent.pid, int):
+        raise wrong
+    if not isinstance(greeting.body, dict):
+        raise wrong
+    return greeting

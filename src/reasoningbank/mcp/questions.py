@@ -1,0 +1,60 @@
+"""Questions of hooks and commands, answered by the shared server: its banks are open and its model is loaded."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.errors import BankError, ConfigurationError
+from reasoningbank.integrations.hook_actions import has_any, shown
+from reasoningbank.integrations.hooks import event_of
+from reasoningbank.mcp.banks import Banks, belonging
+from reasoningbank.types.scope import Membership, Scope
+
+if TYPE_CHECKING:
+    from reasoningbank.integrations.shared_server import Greeting
+    from reasoningbank.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+
+class Answering:
+    """Answers one question.
+
+    Args:
+        banks: The banks of the place that the question is about.
+        settings: The configuration.
+    """
+
+    def __init__(self, banks: Banks, settings: Settings) -> None:
+        self._banks = banks
+        self._settings = settings
+
+    def answer(self, greeting: Greeting) -> dict[str, Any]:
+        """Return the answer as JSON; without ``text`` who asks does the work itself.
+
+        Raises:
+            ConfigurationError: When there is no such kind of question.
+        """
+        if greeting.kind != "hook":
+            raise ConfigurationError(f"there is no connection of kind {greeting.kind[:40]!r}")
+        try:
+            return {"text": self._for_hook(greeting)}
+        except BankError as error:
+            _log.warning("a hook was not answered: %s", error.advice)
+        except Exception:  # noqa: BLE001 - the hook does the work itself
+            _log.exception("a hook was not answered")
+        return {}
+
+    def _for_hook(self, greeting: Greeting) -> str | None:
+        event, task, session = (greeting.body.get(name) for name in ("event", "task", "session"))
+        known = event_of(event) if isinstance(event, str) else None
+        if known is None or not isinstance(session, str) or not (task is None or isinstance(task, str)):
+            return None
+        scope = Scope(tenant=greeting.tenant, project=greeting.project)
+        membership = Membership(team=greeting.team, org=greeting.org)
+        url = greeting.url or self._settings.url or None
+        if not has_any(scope, membership, url=url, home=self._settings.home):
+            return ""
+        with belonging(membership), self._banks.use(scope.tenant, scope.project) as bank:
+            return shown(bank, known, task, session)
