@@ -149,7 +149,7 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
         else:
             quiet = QUIET if event == "Stop" else timedelta(0)
             bank.sessions.capture_later(payload.transcript, quiet=quiet, ended=event != "PreCompact")
-        do_due_work(bank, load_settings().home)
+        do_due_work(bank, load_settings(), place.url)
 
 
 def _keep_summary(bank: Bank, payload: Payload) -> None:
@@ -204,14 +204,18 @@ MOST_OF_A_SESSION = 500
 """Characters of a client's name for a session."""
 
 
+ANSWER_SECONDS = 3.0
+"""How long a hook waits for the shared server; what is left of the client's timeout is enough to do the work itself."""
+
+
 _MACHINES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 
 
 def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
     """Return the text for the agent's context; empty when nothing is relevant or there is no bank yet.
 
-    Inside of a client that we run as a language model it is empty, too. A server that runs already is asked first;
-    without one the bank is opened here.
+    Inside of a client that we run as a language model it is empty, too. The user's shared server is asked first, and
+    started when there is something to ask about; when it does not say in time, the bank is opened here.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -229,12 +233,16 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
     task = _task(event, payload)
     if task == "":
         return ""
-    from reasoningbank.integrations.hook_client import Request, ask, fingerprint
+    from reasoningbank.integrations.shared_server import ask, question
 
     scope, session = scope_of(payload, place, settings), payload.session[:MOST_OF_A_SESSION]
-    request = Request(event, task, session, scope, fingerprint(settings, place.url, membership_of(place, settings)))
-    text = ask(settings.home, request)
-    if text is not None:
+    url = place.url or settings.url
+    asked = question(
+        "hook", scope, membership_of(place, settings), url, {"event": event, "task": task, "session": session}
+    )
+    answer = ask(settings, asked, start=bool(url) or settings.home.is_dir(), seconds=ANSWER_SECONDS)
+    text = answer.get("text") if answer is not None else None
+    if isinstance(text, str):
         return text
 
     bank = open_bank(payload, place, make=False)

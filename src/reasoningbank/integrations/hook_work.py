@@ -8,36 +8,39 @@ from __future__ import annotations
 
 import hashlib
 import os
-import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.integrations.client_sessions import private_folder
-from reasoningbank.integrations.hook_client import FOLDER, place_of
+from reasoningbank.integrations.shared_server import join, place_of
+from reasoningbank.settings import Settings
 from reasoningbank.types.scope import Scope
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
 
+FOLDER = "run"
+"""The directory below the data directory that holds the locks."""
 PATIENCE_SECONDS = 30.0
 """How long a server that runs may take before its work is done here."""
 _LOOK_SECONDS = 1.0
 _LONGEST_SECONDS = 600.0
 
 
-def do_due_work(bank: Bank, home: Path) -> None:
+def do_due_work(bank: Bank, settings: Settings, url: str | None = None) -> None:
     """Do the bank's due work, unless a server does it or another hook's process is at it.
 
     Args:
         bank: The bank; its model, if any, is asked.
-        home: The data directory.
+        settings: Where the data directory and the shared server are.
+        url: Where the bank lives, when the hook's command says so.
     """
-    lock = _lock(home, bank.scope)
+    lock = _lock(settings.home, bank.scope)
     if lock is None:
         return
     try:
-        deadline = time.monotonic() + (PATIENCE_SECONDS if _server_listens(home) else 0.0)
+        deadline = time.monotonic() + (PATIENCE_SECONDS if _server_listens(settings, url) else 0.0)
         end = time.monotonic() + _LONGEST_SECONDS
         while bank.jobs.due() and time.monotonic() < end:
             if time.monotonic() < deadline:
@@ -68,14 +71,15 @@ def _lock(home: Path, scope: Scope) -> int | None:
     return descriptor
 
 
-def _server_listens(home: Path) -> bool:
-    path = place_of(home)
-    if path is None:
+def _server_listens(settings: Settings, url: str | None) -> bool:
+    place = place_of(settings, url)
+    if place is None:
         return False
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(0.25)
-            connection.connect(os.fspath(path))
+        connection = join(place, start=False)
     except OSError:
         return False
+    if connection is None:
+        return False
+    connection.close()
     return True

@@ -19,6 +19,7 @@ import stat
 import struct
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -26,12 +27,15 @@ from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.settings import Settings, child_environment, matching_environment
+from reasoningbank.types.scope import Membership, Scope
 
 LONGEST_PATH = 100
 """Bytes of a socket's path that every system takes."""
 CONNECT_SECONDS = 2.0
 JOIN_SECONDS = 5.0
 """How long two that start a server at the same time may wait for each other."""
+MAX_ANSWER = 8_000_000
+"""Bytes of the longest answer to a question."""
 WAITING = 128
 """How many connections may wait for a server that is starting."""
 _PROGRAM = "import os; os.fork() and os._exit(0); os.setsid(); from reasoningbank.mcp.shared import main; main()"
@@ -308,6 +312,68 @@ class Greeting(NamedTuple):
     def encoded(self) -> bytes:
         """Return the greeting as one line."""
         return json.dumps({**self._asdict(), "parent": list(self.parent)}).encode("ascii") + b"\n"
+
+
+def question(
+    kind: str, scope: Scope, membership: Membership, url: str, body: Mapping[str, object], *, directory: str = ""
+) -> Greeting:
+    """Return a greeting that asks one question about a bank."""
+    return Greeting(
+        kind=kind,
+        tenant=scope.tenant,
+        project=scope.project,
+        directory=directory,
+        team=membership.team,
+        org=membership.org,
+        url=url,
+        body=dict(body),
+    )
+
+
+def ask(settings: Settings, greeting: Greeting, *, start: bool, seconds: float) -> dict[str, object] | None:
+    """Return what the shared server answers; None when there is none or anything goes wrong.
+
+    Args:
+        settings: The configuration.
+        greeting: The question.
+        start: Whether a server is started when none runs.
+        seconds: How long to wait in all.
+    """
+    place = place_of(settings, greeting.url)
+    if place is None:
+        return None
+    deadline = time.monotonic() + seconds
+    try:
+        connection = join(place, start=start)
+        if connection is None:
+            return None
+        with connection:
+            connection.settimeout(seconds)
+            connection.sendall(greeting.encoded())
+            answer = json.loads(_received(connection, deadline))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _received(connection: socket.socket, deadline: float) -> bytes:
+    """Return what the other side says until it ends.
+
+    Raises:
+        TimeoutError: When it does not end before the deadline, a moment of ``time.monotonic``.
+        ValueError: When it says too much.
+    """
+    found = bytearray()
+    while len(found) <= MAX_ANSWER:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the other side takes too long")
+        connection.settimeout(left)
+        part = connection.recv(65_536)
+        if not part:
+            return bytes(found)
+        found += part
+    raise ValueError("the other side says too much")
 
 
 def greeting_of(line: bytes) -> Greeting:

@@ -34,7 +34,6 @@ from reasoningbank.integrations.shared_server import parent_of
 from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller, session_under
-from reasoningbank.mcp.hook_server import HookServer
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
 from reasoningbank.mcp.server import Context, build_server
 from reasoningbank.mcp.tools import Tools
@@ -291,15 +290,9 @@ def run(
     def who(_: Context) -> Caller:
         return replace(caller, session=session_of(settings.home, client) or caller.session)
 
-    def arrived(caller: Caller) -> None:
-        warm_up.start(caller)
-        desk.start()
-
-    desk = HookServer(banks, caller, settings, url=url)
-    server = build_server(tools, who, on_arrival=arrived)
+    server = build_server(tools, who, on_arrival=warm_up.start)
     threading.Thread(target=_watch, args=(parent,), name="reasoningbank-parent", daemon=True).start()
     anyio.run(_serve, server, source, sink)
-    desk.stop()
     if warm_up.busy or tools.busy:
         sys.stderr.flush()
         os._exit(0)

@@ -1,0 +1,96 @@
+"""Shared servers of the tests: in a short directory of their own, with times of a test, ended at its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+
+from reasoningbank.integrations.shared_server import Place, locked, place_of
+from reasoningbank.settings import Settings
+from reasoningbank.testing import HashingEmbedder
+
+
+@contextmanager
+def run_directory() -> Iterator[Path]:
+    """A directory for sockets with a short path; servers that still run there are ended with it."""
+    with tempfile.TemporaryDirectory(prefix="rb-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder)
+        try:
+            yield path
+        finally:
+            for pid in servers_in(path):
+                os.kill(pid, signal.SIGKILL)
+            deadline = time.monotonic() + 10
+            while servers_in(path) and time.monotonic() < deadline:
+                time.sleep(0.05)
+
+
+def servers_in(folder: Path) -> list[int]:
+    """The processes that hold a lock in the directory: the servers there, running or starting."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit() or int(process.name) == os.getpid():
+            continue
+        try:
+            held = [str(each.readlink()) for each in (process / "fd").iterdir()]
+        except OSError:
+            continue
+        if any(name.removesuffix(" (deleted)").startswith(f"{folder}/") for name in held):
+            found.append(int(process.name))
+    return found
+
+
+@dataclass
+class Running:
+    """A shared server in a thread of this process."""
+
+    settings: Settings
+    place: Place
+
+    def __post_init__(self) -> None:
+        from reasoningbank.mcp.shared import SharedServer
+
+        lock = locked(self.place.lock)
+        assert lock is not None
+        self.place.socket.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(os.fspath(self.place.socket))
+        self.place.socket.chmod(0o600)
+        listener.listen(16)
+        self._server = SharedServer(self.settings, listener, self.place, lock, embedder=HashingEmbedder())
+        self._token: anyio.lowlevel.EventLoopToken | None = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=anyio.run, args=(self._serve,), daemon=True)
+        self._thread.start()
+        assert self._ready.wait(10)
+
+    async def _serve(self) -> None:
+        self._token = anyio.lowlevel.current_token()
+        self._ready.set()
+        await self._server.serve()
+
+    def stop(self) -> None:
+        """Ends it and waits for its end."""
+        if self._thread.is_alive():
+            anyio.from_thread.run_sync(self._server.stop, token=self._token)
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+
+def running(settings: Settings) -> Running:
+    """A shared server for these settings."""
+    place = place_of(settings)
+    assert place is not None
+    return Running(settings, place)
