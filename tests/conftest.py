@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from curation.git_repository import Git
 from graph.walked_graphs import put, shop
 from integrations.memory_tool_calls import open_bank as open_memory_tool_bank
-from mcp_processes import SERVER, RawServer, StartServer, clean_environment
+from mcp_processes import SERVER, RawServer, StartServer, clean_environment, shared_in
 from opened_banks import OpenBank, opening
 from reasoningbank.bank import Bank
 from reasoningbank.embedding import open_embedder
@@ -34,6 +34,7 @@ from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.scope import Scope
+from shared_servers import run_directory
 from web.servers import Served, serving, with_tenants
 
 pytest.register_assert_rewrite("storage.contract")
@@ -67,6 +68,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--update-golden", action="store_true", default=False, help="write tests/golden anew")
     parser.addoption("--promises-to", default="", help="write which promises each test names to this file")
+
+
+_THROUGH_BOTH = {f"test_mcp_{name}" for name in ("answers", "client", "entrances", "graph", "learning", "process")}
+"""The modules whose servers on stdio are tested in the process itself and through the shared server."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs the tests of servers on stdio twice."""
+    if metafunc.module.__name__.rpartition(".")[2] in _THROUGH_BOTH:
+        metafunc.parametrize("entrance", ["in process", "through the relay"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def entrance(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Whether servers on stdio serve by themselves, as nearly everywhere in the tests, or are relays."""
+    chosen = getattr(request, "param", "in process")
+    if chosen == "in process":
+        yield chosen
+        return
+    with run_directory() as folder, shared_in(folder):
+        yield chosen
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

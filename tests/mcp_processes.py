@@ -7,7 +7,8 @@ import os
 import queue
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,32 @@ INITIALIZE: dict[str, Any] = {
 INITIALIZED: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
+_sharing: list[Path] = []
+
+
+@contextmanager
+def shared_in(folder: Path) -> Iterator[None]:
+    """Lets the processes of the block share a server whose socket is in this directory."""
+    _sharing.append(folder)
+    try:
+        yield
+    finally:
+        _sharing.pop()
+
+
+def sharing() -> dict[str, str]:
+    """The variables that say whether processes share a server: they do not unless a test wants it."""
+    if not _sharing:
+        return {"REASONINGBANK_SHARED": "false"}
+    return {"REASONINGBANK_SHARED": "true", "REASONINGBANK_RUN_DIRECTORY": str(_sharing[-1])}
+
+
 def clean_environment(home: Path) -> dict[str, str]:
     """The environment of a server with every memory tool: this data directory, no settings of the developer."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
     source = str(Path(reasoningbank.__file__).parents[1])
-    own = {
-        "REASONINGBANK_HOME": str(home),
-        "REASONINGBANK_PROFILE": "core,admin",
-        "REASONINGBANK_SHARED": "false",
-    }
-    return kept | own | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+    own = {"REASONINGBANK_HOME": str(home), "REASONINGBANK_PROFILE": "core,admin"}
+    return kept | own | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"} | sharing()
 
 
 @dataclass

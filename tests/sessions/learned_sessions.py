@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import reasoningbank
 from llm.replay_server import Asked
+from mcp_processes import sharing
 from reasoningbank import Bank, Settings
 from reasoningbank.llm.prompts import prompt
 from sessions.recorded_sessions import TURNS, Turn, claude_code
@@ -91,14 +92,10 @@ def model(asked: Asked) -> str:
 def environment(home: Path, **settings: str) -> dict[str, str]:
     """The environment of a process: this data directory, these settings, and nothing of the developer's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-    own = {
-        "HOME": str(home),
-        "PAID_CALLS": "false",
-        "SHARED": "false",
-        **{name.upper(): value for name, value in settings.items()},
-    }
+    own = {"HOME": str(home), "PAID_CALLS": "false", **{name.upper(): value for name, value in settings.items()}}
     source = str(Path(reasoningbank.__file__).parents[1])
-    return kept | {f"REASONINGBANK_{name}": value for name, value in own.items()} | {"PYTHONPATH": source}
+    given = {f"REASONINGBANK_{name}": value for name, value in own.items()}
+    return kept | sharing() | given | {"PYTHONPATH": source}
 
 
 def with_model(url: str) -> dict[str, str]:

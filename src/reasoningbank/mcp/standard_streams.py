@@ -12,7 +12,7 @@ from reasoningbank.errors import ConfigurationError
 
 @contextmanager
 def private_descriptors() -> Iterator[tuple[int, int]]:
-    """Take standard input and output for the protocol alone; gives them back at the end.
+    """Take standard input and output for the protocol alone, for good: what is printed later is no message either.
 
     Raises:
         ConfigurationError: When the process was started without them.
@@ -37,5 +37,5 @@ def private_descriptors() -> Iterator[tuple[int, int]]:
         yield source, sink
     finally:
         sys.stdout.flush()
-        os.dup2(source, 0)
-        os.dup2(sink, 1)
+        os.close(source)
+        os.close(sink)
