@@ -32,6 +32,7 @@ check: $(DEV_READY) ## format, lint, strict types, import contracts, and the tes
 bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks --benchmark-only -o addopts="-q -p no:cacheprovider" -s
 	$(BIN)/python benchmarks/bench_initialize.py
+	$(BIN)/python benchmarks/bench_windows.py
 
 torture: $(DEV_READY) ## the durability and model tests many times longer
 	$(BIN)/python -m pytest --torture --timeout 0 tests/durability tests/storage

@@ -1,4 +1,4 @@
-"""How long a client waits for ``initialize``: our stdio server against a bare server of the same protocol SDK.
+"""How long a client waits for ``initialize`` of a server that is not shared, against a bare one of the same SDK.
 
 Both are started alternately on the same machine; the difference of the medians is what our own code costs. Run it with
 ``python benchmarks/bench_initialize.py [runs]``; it ends with status 1 when the difference is above the limit.
@@ -83,7 +83,7 @@ def compare(runs: int = RUNS) -> Comparison:
 def seconds_to_answer(arguments: list[str], home: Path) -> float:
     """Seconds from starting Python with these arguments to the answer to ``initialize``."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-    environment |= {"REASONINGBANK_HOME": str(home)}
+    environment |= {"REASONINGBANK_HOME": str(home), "REASONINGBANK_SHARED": "false"}
     started = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home

@@ -24,7 +24,7 @@ from promises import promise
 from reasoningbank import Bank, Settings
 from reasoningbank.integrations import shared_server
 from reasoningbank.integrations.hook_actions import ANSWER_SECONDS
-from reasoningbank.integrations.shared_server import Greeting, ask, greeting_of, place_of, question
+from reasoningbank.integrations.shared_server import Greeting, Unanswered, ask, greeting_of, place_of, question
 from reasoningbank.safety.quotation import memories_in
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.scope import Membership, Scope
@@ -72,7 +72,10 @@ def asked(settings: Settings, *, scope: Scope = SCOPE, member: Membership | None
     """What a hook is told; None when it does the work itself."""
     event = {"event": "SessionStart", "task": None, "session": "s-1"} | body
     told = question("hook", scope, member or Membership(), "", event)
-    answer = ask(settings, told, start=False, seconds=ANSWER_SECONDS)
+    try:
+        answer = ask(settings, told, start=False, seconds=ANSWER_SECONDS)
+    except Unanswered:
+        return None
     text = answer.get("text") if answer is not None else None
     return text if isinstance(text, str) else None
 

@@ -175,10 +175,13 @@ def test_no_acknowledged_record_is_lost_or_doubled_when_servers_are_killed(
                 time.sleep(0.2)
 
     def kill() -> None:
-        while not done.wait(chance.uniform(0.3, 2.5)):
-            for server in servers_in(folder):
-                os.kill(server, signal.SIGKILL)
-                killed.append(server)
+        known = 0
+        while not done.wait(0.05):
+            if len(acknowledged) > known and not done.wait(chance.uniform(0.0, 1.0)):
+                for server in servers_in(folder):
+                    os.kill(server, signal.SIGKILL)
+                    killed.append(server)
+                known = len(acknowledged)
 
     done, killed = threading.Event(), list[int]()
     killer = threading.Thread(target=kill)

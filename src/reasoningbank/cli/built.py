@@ -14,12 +14,14 @@ import click
 
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
+from reasoningbank.cli.served import served
 from reasoningbank.errors import InvalidInput
 from reasoningbank.operations.json import json_of
 from reasoningbank.operations.methods import answer_json, bound, described, run
 from reasoningbank.operations.operation import Command, Operation
+from reasoningbank.operations.said import Said, said_of
 from reasoningbank.operations.signature import Kind, Parameter
-from reasoningbank.operations.text import notes_of, text_of
+from reasoningbank.operations.text import text_of
 from reasoningbank.types.moment import as_moment
 
 if TYPE_CHECKING:
@@ -194,6 +196,11 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         values = _values(command, offered, given)
         if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
+        if command.served and as_of is None and not (command.reads and call.names_no_bank()):
+            answer = served(call, operation, values)
+            if answer is not None:
+                _print(answer)
+                return
         with call.open_bank(reads=command.reads) as bank:
             if command.look:
                 it = bound(command.look, bank)(values[command.arguments[0]])
@@ -272,14 +279,16 @@ def _score(text: str) -> tuple[str, float]:
 
 
 def _answer(call: Call, operation: Operation, result: object, values: Mapping[str, object]) -> None:
-    for note in notes_of(result, as_json=call.as_json):
+    _print(said_of(operation, result, values, as_json=call.as_json))
+
+
+def _print(answer: Said) -> None:
+    for note in answer.notes:
         print_note(note)
-    if call.as_json and getattr(result, "form", "") != "d3":
-        print_json(answer_json(operation, result, values))
-    elif result is None:
-        print_text(f"Deleted {values[operation.echo[0]]}.")
-    elif (text := text_of(operation, result)) or type(result).__name__ != "Brief":
-        print_text(text)
+    if answer.fields is not None:
+        print_json(answer.fields)
+    elif answer.text is not None:
+        print_text(answer.text)
 
 
 def _answer_of_the_past(

@@ -118,6 +118,18 @@ class Call:
             create=not unknown,
         )
 
+    def names_no_bank(self) -> bool:
+        """Return whether the project that is named has no bank."""
+        from reasoningbank.settings import load_settings
+        from reasoningbank.storage import open_storage
+        from reasoningbank.types.scope import Scope
+
+        if self.project is None:
+            return False
+        settings = load_settings()
+        storage = open_storage(self.url if self.url is not None else settings.url or None, home=settings.home)
+        return not storage.has(Scope(tenant=self.owner(settings), project=self.project))
+
     def _is_unknown(self, project: str, settings: Settings) -> bool:
         """Return whether a project has no bank, and say so."""
         from reasoningbank.cli.output import print_note

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import traceback
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -233,17 +234,18 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
     task = _task(event, payload)
     if task == "":
         return ""
-    from reasoningbank.integrations.shared_server import ask, question
+    from reasoningbank.integrations.shared_server import Unanswered, ask, question
 
     scope, session = scope_of(payload, place, settings), payload.session[:MOST_OF_A_SESSION]
     url = place.url or settings.url
     asked = question(
         "hook", scope, membership_of(place, settings), url, {"event": event, "task": task, "session": session}
     )
-    answer = ask(settings, asked, start=bool(url) or settings.home.is_dir(), seconds=ANSWER_SECONDS)
-    text = answer.get("text") if answer is not None else None
-    if isinstance(text, str):
-        return text
+    with suppress(Unanswered):
+        answer = ask(settings, asked, start=bool(url) or settings.home.is_dir(), seconds=ANSWER_SECONDS)
+        text = answer.get("text") if answer is not None else None
+        if isinstance(text, str):
+            return text
 
     bank = open_bank(payload, place, make=False)
     if bank is None:

@@ -330,14 +330,21 @@ def question(
     )
 
 
+class Unanswered(OSError):
+    """The server was asked and did not answer: what it was to do may have been done."""
+
+
 def ask(settings: Settings, greeting: Greeting, *, start: bool, seconds: float) -> dict[str, object] | None:
-    """Return what the shared server answers; None when there is none or anything goes wrong.
+    """Return what the shared server answers; None when there is none, or none that could be asked.
 
     Args:
         settings: The configuration.
         greeting: The question.
         start: Whether a server is started when none runs.
         seconds: How long to wait in all.
+
+    Raises:
+        Unanswered: When it was asked and did not answer.
     """
     place = place_of(settings, greeting.url)
     if place is None:
@@ -345,15 +352,20 @@ def ask(settings: Settings, greeting: Greeting, *, start: bool, seconds: float) 
     deadline = time.monotonic() + seconds
     try:
         connection = join(place, start=start)
-        if connection is None:
-            return None
+    except OSError:
+        return None
+    if connection is None:
+        return None
+    try:
         with connection:
             connection.settimeout(seconds)
             connection.sendall(greeting.encoded())
             answer = json.loads(_received(connection, deadline))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return answer if isinstance(answer, dict) else None
+    except (OSError, ValueError, RecursionError) as error:
+        raise Unanswered(str(error)) from error
+    if not isinstance(answer, dict):
+        raise Unanswered("the answer is no object")
+    return answer
 
 
 def _received(connection: socket.socket, deadline: float) -> bytes:

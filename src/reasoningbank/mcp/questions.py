@@ -9,6 +9,7 @@ from reasoningbank.errors import BankError, ConfigurationError
 from reasoningbank.integrations.hook_actions import has_any, shown
 from reasoningbank.integrations.hooks import event_of
 from reasoningbank.mcp.banks import Banks, belonging
+from reasoningbank.operations.json import to_json
 from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
@@ -36,15 +37,37 @@ class Answering:
         Raises:
             ConfigurationError: When there is no such kind of question.
         """
-        if greeting.kind != "hook":
+        if greeting.kind not in {"hook", "command"}:
             raise ConfigurationError(f"there is no connection of kind {greeting.kind[:40]!r}")
         try:
+            if greeting.kind == "command":
+                return self._for_command(greeting)
             return {"text": self._for_hook(greeting)}
         except BankError as error:
+            if greeting.kind == "command":
+                return {"error": to_json(error)}
             _log.warning("a hook was not answered: %s", error.advice)
-        except Exception:  # noqa: BLE001 - the hook does the work itself
-            _log.exception("a hook was not answered")
+        except Exception:  # noqa: BLE001 - who asks does the work itself
+            _log.exception("a %s was not answered", greeting.kind)
         return {}
+
+    def _for_command(self, greeting: Greeting) -> dict[str, Any]:
+        """Run an operation that a person typed."""
+        from reasoningbank.operations.methods import run
+        from reasoningbank.operations.said import said_of
+        from reasoningbank.operations.table import OPERATIONS
+        from reasoningbank.types.memory import new_session
+
+        method, given = greeting.body.get("method"), greeting.body.get("values")
+        served = (each for each in OPERATIONS if each.command is not None and each.command.served)
+        operation = next((each for each in served if each.method == method), None)
+        if operation is None or not isinstance(given, dict):
+            return {}
+        values = {"session": new_session(), **given, **operation.fixed}
+        membership = Membership(team=greeting.team, org=greeting.org)
+        with belonging(membership), self._banks.use(greeting.tenant, greeting.project) as bank:
+            result = run(operation, bank, values)
+        return said_of(operation, result, given, as_json=greeting.body.get("as_json") is True).written()
 
     def _for_hook(self, greeting: Greeting) -> str | None:
         event, task, session = (greeting.body.get(name) for name in ("event", "task", "session"))

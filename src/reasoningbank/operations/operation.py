@@ -56,6 +56,7 @@ class Command:
         hide: The parameters that the command does not have.
         past: The method of the bank as it stood at ``--as-of``; empty when there is none.
         reads: Whether it only reads, so that a project without a bank is an empty one and none is made.
+        served: Whether the user's shared server does it when it runs, because it needs the embedding model.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Command:
     hide: tuple[str, ...] = ()
     past: str = ""
     reads: bool = False
+    served: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="record",
         summary="Store a strategy that worked or an anti-pattern to avoid.",
-        command=Command(name="record", section="Every day", stdin=("content",), hide=("confidence", "session")),
+        command=Command(
+            name="record", section="Every day", stdin=("content",), hide=("confidence", "session"), served=True
+        ),
         route=Route(
             method="POST",
             path="/memories",
@@ -37,7 +39,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="search",
         summary="Find what is relevant to a task; nothing when nothing is.",
-        command=Command(name="search", reads=True, section="Every day", arguments=("query",), past="search"),
+        command=Command(
+            name="search", reads=True, served=True, section="Every day", arguments=("query",), past="search"
+        ),
         tool=Tool(
             name="memory_search",
             profiles=_MEMORY_PROFILES,
@@ -74,7 +78,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="briefing",
         summary="Show the best memories for an agent's context within a token budget.",
-        command=Command(name="briefing", reads=True, section="Every day"),
+        command=Command(name="briefing", reads=True, served=True, section="Every day"),
         tool=Tool(
             name="memory_briefing",
             profiles=("briefing",),
@@ -233,7 +237,12 @@ OPERATIONS: tuple[Operation, ...] = (
         method="experience.search",
         summary="Search the way that served similar searches best.",
         command=Command(
-            name="experience", reads=True, section="Memories", arguments=("query",), hide=("min_confidence", "tags")
+            name="experience",
+            reads=True,
+            section="Memories",
+            arguments=("query",),
+            hide=("min_confidence", "tags"),
+            served=True,
         ),
         tool=Tool(
             name="memory_search_with_experience",
