@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,15 +109,17 @@ def used(pid: int) -> tuple[float, float, float]:
 
 def servers_in(folder: Path) -> list[int]:
     """The shared servers whose sockets are in the directory."""
-    found = []
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit() and int(process.name) != os.getpid():
-            try:
-                held = [str(each.readlink()) for each in (process / "fd").iterdir()]
-            except OSError:
-                continue
-            if any(name.startswith(f"{folder}/") for name in held):
-                found.append(int(process.name))
+    running = [process for process in Path("/proc").iterdir() if process.name.isdigit()]
+    return [int(process.name) for process in running if f"{folder}/".encode() in _opened(process)]
+
+
+def _opened(process: Path) -> bytes:
+    """What a process maps and has open, in one text."""
+    found = b""
+    with suppress(OSError):
+        for each in (process / "fd").iterdir():
+            with suppress(OSError):
+                found += bytes(each.readlink()) + b"\n"
     return found
 
 

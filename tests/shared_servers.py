@@ -43,13 +43,22 @@ def servers_in(folder: Path) -> list[int]:
     for process in Path("/proc").iterdir():
         if not process.name.isdigit() or int(process.name) == os.getpid():
             continue
-        try:
-            held = [str(each.readlink()) for each in (process / "fd").iterdir()]
-        except OSError:
-            continue
-        if any(name.removesuffix(" (deleted)").startswith(f"{folder}/") for name in held):
+        if any(name.startswith(f"{folder}/") for name in _opened(process)):
             found.append(int(process.name))
     return found
+
+
+def _opened(process: Path) -> Iterator[str]:
+    """The files that a process has open; it may open and close some meanwhile, and end."""
+    try:
+        descriptors = [*(process / "fd").iterdir()]
+    except OSError:
+        return
+    for each in descriptors:
+        try:
+            yield str(each.readlink())
+        except OSError:
+            continue
 
 
 @dataclass

@@ -117,6 +117,26 @@ def _fields(schema: Mapping[str, Any], depth: int = 4) -> str:
     return ", ".join(words) or "an object that depends on the arguments"
 
 
+_ONE_SERVER = """## One server for all windows
+
+On stdio `rbank serve` is a relay: it answers `initialize` and `tools/list` at once, and passes everything else to one
+server that all windows, hooks and commands of the user share. That server holds the embedding model once.
+
+* The first who needs it starts it. It ends after 30 minutes without a connection, and unloads a local model after 10
+  minutes without use ([settings](settings.md)).
+* It is one per user, version, installation and settings. After an update new windows get a new server, and the old one
+  serves its windows to their end. Tenant, project, team, org, profile and URL come with each connection, so windows
+  that differ in them share it.
+* Its socket is in `/run/user/UID/reasoningbank`, else in `/tmp/reasoningbank-UID`: directory `0700`, socket `0600`, and
+  processes of other users are refused. Its warnings are in the `.log` file beside it.
+* When it is killed, the relays start the next one. A call that reads is repeated. A call that writes is answered with
+  the JSON-RPC error -32000, which says that it is not known whether it was done; it is never sent twice.
+* Each process serves for itself with `--no-shared` or `REASONINGBANK_SHARED=false`, on Windows, with a `memory://`
+  bank, and where the directory cannot be used: its path is too long for a socket, or others can enter it.
+* `rbank search`, `briefing`, `record` and `experience` use the server when it runs; they start none.
+"""
+
+
 def mcp_page() -> str:
     """Return the page of the tools."""
     variants: dict[str, list[tuple[Any, list[str]]]] = {}
@@ -132,7 +152,8 @@ def mcp_page() -> str:
         "# The tools of the MCP server\n\n"
         + _MADE
         + "`rbank serve --profile NAME` offers the tools of a profile. An answer is what the tool promises or, with "
-        "`isError`, `error`, `message` and `hint`. A number above the most that is named here is taken as the most.\n"
+        "`isError`, `error`, `message` and `hint`. A number above the most that is named here is taken as the most.\n",
+        _ONE_SERVER,
     ]
     for name, known in variants.items():
         parts.append(f"## {name}\n")

@@ -123,6 +123,32 @@ def test_windows_share_one_server_which_ends_by_itself_and_leaves_nothing(tmp_pa
 
 
 @promise(
+    "relay:own-place",
+    "What belongs to one window, as its tenant, its project and where its banks live, is no other window's, although "
+    "they share the server.",
+    source="issue 11, Starts at once; DESIGN D9",
+)
+def test_windows_with_other_owners_and_places_share_a_server_and_no_memory(tmp_path: Path, folder: Path) -> None:
+    home, apart = tmp_path / "home", {"REASONINGBANK_URL": f"sqlite:///{tmp_path / 'elsewhere'}"}
+    with (
+        window(home, **apart, REASONINGBANK_TENANT="acme", REASONINGBANK_PROJECT="shop") as first,
+        window(home, REASONINGBANK_TENANT="acme", REASONINGBANK_PROJECT="shop") as second,
+        window(home, REASONINGBANK_TENANT="globex", REASONINGBANK_PROJECT="shop", **apart) as third,
+        window(home, REASONINGBANK_TENANT="acme", **apart) as fourth,
+    ):
+        for one in (first, second, third, fourth):
+            one.hello()
+        assert first.ask(lesson("Of the first"), 60)["result"]["isError"] is False
+        for one in (second, third, fourth):
+            assert one.ask(call("memory_stats"), 60)["result"]["structuredContent"]["memories"] == 0
+        assert first.ask(call("memory_stats"))["result"]["structuredContent"]["memories"] == 1
+        assert second.ask(lesson("Of the second"), 60)["result"]["isError"] is False
+        assert len(servers_in(folder)) == 1
+    assert [path.name for path in (tmp_path / "elsewhere").rglob("*.db")]
+    assert len([*home.rglob("*.db")]) == 1
+
+
+@promise(
     "relay:killed-server",
     "When the shared server is killed, windows go on: a call that reads is answered by the next server, a call that "
     "writes is answered with an error that says so, and nothing that was acknowledged is lost or stored twice.",

@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,10 +92,22 @@ def place_of(settings: Settings, url: str | None = None) -> Place | None:
         place = Place(folder, _fingerprint(settings, directory), directory)
         if not folder.is_absolute() or len(os.fsencode(place.socket)) > LONGEST_PATH:
             return None
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return place if private(folder) and os.access(folder, os.W_OK | os.X_OK) else None
+        return place if _is_usable(folder) else None
     except OSError:
         return None
+
+
+def of_the_server(settings: Settings) -> Settings:
+    """Return the settings without what comes with each connection."""
+    return replace(settings, tenant="", project="", profile="", team="", org="", url="")
+
+
+def _is_usable(folder: Path) -> bool:
+    """Return whether sockets can be there, and only this user's; a directory that does not exist yet can be made."""
+    try:
+        return private(folder) and os.access(folder, os.W_OK | os.X_OK)
+    except FileNotFoundError:
+        return os.access(folder.parent, os.W_OK | os.X_OK)
 
 
 def private(path: Path) -> bool:
@@ -231,6 +243,10 @@ def _connected(place: Place) -> socket.socket | None:
 
 def _started(place: Place) -> bool:
     """Start the server unless another one lives or is being started."""
+    with suppress(FileExistsError):
+        place.folder.mkdir(mode=0o700)
+    if not private(place.folder):
+        raise PermissionError(errno.EPERM, "others can enter the directory", os.fspath(place.folder))
     lock = locked(place.lock)
     if lock is None:
         return False

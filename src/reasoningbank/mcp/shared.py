@@ -31,6 +31,7 @@ from reasoningbank.integrations.shared_server import (
     Place,
     clear,
     greeting_of,
+    of_the_server,
     peer_is_own,
     sweep,
 )
@@ -63,7 +64,7 @@ class SharedServer:
     """Serves every connection to a socket until nobody has been connected for a while, or it is told to stop.
 
     Args:
-        settings: The configuration; what a greeting says stands above it.
+        settings: The configuration; whose banks they are, and where, is what each greeting says.
         listener: The socket, listening.
         place: Where the socket is.
         lock: A descriptor that holds the lock of the place; closed, and the socket removed, at the end.
@@ -73,7 +74,7 @@ class SharedServer:
     def __init__(
         self, settings: Settings, listener: socket.socket, place: Place, lock: int, *, embedder: Embedder | None = None
     ) -> None:
-        self._settings = settings
+        self._settings = of_the_server(settings)
         self._listener = listener
         self._place = place
         self._lock: int | None = lock
