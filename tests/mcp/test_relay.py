@@ -389,6 +389,11 @@ def test_a_socket_that_is_swept_away_ends_its_server(tmp_path: Path, folder: Pat
         assert old not in servers_in(folder)
 
 
+@promise(
+    "relay:broken-server",
+    "A server that cannot start is an error that names its log, and not a wait.",
+    source="issue 11, Starts at once",
+)
 def test_a_server_that_cannot_start_is_an_error_and_not_a_wait(tmp_path: Path, folder: Path) -> None:
     broken = tmp_path / "broken" / "anyio"
     broken.mkdir(parents=True)
@@ -403,6 +408,11 @@ def test_a_server_that_cannot_start_is_an_error_and_not_a_wait(tmp_path: Path, f
     assert not servers_in(folder)
 
 
+@promise(
+    "relay:bytes",
+    "A relay passes on what is no message, and refuses what is too long, as a server that serves by itself does.",
+    source="issue 11, Starts at once",
+)
 def test_a_relay_passes_on_what_is_no_message(tmp_path: Path, folder: Path) -> None:
     with window(tmp_path / "home") as one:
         one.hello()
