@@ -17,6 +17,7 @@ import reasoningbank
 from mcp_processes import RawServer
 from promises import promise
 from safety.network_watch import AVAILABLE, Attempt, Watched
+from shared_servers import run_directory, servers_in
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the kernel must be Linux's, on a processor the watch knows")
 
@@ -130,6 +131,18 @@ def serve(user: User) -> None:
         assert server.end() == 0
 
 
+def share(user: User) -> None:
+    """Do the same through a shared server, whose process leaves the family of who starts it."""
+    with run_directory() as folder:
+        user.variables = {"REASONINGBANK_SHARED": "true", "REASONINGBANK_RUN_DIRECTORY": str(folder)}
+        serve(user)
+        assert len(servers_in(folder)) == 1
+        payload = {"session_id": "s-2", "hook_event_name": "UserPromptSubmit", "prompt": QUESTION}
+        told = json.dumps(payload | {"cwd": str(user.project)})
+        assert TITLE in user.run(RBANK, "hook", "user-prompt-submit", text=told)
+        assert json.loads(user.run(RBANK, "search", QUESTION, "--json"))["memories"]
+
+
 def command(user: User) -> None:
     """Record, search, and answer a hook, each in a process of its own."""
     user.run(RBANK, "record", *MEMORY)
@@ -147,6 +160,7 @@ def program(user: User) -> None:
 LIVES: Mapping[str, tuple[Callable[[User], None], Mapping[str, str]]] = {
     "demo": (show, {}),
     "serve": (serve, {}),
+    "shared": (share, {}),
     "commands": (command, {}),
     "Python, with telemetry asked for": (program, {"ORT_DISABLE_TELEMETRY": "0"}),
 }
@@ -154,8 +168,9 @@ LIVES: Mapping[str, tuple[Callable[[User], None], Mapping[str, str]]] = {
 
 @promise(
     "telemetry:offline",
-    "`rbank demo`, `record`, `search`, a hook, `serve` on stdio and a bank in Python open no network socket and look "
-    "up no name, as the operating system sees it, and leave no file in the home directory beside the bank.",
+    "`rbank demo`, `record`, `search`, a hook, `serve` on stdio, the server that windows share and a bank in Python "
+    "open no network socket and look up no name, as the operating system sees it, and leave no file in the home "
+    "directory beside the bank.",
     source="DESIGN D7",
 )
 @promise(
