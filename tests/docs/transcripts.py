@@ -144,6 +144,7 @@ class Run:
                 "PATH": f"{binaries}{os.pathsep}{kept.get('PATH', '')}",
                 "COLUMNS": "100",
                 "REASONINGBANK_PAID_CALLS": "false",
+                "REASONINGBANK_SHARED": "false",
             },
         )
         self._execute("git init --quiet . && git remote add origin https://github.com/acme/shop.git")
