@@ -103,3 +103,15 @@ def running(settings: Settings) -> Running:
     place = place_of(settings)
     assert place is not None
     return Running(settings, place)
+
+
+def end_servers_at(home: Path) -> None:
+    """Ends the shared servers of a user with this home directory, as clients start them that pass on no settings."""
+    for process in Path("/proc").iterdir():
+        try:
+            words, variables = ((process / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
+        except OSError:
+            continue
+        ours = any(b"reasoningbank.mcp.shared" in word for word in words)
+        if ours and f"HOME={home}".encode() in variables:
+            os.kill(int(process.name), signal.SIGTERM)

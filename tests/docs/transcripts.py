@@ -23,6 +23,8 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shared_servers import end_servers_at
+
 SKIPPED = "*Not run in the tests:"
 HOME, PORT = "/home/dana", "8765"
 PATIENCE = 120.0
@@ -151,6 +153,7 @@ class Run:
 
     def close(self) -> None:
         """End the shell and what it has started."""
+        end_servers_at(self._home)
         if self._shell.poll() is None:
             os.killpg(self._shell.pid, signal.SIGKILL)
         self._shell.communicate(timeout=30)
