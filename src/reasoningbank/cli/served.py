@@ -26,6 +26,7 @@ def served(call: Call, operation: Operation, values: Mapping[str, object]) -> Sa
         StoreError: When the server was asked to write and did not answer, so that doing it here could do it twice.
         BankError: What the operation raised there.
     """
+    from reasoningbank.integrations.client_sessions import client_process, session_of
     from reasoningbank.integrations.shared_server import Unanswered, ask, question
     from reasoningbank.settings import load_settings, project_of
     from reasoningbank.types.scope import Scope
@@ -39,7 +40,8 @@ def served(call: Call, operation: Operation, values: Mapping[str, object]) -> Sa
         return None
     project = settings.project if call.project is None else call.project
     scope = Scope(tenant=call.owner(settings), project=project or project_of(Path.cwd()))
-    body = {"method": operation.method, "values": dict(values), "as_json": call.as_json}
+    session = session_of(settings.home, client_process())
+    body = {"method": operation.method, "values": dict(values), "as_json": call.as_json, "session": session}
     asked = question("command", scope, call.membership(settings), call.url or settings.url, body)
     try:
         answer = ask(settings, asked, start=False, seconds=ANSWER_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, StoreClosed
@@ -27,13 +27,13 @@ class Background:
 
     Args:
         banks: The server's banks.
-        tenants: Whose banks are looked after besides those that are open.
+        tenants: Whose banks are looked after besides those that are open; more may be added at any time.
         poll: Seconds between two rounds.
     """
 
-    def __init__(self, banks: Banks, tenants: Iterable[str] = (), *, poll: float = POLL_SECONDS) -> None:
+    def __init__(self, banks: Banks, tenants: Collection[str] = (), *, poll: float = POLL_SECONDS) -> None:
         self._banks = banks
-        self._tenants = tuple(tenants)
+        self._tenants = tenants
         self._poll = poll
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reasoningbank-worker", daemon=True)
@@ -65,7 +65,7 @@ class Background:
             _log.warning("background work ended: %s", error.advice)
 
     def _whose(self) -> Iterator[str]:
-        yield from self._tenants
+        yield from tuple(self._tenants)
         yield from (tenant for tenant, _ in self._banks.opened())
 
 

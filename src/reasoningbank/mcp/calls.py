@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
-    from reasoningbank.integrations.shared_server import Parent
     from reasoningbank.mcp.banks import UsualProject
 
 
@@ -43,15 +42,3 @@ class ToolAnswer:
     fields: Mapping[str, object]
     text: str
     failed: bool = False
-
-
-def session_under(parent: Parent) -> str:
-    """Return the session of a client on stdio, whose process started the server or the relay.
-
-    Here the client's own name for its session is to be found from its process, once hooks have noted it; until then
-    every connection is a session of its own.
-    """
-    from reasoningbank.types.memory import new_session
-
-    del parent
-    return new_session()

@@ -63,7 +63,9 @@ class Answering:
         operation = next((each for each in served if each.method == method), None)
         if operation is None or not isinstance(given, dict):
             return {}
-        values = {"session": new_session(), **given, **operation.fixed}
+        session = greeting.body.get("session")
+        own = session if isinstance(session, str) and session else new_session()
+        values = {"session": own, **given, **operation.fixed}
         membership = Membership(team=greeting.team, org=greeting.org)
         with belonging(membership), self._banks.use(greeting.tenant, greeting.project) as bank:
             result = run(operation, bank, values)

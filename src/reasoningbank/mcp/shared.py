@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from anyio import CapacityLimiter, to_thread
 
 from reasoningbank.embedding import configured_embedder
 from reasoningbank.errors import BankError
+from reasoningbank.integrations.client_sessions import client_process, session_of
 from reasoningbank.integrations.shared_server import (
     Greeting,
     Place,
@@ -37,12 +39,13 @@ from reasoningbank.integrations.shared_server import (
 )
 from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks, UsualProject
-from reasoningbank.mcp.calls import Caller, session_under
+from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.questions import Answering
 from reasoningbank.mcp.server import AT_ONCE, Context, build_server
 from reasoningbank.mcp.stdio import open_channel
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import load_settings
+from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
@@ -189,6 +192,8 @@ class SharedServer:
         try:
             greeting = greeting_of(line)
             banks, keeper = self._keeper(greeting)
+            keeper.look_after(greeting.tenant)
+            keeper.work()
             if greeting.kind != "mcp":
                 answer = await to_thread.run_sync(Answering(banks, self._settings).answer, greeting, limiter=limiter)
                 await loop.sock_sendall(connection, json.dumps(answer).encode("ascii") + b"\n")
@@ -197,15 +202,17 @@ class SharedServer:
         except BankError as error:
             await loop.sock_sendall(connection, json.dumps({"refused": error.advice}).encode("ascii") + b"\n")
             return
-        keeper.work()
         await loop.sock_sendall(connection, b'{"welcome":true}\n')
-        await self._speak(connection, tools, _caller(greeting), limiter)
+        await self._speak(connection, tools, greeting, limiter)
 
-    async def _speak(self, connection: socket.socket, tools: Tools, caller: Caller, limiter: CapacityLimiter) -> None:
+    async def _speak(
+        self, connection: socket.socket, tools: Tools, greeting: Greeting, limiter: CapacityLimiter
+    ) -> None:
         """Speak the protocol on a connection until it ends."""
+        caller, client = _caller(greeting), client_process(greeting.parent.pid)
 
         def who(_: Context) -> Caller:
-            return caller
+            return replace(caller, session=session_of(self._settings.home, client) or caller.session)
 
         warm_up = WarmUp(tools)
         warm_up.start(caller)
@@ -259,7 +266,7 @@ def _caller(greeting: Greeting) -> Caller:
     """Return who calls: the connection, never what a call says."""
     return Caller(
         tenant=greeting.tenant,
-        session=session_under(greeting.parent),
+        session=new_session(),
         membership=Membership(team=greeting.team, org=greeting.org),
         usual=UsualProject(greeting.project, Path(greeting.directory or "/")),
     )

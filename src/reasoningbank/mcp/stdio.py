@@ -30,14 +30,14 @@ from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
 from reasoningbank.integrations.client_sessions import client_process, session_of
-from reasoningbank.integrations.shared_server import parent_of
 from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
-from reasoningbank.mcp.calls import Caller, session_under
+from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
 from reasoningbank.mcp.server import Context, build_server
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import local_tenant
+from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def run(
     """
     caller = Caller(
         tenant=tenant if tenant is not None else settings.tenant or local_tenant(),
-        session=session_under(parent_of(parent)),
+        session=new_session(),
         membership=Membership(team=settings.team, org=settings.org) if membership is None else membership,
     )
     banks = Banks(settings, url=url, project=project)

@@ -37,7 +37,7 @@ class Tools:
 
     def __init__(self, banks: Banks, *, profile: str = "core") -> None:
         self._banks = banks
-        self._tenants: tuple[str, ...] = ()
+        self._tenants: set[str] = set()
         self._specs = tools_of(profile)
         self._operations = {tool.name: (operation, tool) for operation, tool in tools_in(profile)}
         self._background: Background | None = None
@@ -69,8 +69,8 @@ class Tools:
             _log.warning("not ready yet: %s %s", error, error.hint)
 
     def look_after(self, *tenants: str) -> None:
-        """Let the background work look after every bank of these tenants; to be said before it starts."""
-        self._tenants = tenants
+        """Let the background work look after every bank of these tenants."""
+        self._tenants.update(tenants)
 
     def work(self) -> None:
         """Start the background work; inside of a client that we run as a language model there is none."""
