@@ -134,12 +134,11 @@ class Call:
         """Return whether a project has no bank, and say so."""
         from reasoningbank.cli.output import print_note
         from reasoningbank.storage import open_storage
-        from reasoningbank.types.scope import Scope
 
+        if not self.names_no_bank():
+            return False
         owner = self.owner(settings)
         storage = open_storage(self.url if self.url is not None else settings.url or None, home=settings.home)
-        if storage.has(Scope(tenant=owner, project=project)):
-            return False
         known = [scope.project for scope in storage.scopes(owner) if scope.level == "project"]
         close = get_close_matches(project, known, n=3) or known[:_KNOWN]
         if close:

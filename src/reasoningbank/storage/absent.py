@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 
 from reasoningbank.storage.sqlite_memory import ProcessStorage
@@ -28,6 +28,10 @@ class AbsentAsEmpty:
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that exist in the place, by level and name."""
         return self._place.scopes(tenant)
+
+    def marks(self, tenant: str) -> Mapping[Scope, Hashable]:
+        """Return the same scopes, each with the place's mark of its store."""
+        return self._place.marks(tenant)
 
     def has(self, scope: Scope) -> bool:
         """Return whether the scope has a bank in the place; asking makes none."""
