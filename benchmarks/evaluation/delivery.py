@@ -168,7 +168,7 @@ def _found(store: Store, embedder: Embedder, task: Needed, vector: Vector, lesso
     question = Question(
         text=task.task, condition=Filter(), limit=10, min_confidence=MIN_CONFIDENCE, unproven=UNPROVEN_POOL
     )
-    proven, pool = find(store, embedder.model_id, question, vector)
+    proven, pool, _ = find(store, embedder.model_id, question, vector)
     return Answered(answered=answers(proven), proven=tuple(proven), pool=tuple(pool), needed=lesson)
 
 
@@ -217,7 +217,7 @@ def briefed(store: Store, embedder: Embedder, found: Sequence[Answered], rule: R
             unproven = rule(each, chance)
             ordered = in_order(each.proven, unproven) if leading else (*each.proven, *unproven)
             brief = choose(
-                lambda hit: store.search.vector("content", hit.id),
+                lambda hits: store.search.vectors("content", [hit.id for hit in hits]),
                 [BriefItem(hit=hit) for hit in ordered],
                 model_id=embedder.model_id,
                 budget=PROMPT_BUDGET,

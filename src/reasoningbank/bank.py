@@ -402,7 +402,7 @@ class Bank:
             store = self._context.store()
             query, (proven, drawn, warnings, _) = self._briefings.considered(store, task, outcome)
             brief = choose(
-                self._search.vector_of,
+                self._search.vectors_of,
                 [BriefItem(hit=hit, scope=hit.scope) for hit in in_order(proven, drawn)],
                 model_id=self._context.embedder.model_id,
                 budget=budget,

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
+from click.testing import CliRunner
 
 from promises import promise
 from reasoningbank import Bank
+from reasoningbank.cli.app import rbank
+from reasoningbank.memories.admission import index
 from reasoningbank.search.search import By
+from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.vector_search import SNAPSHOT_MIN_ROWS
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Recall
-from reasoningbank.types.scope import Scope
+from reasoningbank.types.scope import LEVELS, Scope
 
 MOST = 15
 """Statements of one search, the beginning and the end of its two transactions apart."""
+MOST_OF_A_BRIEFING = 17
+"""A briefing also compares its memories with each other, and asks what the session has met before."""
 WORDS = [
     *("retry", "timeout", "postgres", "pool", "cache", "login", "token", "queue", "page", "file", "socket", "json"),
     *("yaml", "test", "build", "deploy", "merge", "branch", "commit", "lint", "type", "error", "stack", "trace"),
@@ -28,28 +39,49 @@ QUERY = "retry timeout postgres pool cache"
 
 
 class Statements:
-    """Every statement that SQLite runs on any connection, a row of values being a run of its own."""
+    """Every statement that SQLite runs on any connection to a bank's file, a row of values being a run of its own."""
 
     def __init__(self) -> None:
         self.all: list[str] = []
+        self.banks: list[str] = []
 
     def watch(self, connection: apsw.Connection) -> None:
         """Listens to a connection; what a statement runs inside of SQLite is a part of it."""
-        connection.trace_v2(apsw.SQLITE_TRACE_STMT, self._note, id=id(self))
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, partial(self._note, connection.filename), id=id(self))
 
-    def _note(self, event: Mapping[str, Any]) -> None:
-        if not event["trigger"]:
+    def _note(self, bank: str, event: Mapping[str, Any]) -> None:
+        if bank and not event["trigger"]:
             self.all.append(event["sql"])
+            self.banks.append(bank)
 
     def of(self, bank: Bank, session: str | None, limit: int = 10, by: By = "memory") -> tuple[Recall, int, int]:
         """Returns what a search delivers, how many statements it runs, and how often it commits a write."""
-        self.all.clear()
+        self.clear()
         answer = bank.search(QUERY, session=session, limit=limit, by=by)
         return answer, len(self.counted()), sum(each == "BEGIN IMMEDIATE" for each in self.all)
+
+    def clear(self) -> None:
+        """Forgets what was run."""
+        self.all.clear()
+        self.banks.clear()
 
     def counted(self) -> list[str]:
         """Returns what was run, without the beginnings and ends of transactions."""
         return [each for each in self.all if not each.startswith(("BEGIN", "COMMIT"))]
+
+    def of_each_bank(self) -> Mapping[str, tuple[int, int]]:
+        """Returns how many statements each bank's file ran after it was opened, and how many commits of a write."""
+        run: dict[str, list[str]] = {}
+        for bank, sql in zip(self.banks, self.all, strict=True):
+            if bank in run or sql.startswith("BEGIN"):
+                run.setdefault(bank, []).append(sql)
+        return {
+            bank: (
+                sum(not sql.startswith(("BEGIN", "COMMIT")) for sql in all_of_it),
+                all_of_it.count("BEGIN IMMEDIATE"),
+            )
+            for bank, all_of_it in run.items()
+        }
 
 
 @pytest.fixture
@@ -87,7 +119,7 @@ def filled(path: Path, size: int) -> Bank:
     "also the first of a process, and after another process has written.",
     source="issue 10",
 )
-@pytest.mark.parametrize("size", [10, 300, 1_500])
+@pytest.mark.parametrize("size", [10, 300, 3_000])
 def test_a_search_runs_few_statements_and_commits_once(statements: Statements, tmp_path: Path, size: int) -> None:
     def check(session: str | None, limit: int = 10, by: By = "memory") -> Recall:
         answer, count, commits = statements.of(bank, session, limit, by)
@@ -99,6 +131,7 @@ def test_a_search_runs_few_statements_and_commits_once(statements: Statements, t
     with filled(tmp_path, size) as bank:
         answer = check("a")
         assert answer.delivered and not answer.warnings
+        assert bool(list(tmp_path.rglob("*.vectors"))) == (size > SNAPSHOT_MIN_ROWS)
         for session, limit in (("b", 10), ("b", 10), ("b", 100), ("c", 100), ("d", 1), ("e", 0), (None, 10)):
             check(session, limit)
         bank.record(title="One more", content="retry it once more", outcome="success")
@@ -149,3 +182,148 @@ def test_every_hit_of_a_search_is_logged_and_counted_and_changes_no_belief(
         assert store.check().problems == ()
     finally:
         store.close()
+
+
+SCOPES = tuple(Scope(tenant="me", project=name, level=name) for name in LEVELS)
+
+
+def shared(path: Path, size: int) -> None:
+    """Fills the banks of a project, its team and its org, some memories the same or opposed."""
+    chance = random.Random(size)
+    embedder = HashingEmbedder()
+    texts = [f"{QUERY} {' '.join(chance.sample(WORDS, 4))} number {number}" for number in range(size)]
+    for scope, part in zip(SCOPES, (10, 2, 1), strict=True):
+        memories = [
+            Memory(
+                project=scope.project,
+                title=f"Strategy {number}",
+                content=text if number % 3 == 0 else f"{text} of the {scope.level}",
+                outcome="failure" if number % 5 == LEVELS.index(scope.level) else "success",
+                belief=Belief.starting_at(0.6 if number % 4 == 0 else 0.8),
+            )
+            for number, text in enumerate(texts[: size // part])
+        ]
+        store = open_storage(f"sqlite:///{path}", home=path).open(scope)
+        with closing(store), store.transaction() as transaction:
+            for memory, indexed in zip(memories, index(memories, embedder), strict=True):
+                transaction.memories.insert(memory, indexed)
+
+
+@promise(
+    "search:delivery-log-shared",
+    "A search of a project with a team and an org runs at most 15 SQL statements in each of their banks, and commits "
+    "once in each that delivers: however many memories they hold or it delivers.",
+    source="issue 10",
+)
+@pytest.mark.parametrize("size", [30, 600])
+@pytest.mark.parametrize("limit", [10, 100])
+def test_a_search_of_all_scopes_runs_few_statements_in_each(
+    statements: Statements, tmp_path: Path, size: int, limit: int
+) -> None:
+    shared(tmp_path, size)
+
+    def asked(session: str) -> None:
+        answer, _, _ = statements.of(bank, session, limit)
+        assert all(each.endswith("says the opposite.") for each in answer.warnings)
+        counts = statements.of_each_bank()
+        levels = {hit.scope for hit in answer.delivered}
+        assert 2 * len(answer.memories) >= min(limit, size) and len(levels) > 1 - (limit < 100)
+        assert max(count for count, _ in counts.values()) <= MOST, (session, counts, statements.counted())
+        assert sorted(commits for _, commits in counts.values()) == sorted(int(each in levels) for each in LEVELS)
+
+    for turn in range(2):
+        with Bank.open(
+            f"sqlite:///{tmp_path}",
+            tenant="me",
+            project="project",
+            team="team",
+            org="org",
+            embedder=HashingEmbedder(),
+        ) as bank:
+            for session in ("a", "b", "b"):
+                asked(f"{session}{turn}")
+
+
+def taught(path: Path, size: int) -> None:
+    """Fills a bank with what sessions at three tasks in a hundred taught, three memories of each session."""
+    memories = [
+        Memory(
+            project="demo",
+            title=f"Strategy {number}",
+            content=f"{QUERY} number {number}",
+            outcome="success",
+            provenance={"task": f"{QUERY} of task {number // 3 % 100}", "trajectory": f"t{number // 3}"},
+        )
+        for number in range(size)
+    ]
+    store = open_storage(f"sqlite:///{path}", home=path).open(Scope(tenant="me", project="demo"))
+    with closing(store), store.transaction() as transaction:
+        for memory, indexed in zip(memories, index(memories, HashingEmbedder()), strict=True):
+            transaction.memories.insert(memory, indexed)
+
+
+@promise("search:delivery-log")
+@pytest.mark.parametrize("size", [60, 1_500])
+def test_a_search_for_experiences_runs_few_statements(statements: Statements, tmp_path: Path, size: int) -> None:
+    taught(tmp_path, size)
+
+    def check(session: str, limit: int = 10) -> None:
+        answer, count, commits = statements.of(bank, session, limit, "experience")
+        assert len(answer.memories) >= 3
+        assert (count <= MOST, commits) == (True, 1), (session, count, statements.counted())
+
+    for turn in range(2):
+        with opened(tmp_path) as bank:
+            for session in ("a", "b", "b"):
+                check(f"{session}{turn}")
+            with opened(tmp_path) as other:
+                other.record(title="One more", content="retry it once more", outcome="success")
+                other.search(QUERY, session="c", by="experience", limit=3)
+            check(f"d{turn}")
+
+
+@promise(
+    "search:delivery-log-briefing",
+    "A briefing runs at most 17 SQL statements and one commit, in a session that is held out too.",
+    source="issue 10",
+)
+@pytest.mark.parametrize("holdout", [0.0, 0.999])
+def test_a_briefing_runs_few_statements_and_commits_once(
+    statements: Statements, tmp_path: Path, holdout: float
+) -> None:
+    with filled(tmp_path, 300) as bank:
+        bank.record(title="One more", content="retry it once more", outcome="success")
+    shown = 0
+    for task in (QUERY, None):
+        with Bank.open(
+            f"sqlite:///{tmp_path}",
+            tenant="me",
+            project="demo",
+            embedder=HashingEmbedder(),
+            settings=Settings(home=tmp_path, holdout=holdout),
+        ) as bank:
+            for session in ("a", "b", "b", "c"):
+                statements.clear()
+                brief = bank.briefing(task, session=session)
+                shown += len(brief.items)
+                assert len(statements.counted()) <= MOST_OF_A_BRIEFING, (task, session, statements.counted())
+                assert statements.all.count("BEGIN IMMEDIATE") <= 1, (task, session, statements.all)
+    assert (shown > 0) == (holdout == 0.0)
+
+
+@promise("search:delivery-log")
+def test_a_command_that_searches_runs_few_statements(
+    statements: Statements, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    usual = ["--tenant", "me", "--project", "demo", "--url", f"sqlite:///{tmp_path}/banks"]
+    record = ["record", "--title", "Retry", "--content", QUERY, "--outcome", "success"]
+    assert CliRunner().invoke(rbank, [*usual, *record]).exit_code == 0
+    for _ in range(2):
+        statements.clear()
+        result = CliRunner().invoke(rbank, [*usual, "search", QUERY])
+        assert result.exit_code == 0 and "Retry" in result.output
+        run = statements.of_each_bank()
+        assert [commits for _, commits in run.values()] == [1]
+        assert max(count for count, _ in run.values()) <= MOST, statements.counted()

@@ -9,14 +9,16 @@ import threading
 import time
 from pathlib import Path
 
+import numpy
 import pytest
+from numpy.typing import NDArray
 
 from promises import promise
 from reasoningbank.errors import StoreBusy, StoreCorrupt, StoreUnavailable
 from reasoningbank.storage import sqlite_connection, sqlite_memory
 from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.search import Indexes
-from reasoningbank.storage.sidecars import Register, Rows, SidecarArrays, Sidecars
+from reasoningbank.storage.sidecars import SidecarArrays, Sidecars
 from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.storage.store import Storage, Store
@@ -179,10 +181,10 @@ def test_first_searches_at_once_share_what_is_held_in_memory(monkeypatch: pytest
     made: list[Indexes] = []
     make = Indexes.__init__
 
-    def slow(self: Indexes, sidecars: Sidecars, register: Register) -> None:
+    def slow(self: Indexes, sidecars: Sidecars) -> None:
         made.append(self)
         time.sleep(0.05)
-        make(self, sidecars, register)
+        make(self, sidecars)
 
     monkeypatch.setattr(Indexes, "__init__", slow)
     together = threading.Barrier(8)
@@ -208,8 +210,8 @@ def test_many_changed_vectors_are_gathered_in_arrays(monkeypatch: pytest.MonkeyP
     gathered: list[int] = []
 
     class Counted(SidecarArrays):
-        def write(self, header: Header, rows: Rows, register: Register) -> Snapshot:
-            snapshot = super().write(header, rows, register)
+        def write(self, header: Header, keys: NDArray[numpy.int64], vectors: NDArray[numpy.float32]) -> Snapshot:
+            snapshot = super().write(header, keys, vectors)
             gathered.append(snapshot.header.rows)
             return snapshot
 

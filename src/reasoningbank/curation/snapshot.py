@@ -403,7 +403,7 @@ class Past:
         pool: list[Hit] = []
         if check_space(self._store, self._embedder):
             vector = self._embedder.embed_queries([question.text])[0]
-            proven, pool = find(self._then, self._embedder.model_id, question, vector)
+            proven, pool, _ = find(self._then, self._embedder.model_id, question, vector)
         most = UNPROVEN_DRAWN if answers(proven) else UNPROVEN_BEST
         most = most if question.unproven is None else question.unproven
         drawn = [replace(hit, unproven=True) for hit in unlike(pool, proven)[:most]]

@@ -118,6 +118,11 @@ def check_space(store: Store, embedder: Embedder) -> bool:
     return stored is not None
 
 
+def has_space(store: Store, embedder: Embedder) -> bool:
+    """Return the same; the vector space that was seen last saves a look, for searches that compare it again."""
+    return store.seen_model_id == embedder.model_id or check_space(store, embedder)
+
+
 HELD = "held"
 """The entry of a memory's provenance that says why it was quarantined when it came."""
 DOUBTED = "doubted"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -67,7 +67,7 @@ def in_order(proven: Sequence[Hit], unproven: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def choose(
-    vector_of: Callable[[Hit], Vector | None],
+    vectors_of: Callable[[Sequence[Hit]], Mapping[str, Vector]],
     items: Sequence[BriefItem],
     *,
     model_id: str,
@@ -79,7 +79,7 @@ def choose(
     """Take from the items, best first, what is new, different from what was taken, and fits.
 
     Args:
-        vector_of: The vector of an item's title and content.
+        vectors_of: The vectors of titles and contents that have one.
         items: What may be shown, best first.
         model_id: The vector space of the near-duplicates' thresholds.
         budget: Most tokens of the text.
@@ -89,14 +89,13 @@ def choose(
     """
     left_out: list[LeftOut] = []
     taken: list[BriefItem] = []
-    vectors: dict[str, Vector | None] = {}
+    vectors = vectors_of([item.hit for item in items if item.hit.id not in shown_before]) if items else {}
     for item in items:
         hit = item.hit
         left_out += [LeftOut(id=twin, reason=f"same text as {hit.id}") for twin in hit.duplicates]
         if hit.id in shown_before:
             left_out.append(LeftOut(id=hit.id, reason="shown before in this session"))
             continue
-        vectors[hit.id] = vector_of(hit)
         known = next((one.hit.id for one in taken if _alike(hit, one.hit, vectors, model_id)), None)
         if known is None:
             taken.append(item)
@@ -114,9 +113,9 @@ def choose(
     )
 
 
-def _alike(new: Hit, known: Hit, vectors: dict[str, Vector | None], model_id: str) -> bool:
+def _alike(new: Hit, known: Hit, vectors: Mapping[str, Vector], model_id: str) -> bool:
     """Return whether either of the two says what the other says."""
-    one, other = vectors[new.id], vectors[known.id]
+    one, other = vectors.get(new.id), vectors.get(known.id)
     cosine = 0.0 if one is None or other is None else cosine_similarity(one, other)
     return is_near(new.memory, known.memory, cosine, model_id) or is_near(known.memory, new.memory, cosine, model_id)
 

@@ -25,7 +25,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, StoreError
-from reasoningbank.memories.admission import check_space
+from reasoningbank.memories.admission import has_space
 from reasoningbank.memories.credit import settle, shown
 from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
@@ -90,11 +90,11 @@ def cascade(
         StoreError: When the caller's own bank cannot be read.
     """
     own, *wider = stores
-    usable = [own] if check_space(own, embedder) else []
+    usable = [own] if has_space(own, embedder) else []
     warnings: list[str] = []
     for store in wider:
         try:
-            if check_space(store, embedder):
+            if has_space(store, embedder):
                 usable.append(store)
         except (ModelMismatch, StoreError) as error:
             warnings.append(left_out(store, error))
@@ -105,11 +105,12 @@ def cascade(
     above: list[Hit] = []
     pool: list[Hit] = []
     searched: list[Store] = []
+    vectors: dict[Key, Vector] = {}
     for store in usable:
         asked = question if store is own else replace(question, limit=question.limit and question.limit + SPARE)
         try:
-            found, below = find(store, embedder.model_id, asked, vector)
-        except StoreError as error:
+            found, below, held = find(store, embedder.model_id, asked, vector)
+        except (ModelMismatch, StoreError) as error:
             if store is own:
                 raise
             warnings.append(left_out(store, error))
@@ -117,7 +118,9 @@ def cascade(
         searched.append(store)
         above += map(weighted, found)
         pool += map(weighted, below)
-    judge = Precedence(searched, embedder.model_id)
+        vectors |= {(store.scope.level, hit.id): held[hit.id] for hit in (*found, *below) if hit.id in held}
+    judge = Precedence(searched, embedder.model_id, vectors)
+    judge.look_up([*above, *pool])
     found_keys = {(hit.scope, hit.id) for hit in (*above, *pool)}
     first = judge.settled(sorted(above, key=_rank), question.limit, found_keys)
     second = judge.settled(sorted(unlike(pool, first), key=_rank), UNPROVEN_POOL, found_keys)
@@ -151,7 +154,7 @@ def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit:
             if not usable:
                 raise
             warnings.append(left_out(store, error))
-    judge = Precedence(usable, model_id)
+    judge = Precedence(usable, model_id, {})
     ordered = sorted(hits, key=lambda hit: standing(hit.memory, SCOPE_WEIGHTS[hit.scope]))
     kept = judge.settled(ordered, limit, {(hit.scope, hit.id) for hit in hits})
     return Found(tuple(judge.marked(kept)), (), (*warnings, *judge.unseen(kept)))
@@ -167,21 +170,38 @@ def left_out(store: Store, error: ModelMismatch | StoreError) -> str:
     return f"The {store.scope.shown} was not searched: {error} {error.hint}"
 
 
+class _Rivals(NamedTuple):
+    """What a more specific scope holds against a hit.
+
+    Attributes:
+        same: The best memory of the same text that still decides.
+        sources: What the hit was promoted from.
+        opposite: The memory that says the opposite of nearly the same.
+    """
+
+    same: Memory | None
+    sources: tuple[Memory, ...]
+    opposite: Memory | None
+
+
 class Precedence:
     """Which hits of wider scopes give way to what more specific scopes hold.
 
     Args:
         stores: What was searched, the most specific first.
         model_id: The vector space of all of them.
+        vectors: Those of titles and contents that are known already.
     """
 
-    def __init__(self, stores: Sequence[Store], model_id: str) -> None:
+    def __init__(self, stores: Sequence[Store], model_id: str, vectors: Mapping[Key, Vector]) -> None:
         self._stores = {store.scope.level: store for store in stores}
         self._bar = least_cosine(CONFLICT_COSINE, model_id)
         self._same: defaultdict[Key, list[str]] = defaultdict(list)
         self._opposed: defaultdict[Key, list[str]] = defaultdict(list)
         self._levels: dict[str, Level] = {}
-        self._vectors: dict[Key, Vector] = {}
+        self._vectors = dict(vectors)
+        self._sources: defaultdict[Key, list[Reference]] = defaultdict(list)
+        self._rivals: defaultdict[Key, dict[Level, _Rivals]] = defaultdict(dict)
 
     def settled(self, hits: Sequence[Hit], limit: int, found: Set[Key]) -> list[Hit]:
         """Return the first hits that nothing more specific outdoes.
@@ -192,13 +212,23 @@ class Precedence:
             found: Scope and id of everything the search has found, proven or not.
         """
         kept: list[Hit] = []
-        self._look_up(hits[: 2 * (limit + SPARE)])
-        for hit in hits:
-            if len(kept) >= limit:
-                break
-            if not self._gives_way(hit, found):
-                kept.append(hit)
+        start, end = 0, 2 * (limit + SPARE)
+        while len(kept) < limit and start < len(hits):
+            self.look_up(hits[start:end])
+            kept += (hit for hit in hits[start:end] if len(kept) < limit and not self._gives_way(hit, found))
+            start, end = end, 4 * end
         return kept
+
+    def look_up(self, hits: Sequence[Hit]) -> None:
+        """Read what decides whether these hits give way, in a few statements of each scope."""
+        own = next(iter(self._stores))
+        fresh = [hit for hit in hits if hit.scope != own and (hit.scope, hit.id) not in self._rivals]
+        for level, store in self._stores.items():
+            if asked := [hit for hit in fresh if hit.scope == level]:
+                self._describe(asked, store)
+        for level, store in self._stores.items():
+            if wider := [hit for hit in fresh if LEVELS.index(hit.scope) > LEVELS.index(level)]:
+                self._compare(wider, level, store)
 
     def marked(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits, each naming what gave way to it."""
@@ -221,63 +251,72 @@ class Precedence:
             for loser in dict.fromkeys(losers)
         ]
 
-    def _look_up(self, hits: Sequence[Hit]) -> None:
-        """Get the vectors of the wider scopes' hits, those of one scope at once."""
-        for level, store in [*self._stores.items()][1:]:
-            wanted = [hit.id for hit in hits if hit.scope == level and (level, hit.id) not in self._vectors]
-            if wanted:
-                found = store.search.vectors(CONTENT_LEG, wanted)
-                self._vectors |= {(level, memory_id): vector for memory_id, vector in found.items()}
+    def _describe(self, hits: Sequence[Hit], store: Store) -> None:
+        """Read the vectors of hits of one scope, and what they were promoted from."""
+        level, ids = store.scope.level, [hit.id for hit in hits]
+        if missing := [one for one in ids if (level, one) not in self._vectors]:
+            found = store.search.vectors(CONTENT_LEG, missing)
+            self._vectors |= {(level, memory_id): vector for memory_id, vector in found.items()}
+        for link in store.memories.links_from(ids):
+            source = _reference(link.target) if link.kind == PROMOTED_FROM else None
+            if source is not None:
+                self._sources[level, link.source].append(source)
+
+    def _compare(self, hits: Sequence[Hit], level: Level, store: Store) -> None:
+        """Read what a more specific scope holds against these hits."""
+        place = (level, store.scope.project)
+        sources = {
+            hit.id: [one.id for one in self._sources[hit.scope, hit.id] if (one.level, one.name) == place]
+            for hit in hits
+        }
+        opposite = self._contradicting([hit for hit in hits if (hit.scope, hit.id) in self._vectors], store)
+        named = {*opposite.values(), *(one for ids in sources.values() for one in ids)}
+        known = store.memories.many(named, texts={hit.memory.fingerprint for hit in hits})
+        twins: defaultdict[bytes, list[Memory]] = defaultdict(list)
+        for memory in known.values():
+            if memory.state in _DECIDING:
+                twins[memory.fingerprint].append(memory)
+        for hit in hits:
+            same = twins[hit.memory.fingerprint]
+            self._rivals[hit.scope, hit.id][level] = _Rivals(
+                same=max(same, key=lambda one: (one.state in _RECALLABLE, one.confidence), default=None),
+                sources=tuple(known[one] for one in sources[hit.id] if one in known),
+                opposite=known.get(opposite.get((hit.scope, hit.id), "")),
+            )
+
+    def _contradicting(self, hits: Sequence[Hit], store: Store) -> Mapping[Key, str]:
+        """Return for each of these hits the id of what says the opposite of nearly the same in a scope, if any."""
+        queries = [
+            (
+                self._vectors[hit.scope, hit.id],
+                Filter(outcome=_OPPOSITE[hit.outcome], min_confidence=LEAST_BELIEF),
+            )
+            for hit in hits
+        ]
+        found = store.search.nearest_each(CONTENT_LEG, queries)
+        return {
+            (hit.scope, hit.id): near.id
+            for hit, near in zip(hits, found, strict=True)
+            if near is not None and near.score > self._bar
+        }
 
     def _gives_way(self, hit: Hit, found: Set[Key]) -> bool:
-        for level in LEVELS[: LEVELS.index(hit.scope)]:
-            store = self._stores.get(level)
-            if store is not None and self._outdone(hit, level, store, found):
-                return True
-        return False
+        return any(
+            self._outdone(hit, level, rivals, found)
+            for level, rivals in self._rivals.get((hit.scope, hit.id), {}).items()
+        )
 
-    def _outdone(self, hit: Hit, level: Level, store: Store, found: Set[Key]) -> bool:
-        same = self._same_text(hit, store) or self._source(hit, level, store, found)
+    def _outdone(self, hit: Hit, level: Level, rivals: _Rivals, found: Set[Key]) -> bool:
+        source = next((one for one in rivals.sources if one.state == "quarantined" or (level, one.id) in found), None)
+        same = rivals.same or source
         if same is not None:
             self._same[level, same.id].append(hit.id)
             return True
-        opposite = self._contradicting(hit, store)
-        if opposite is None:
+        if rivals.opposite is None:
             return False
-        self._opposed[level, opposite.id].append(hit.id)
+        self._opposed[level, rivals.opposite.id].append(hit.id)
         self._levels[hit.id] = hit.scope
         return True
-
-    @staticmethod
-    def _same_text(hit: Hit, store: Store) -> Memory | None:
-        twins = store.memories.same_text(hit.memory.fingerprint)
-        if not twins:
-            return None
-        memories = [twin for twin in store.memories.many(twins).values() if twin.state in _DECIDING]
-        return max(memories, key=lambda memory: (memory.state in _RECALLABLE, memory.confidence), default=None)
-
-    def _source(self, hit: Hit, level: Level, store: Store, found: Set[Key]) -> Memory | None:
-        """Return what the hit was promoted from, when that was found too or is in quarantine."""
-        for link in self._stores[hit.scope].memories.links(hit.id):
-            if link.kind == PROMOTED_FROM and link.source == hit.id:
-                source = _reference(link.target)
-                named = source is not None and (source.level, source.name) == (level, store.scope.project)
-                memory = store.memories.many([source.id]).get(source.id) if source is not None and named else None
-                if memory is not None and (memory.state == "quarantined" or (level, memory.id) in found):
-                    return memory
-        return None
-
-    def _contradicting(self, hit: Hit, store: Store) -> Memory | None:
-        vector = self._vectors.get((hit.scope, hit.id))
-        if vector is None:
-            vector = self._stores[hit.scope].search.vector(CONTENT_LEG, hit.id)
-        if vector is None:
-            return None
-        opposite = Filter(outcome=_OPPOSITE[hit.outcome], min_confidence=LEAST_BELIEF)
-        for near in store.search.nearest(CONTENT_LEG, vector, opposite, 1):
-            if near.score > self._bar:
-                return store.memories.many([near.id]).get(near.id)
-        return None
 
 
 def _rank(hit: Hit) -> tuple[float, int, bool]:

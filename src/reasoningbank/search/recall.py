@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from reasoningbank.errors import ModelMismatch
-from reasoningbank.memories.admission import check_space
+from reasoningbank.memories.admission import has_space
 from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, fuse
@@ -93,6 +93,20 @@ class Searched(Protocol):
         """Its searches."""
 
 
+class Findings(NamedTuple):
+    """What a search found in one bank, as it is stored.
+
+    Attributes:
+        proven: Best first.
+        pool: The unproven hits that may be drawn from.
+        vectors: Of titles and contents, by id; at least those of all hits that have one.
+    """
+
+    proven: list[Hit]
+    pool: list[Hit]
+    vectors: Mapping[str, Vector]
+
+
 class Wanted(NamedTuple):
     """A list of memories that meet a condition: how many it holds at most, and its least relevance."""
 
@@ -116,17 +130,16 @@ def recall(
     Raises:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
-    # What was seen last saves a look: the search itself compares the model again.
-    if store.seen_model_id != embedder.model_id and not check_space(store, embedder):
+    if not has_space(store, embedder):
         return (), ()
     if vector is None:
         vector = embedder.embed_queries([question.text])[0]
-    proven, pool = find(store, embedder.model_id, question, vector)
+    proven, pool, _ = find(store, embedder.model_id, question, vector)
     chosen = offered(proven, pool, question.unproven, chance)
     return tuple(map(revealed, proven)), tuple(map(revealed, chosen))
 
 
-def find(store: Searched, model_id: str, question: Question, vector: Vector) -> tuple[list[Hit], list[Hit]]:
+def find(store: Searched, model_id: str, question: Question, vector: Vector) -> Findings:
     """Return the proven hits, best first, and the unproven ones that may be chosen from, as they are stored.
 
     Args:
@@ -154,7 +167,8 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     proven, *others = [
         _collapsed(ranking, fused, each.limit, store.scope.level) for fused, each in zip(ranked, wanted, strict=True)
     ]
-    return proven, [hit for hits in others for hit in hits]
+    vectors = {memory_id: each for candidates in found for memory_id, each in candidates.vectors.items()}
+    return Findings(proven, [hit for hits in others for hit in hits], vectors)
 
 
 def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:

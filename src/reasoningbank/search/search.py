@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -89,13 +89,17 @@ class Search:
         found = best_known([store, *wider], self._context.embedder.model_id, condition, limit)
         return found._replace(warnings=(*warnings, *found.warnings))
 
-    def vector_of(self, hit: Hit) -> Vector | None:
-        """Return the vector of a hit's title and content, in the bank that it comes from."""
-        if hit.scope == self._context.scope.level:
-            return self._context.store().search.vector(CONTENT_LEG, hit.id)
-        stores, _ = self.wider_stores()
-        holder = next((store for store in stores if store.scope.level == hit.scope), None)
-        return None if holder is None else holder.search.vector(CONTENT_LEG, hit.id)
+    def vectors_of(self, hits: Sequence[Hit]) -> Mapping[str, Vector]:
+        """Return the vectors of the hits' titles and contents that have one, each from the bank that it comes from."""
+        own = self._context.scope.level
+        stores = [self._context.store()]
+        if any(hit.scope != own for hit in hits):
+            stores += self.wider_stores()[0]
+        vectors: dict[str, Vector] = {}
+        for store in stores:
+            if ids := [hit.id for hit in hits if hit.scope == store.scope.level]:
+                vectors.update(store.search.vectors(CONTENT_LEG, ids))
+        return vectors
 
     def shown_wider(self, session: str) -> list[str]:
         """Return ids of what the team and the org have shown this session."""
@@ -152,11 +156,11 @@ class Search:
 
     def by_task(self, store: Store, question: Question, count: int, vector: Vector | None = None) -> Found:
         """Return whole experiences of this project whose tasks are like the query, the unproven items apart."""
-        from reasoningbank.memories.admission import check_space
+        from reasoningbank.memories.admission import has_space
         from reasoningbank.search.cascade import Found
         from reasoningbank.search.experience import experiences, unproven_apart
 
-        if not check_space(store, self._context.embedder):
+        if not has_space(store, self._context.embedder):
             return Found((), ())
         if vector is None:
             vector = self._context.embedder.embed_queries([question.text])[0]
@@ -202,7 +206,7 @@ class Search:
         from reasoningbank.memories.exposure import note_search
 
         own = self._own_part(answer)
-        used, shown = (dict.fromkeys([*(hit.id for hit in part.delivered), *also]) for part in (own, answer))
+        used = dict.fromkeys([*(hit.id for hit in own.delivered), *also])
         answer = self._log_wider(answer, usage=usage)
         try:
             with store.transaction() as transaction, transaction.whole():
@@ -213,8 +217,8 @@ class Search:
                     transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
                 if note is not None:
                     note(transaction)
-                elif shown:
-                    note_search(transaction, answer.session, shown, at=answer.at)
+                elif used:
+                    note_search(transaction, answer.session, used, at=answer.at)
         except (StoreFull, StoreUnavailable, StoreBusy) as error:
             unlogged = f"{_UNLOGGED}: {error}. {error.hint}"
         except MemoryNotFound as error:

@@ -96,6 +96,9 @@ class MemorySearch(Protocol):
     def nearest(self, leg: str, vector: Vector, limit: int) -> Sequence[Scored]:
         """Return the best of a dense leg that meet the condition."""
 
+    def nearest_each(self, leg: str, queries: Sequence[tuple[Vector, int]]) -> Sequence[Scored | None]:
+        """Return for each vector the best of a dense leg that meets the condition of that number; None without one."""
+
     def count(self) -> int:
         """Return how many memories meet the condition."""
 
@@ -152,7 +155,13 @@ class Database(RowSource, Protocol):
         """Give one transaction under the lock; it is committed when the block ends without an error."""
 
     def search(
-        self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "", *, context: bool = False
+        self,
+        conditions: Sequence[Filter],
+        query: Vector | None = None,
+        leg: str = "",
+        *,
+        context: bool = False,
+        again: bool = False,
     ) -> AbstractContextManager[MemorySearch]:
         """Give a search of the memories in one state of the bank."""
 

@@ -181,12 +181,13 @@ class MemoryTables:
             raise MemoryNotFound(f"no memory {memory_id[:80]!r} in project {self._source.project[:80]!r}")
         return found[memory_id]
 
-    def many(self, memory_ids: Collection[str]) -> Mapping[str, Memory]:
-        """Return the memories of these ids that exist."""
+    def many(self, memory_ids: Collection[str], *, texts: Collection[bytes] = ()) -> Mapping[str, Memory]:
+        """Return the memories of these ids that exist, and those that have one of these fingerprints, oldest first."""
+        also = f"OR fingerprint IN ({', '.join('?' * len(texts))}) ORDER BY key" if texts else ""
         rows = self._source.run(
             f"SELECT {MEMORIES.columns}, checksum, key FROM memories "  # noqa: S608 - constant columns
-            "WHERE id IN (SELECT value FROM texts_in(?))",
-            (json.dumps(list(memory_ids)),),
+            f"WHERE id IN (SELECT value FROM texts_in(?)) {also}",
+            (json.dumps(list(memory_ids)), *texts),
         )
         self._unit.learn((cast(str, row[0]), cast(int, row[-1])) for row in rows)
         return {cast(str, row[0]): self._memory(row) for row in rows}
@@ -226,6 +227,15 @@ class MemoryTables:
         rows = self._source.run(
             "SELECT source, target, kind FROM links WHERE source = ? OR target = ? ORDER BY source, target, kind",
             (memory_id, memory_id),
+        )
+        return [Link(source=cast(str, row[0]), target=cast(str, row[1]), kind=cast(str, row[2])) for row in rows]
+
+    def links_from(self, memory_ids: Collection[str]) -> Sequence[Link]:
+        """Return relations from these memories."""
+        rows = self._source.run(
+            "SELECT source, target, kind FROM links WHERE source IN (SELECT value FROM texts_in(?)) "
+            "ORDER BY source, target, kind",
+            (json.dumps(list(memory_ids)),),
         )
         return [Link(source=cast(str, row[0]), target=cast(str, row[1]), kind=cast(str, row[2])) for row in rows]
 

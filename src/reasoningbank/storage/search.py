@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,7 +17,7 @@ from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
 from reasoningbank.storage.rows import Row, checksum, decoding
 from reasoningbank.storage.session_tables import read_trace
-from reasoningbank.storage.sidecars import Register, Sidecars
+from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.text_search import Ranking, rank, rank_context
 from reasoningbank.storage.vector_index import DenseIndex, Reader, View
@@ -60,6 +61,19 @@ class SearchState:
         scores = held.scores(vector)
         places = held.nearest(scores, self._view.masks[0], limit)
         return self._scored(places, scores[held.rows[places]])
+
+    def nearest_each(self, leg: str, queries: Sequence[tuple[Vector, int]]) -> Sequence[Scored | None]:
+        """Return for each vector the best of a dense leg that meets the condition of that number; None without one."""
+        held = self._view.legs.get(leg)
+        if held is None:
+            return [None] * len(queries)
+        found = []
+        for vector, number in queries:
+            scores = held.scores(vector)
+            places = held.nearest(scores, self._view.masks[number], 1)
+            found.append((places, scores[held.rows[places]]))
+        self._look_up([places for places, _ in found])
+        return [next(iter(self._scored(places, scores)), None) for places, scores in found]
 
     def count(self) -> int:
         """Return how many memories meet the condition."""
@@ -295,11 +309,10 @@ class Indexes:
 
     Args:
         sidecars: Where whole matrices lie beside the bank.
-        register: Notes in the bank which sidecar is the current one.
     """
 
-    def __init__(self, sidecars: Sidecars, register: Register) -> None:
-        self._dense = DenseIndex(sidecars, register=register)
+    def __init__(self, sidecars: Sidecars) -> None:
+        self._dense = DenseIndex(sidecars)
         self._traces = TraceIndex()
         self._graph = GraphIndex()
 
@@ -307,6 +320,10 @@ class Indexes:
     def model_id(self) -> str | None:
         """The vector space of the state that the last search saw; None when it had none."""
         return self._dense.model_id
+
+    def renewal(self) -> AbstractContextManager[Renewal | None]:
+        """Give what makes new sidecars of vectors that have become many; None when there are none now."""
+        return self._dense.renewal()
 
     def search(
         self,
@@ -316,10 +333,15 @@ class Indexes:
         leg: str,
         *,
         context: bool,
+        again: bool,
     ) -> SearchState:
-        """Return a search of the memories in the state that the source's transaction reads first here."""
+        """Return a search of the memories in the state that the source's transaction reads first here.
+
+        It is the state that was seen last when that is to be looked at again.
+        """
         dimension = None if query is None else len(query)
-        return SearchState(self._dense.view(source.run, conditions, dimension, leg=leg, context=context), source)
+        view = self._dense.view(source.run, conditions, dimension, leg=leg, context=context, again=again)
+        return SearchState(view, source)
 
     def search_graph(
         self, source: ConnectionSource, kind: GraphKind, condition: GraphFilter, query: Vector | None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,10 +24,20 @@ SIDECAR_NAME = "sidecar {}"
 RETRY_SECONDS = 60.0
 """After a sidecar could not be written, no further attempt is made for this long."""
 
-Register = Callable[[str, str, int], bool]
-"""Says in the bank which sidecar is the current one (name, token, change); False when that cannot be done now."""
-Rows = Callable[[], "tuple[NDArray[numpy.int64], NDArray[numpy.float32]]"]
-"""All rows that a sidecar is to hold: keys, ascending, and vectors."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewal:
+    """Sidecars that are to be made anew.
+
+    Attributes:
+        tokens: What the bank's ``meta`` table is to hold before they are written, which is when they become current.
+        change: They hold nothing that was deleted up to this change, and are not written when more was.
+        write: Writes them; the caller still holds off all who change sidecars.
+    """
+
+    tokens: Mapping[str, str]
+    change: int
+    write: Callable[[], None]
 
 
 class Sidecars(Protocol):
@@ -41,8 +51,18 @@ class Sidecars(Protocol):
             tokens: The bank's ``meta`` table.
         """
 
-    def write(self, header: Header, rows: Rows, register: Register) -> Snapshot | None:
-        """Make the leg's next matrix of these rows; None when that cannot be done now."""
+    def held(self) -> AbstractContextManager[bool]:
+        """Hold off all others who change them when nobody does; yield whether matrices can be written now."""
+
+    def name(self, header: Header) -> str:
+        """Return under which name the bank holds the token of the leg's current matrix."""
+
+    def write(self, header: Header, keys: NDArray[numpy.int64], vectors: NDArray[numpy.float32]) -> Snapshot | None:
+        """Make the leg's next matrix of these rows, keys ascending; None when that cannot be done now.
+
+        The bank holds its token, and the caller has held off all others from before that was committed: whoever
+        deletes a memory afterwards finds the matrix and overwrites the vector in it.
+        """
 
     def erase(self, keys: Sequence[int]) -> None:
         """Overwrite the vectors of deleted memories, or remove what holds them."""
@@ -75,7 +95,7 @@ class SidecarFiles:
         from reasoningbank.storage import vector_file
 
         path = self._path(wanted)
-        token = tokens.get(SIDECAR_NAME.format(path.name))
+        token = tokens.get(self.name(wanted))
         if token is None:
             return None
         return vector_file.read_snapshot(
@@ -87,24 +107,31 @@ class SidecarFiles:
             token=token,
         )
 
-    def write(self, header: Header, rows: Rows, register: Register) -> Snapshot | None:
-        if time.monotonic() < self._retry:
-            return None
+    @contextmanager
+    def held(self) -> Iterator[bool]:
+        """Hold their lock when nobody does; not soon after a sidecar could not be written."""
+        with ExitStack() as lock:
+            free = False
+            if time.monotonic() >= self._retry:
+                try:
+                    free = lock.enter_context(self._lock.held_if_free())
+                except StoreError:
+                    self._retry = time.monotonic() + RETRY_SECONDS
+            yield free
+
+    def name(self, header: Header) -> str:
+        return SIDECAR_NAME.format(self._path(header).name)
+
+    def write(self, header: Header, keys: NDArray[numpy.int64], vectors: NDArray[numpy.float32]) -> Snapshot | None:
         from reasoningbank.storage import vector_file
 
-        path = self._path(header)
-        name = SIDECAR_NAME.format(path.name)
         try:
-            with self._lock.held_if_free() as free:
-                if not free or not register(name, header.token, header.change):
-                    return None
-                keys, vectors = rows()
-                vector_file.write_snapshot(path, replace(header, rows=len(keys)), keys, vectors)
-        except (OSError, StoreError):
+            vector_file.write_snapshot(self._path(header), replace(header, rows=len(keys)), keys, vectors)
+        except OSError:
             # The sidecar is derived: without it the rows stay in memory and searches answer the same.
             self._retry = time.monotonic() + RETRY_SECONDS
             return None
-        return self.read(header, {name: header.token})
+        return self.read(header, {self.name(header): header.token})
 
     def erase(self, keys: Sequence[int]) -> None:
         """Overwrite the vectors with zeros in all files; a file that cannot be overwritten is removed."""
@@ -143,12 +170,18 @@ class SidecarArrays:
     def read(self, wanted: Header, tokens: Mapping[str, str]) -> None:  # noqa: ARG002
         return None
 
-    def write(self, header: Header, rows: Rows, register: Register) -> Snapshot:  # noqa: ARG002
+    def held(self) -> AbstractContextManager[bool]:
+        """Say that they can always be written: nobody else sees them."""
+        return nullcontext(enter_result=True)
+
+    def name(self, header: Header) -> str:
+        return SIDECAR_NAME.format(header.leg)
+
+    def write(self, header: Header, keys: NDArray[numpy.int64], vectors: NDArray[numpy.float32]) -> Snapshot:
         import numpy
 
         from reasoningbank.storage import vector_file
 
-        keys, vectors = rows()
         erased = numpy.empty(0, dtype=numpy.int64)
         return vector_file.Snapshot(header=replace(header, rows=len(keys)), keys=keys, matrix=vectors, erased=erased)
 

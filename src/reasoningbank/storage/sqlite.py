@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -17,7 +17,7 @@ from reasoningbank.storage.database import RowSource
 from reasoningbank.storage.graph_tables import GraphCache
 from reasoningbank.storage.locks import LOCK_TIMEOUT, WriteLock
 from reasoningbank.storage.rows import Row, Value, decoding
-from reasoningbank.storage.sidecars import Register, Sidecars
+from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.sqlite_connection import (
     BUSY_MILLISECONDS,
     TEXT_INDEXES,
@@ -247,15 +247,22 @@ def _change(source: ConnectionSource) -> int:
         return int(cast(int, source.run("SELECT value FROM counters WHERE name = 'change'")[0][0]))
 
 
+_REGISTER_SQL = (
+    "INSERT INTO meta SELECT key, value FROM json_each(?) "
+    "WHERE NOT EXISTS (SELECT 1 FROM deletions WHERE change > ?) "
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value RETURNING name"
+)
+"""Says which sidecars are the current ones, unless something was deleted that they still hold."""
+
+
 class _Generation:
     """Idle connections to one file, and what was derived from it; another file at the same path is another one."""
 
-    def __init__(self, identity: tuple[int, int] | None, sidecars: Sidecars, register: Register) -> None:
+    def __init__(self, identity: tuple[int, int] | None, sidecars: Sidecars) -> None:
         self.identity = identity
         self.walked = GraphCache()
         self.idle: list[ConnectionSource] = []
         self._sidecars = sidecars
-        self._register = register
         self._lock = threading.Lock()
         self._indexes: Indexes | None = None
 
@@ -272,8 +279,12 @@ class _Generation:
 
             with self._lock:
                 if self._indexes is None:
-                    self._indexes = Indexes(self._sidecars, self._register)
+                    self._indexes = Indexes(self._sidecars)
         return self._indexes
+
+    def renewal(self) -> AbstractContextManager[Renewal | None]:
+        """Give what makes the sidecars that searches have found to be due; None when there are none now."""
+        return nullcontext() if self._indexes is None else self._indexes.renewal()
 
 
 class _Walks:
@@ -346,37 +357,57 @@ class SqliteDatabase:
     def writing(self) -> Iterator[Unit]:
         """Give one transaction under the lock; it is committed when the block ends without an error."""
         self._check_open()
-        with self._medium.lock.held():
-            self._check_open()
-            source = self._taken_writer()
-            unit = Unit(source, self._standings, self.project)
-            try:
-                if unit.begin() > len(schema.MIGRATIONS):
-                    raise StoreTooNew(f"a newer version has changed {self.path.name} while this one had it open")
-                yield unit
-                unit.commit()
-            except BaseException:
-                self._roll_back(source)
+        # What holds off who changes sidecars outlives the transaction in which they are announced.
+        with ExitStack() as sidecars:
+            with self._medium.lock.held():
+                self._check_open()
+                source = self._taken_writer()
+                unit = Unit(source, self._standings, self.project)
+                try:
+                    if unit.begin() > len(schema.MIGRATIONS):
+                        raise StoreTooNew(f"a newer version has changed {self.path.name} while this one had it open")
+                    yield unit
+                    unit.check_whole()
+                    renewal = self._announced(source, unit, sidecars)
+                    unit.commit()
+                except BaseException:
+                    self._roll_back(source)
+                    self._give_back(source)
+                    raise
+                finally:
+                    unit.end()
+                if unit.change:
+                    self._medium.lock.mark(unit.change)
+                if unit.erased:
+                    self._deleted = self._unerased = True
+                self._tidy_up(source)
                 self._give_back(source)
-                raise
-            finally:
-                unit.end()
-            if unit.change:
-                self._medium.lock.mark(unit.change)
-            if unit.erased:
-                self._deleted = self._unerased = True
-            self._tidy_up(source)
-            self._give_back(source)
+            if renewal is not None:
+                renewal.write()
         if unit.deleted:
             self._medium.sidecars.erase(unit.deleted)
 
     @contextmanager
     def search(
-        self, conditions: Sequence[Filter], query: Vector | None = None, leg: str = "", *, context: bool = False
+        self,
+        conditions: Sequence[Filter],
+        query: Vector | None = None,
+        leg: str = "",
+        *,
+        context: bool = False,
+        again: bool = False,
     ) -> Iterator[SearchState]:
-        """Give a search inside one short read transaction, so that all it reads is of one state."""
+        """Give a search inside one short read transaction, so that all it reads is of one state.
+
+        Args:
+            conditions: What memories must be; searches name them by their numbers.
+            query: A vector that is compared with those of the bank.
+            leg: The leg that it is compared in, when that is not one of the fused search.
+            context: Whether the words of the descriptions are ranked by themselves.
+            again: Whether the vectors of the last search will do, for what belongs to that search.
+        """
         with self._one_state() as (generation, source):
-            yield generation.indexes().search(source, conditions, query, leg, context=context)
+            yield generation.indexes().search(source, conditions, query, leg, context=context, again=again)
 
     @contextmanager
     def search_graph(
@@ -413,6 +444,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Release what the store holds; a second time does nothing."""
+        self._renew_sidecars()
         with self._pool_lock:
             if self._closed:
                 return
@@ -523,7 +555,7 @@ class SqliteDatabase:
                     source.run("COMMIT")
 
     def _new_generation(self, identity: tuple[int, int] | None) -> _Generation:
-        return _Generation(identity, self._medium.sidecars, partial(self._register, identity))
+        return _Generation(identity, self._medium.sidecars)
 
     def _taken_writer(self) -> ConnectionSource:
         """Take a connection that may write, opened anew when another file lies at the path; called under the lock."""
@@ -539,31 +571,27 @@ class SqliteDatabase:
             writer.connection.close()
         return self._opening.prepare_locked()
 
-    def _register(self, identity: tuple[int, int] | None, name: str, token: str, change: int) -> bool:
-        """Note in the bank which sidecar is the current one, unless something was deleted since that change."""
-        with self._medium.lock.held_if_free() as free:
-            if not free or self._closed:
-                return False
-            source = self._taken_writer()
-            try:
-                return source.identity == identity and self._registered(source, name, token, change)
-            except BaseException:
-                self._roll_back(source)
-                raise
-            finally:
-                self._give_back(source)
+    def _announced(self, source: ConnectionSource, unit: Unit, held: ExitStack) -> Renewal | None:
+        """Say in the transaction which sidecars are written after it; None when there are none.
 
-    @staticmethod
-    def _registered(source: ConnectionSource, name: str, token: str, change: int) -> bool:
-        source.run("BEGIN IMMEDIATE")
-        if source.run("SELECT 1 FROM deletions WHERE change > ?", (change,)):
-            source.run("ROLLBACK")
-            return False
-        source.run(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, token)
-        )
-        source.run("COMMIT")
-        return True
+        Sidecars are announced before they are written: of those that a killed process leaves behind, none holds a
+        memory that was deleted before, and whoever deletes one later waits for them and erases it in them.
+        """
+        generation = self._generation
+        if unit.deleted or source.identity != generation.identity:
+            return None
+        renewal = held.enter_context(generation.renewal())
+        if renewal is None or not unit.run(_REGISTER_SQL, (json.dumps(dict(renewal.tokens)), renewal.change)):
+            return None
+        return renewal
+
+    def _renew_sidecars(self) -> None:
+        """Make the sidecars that searches have found to be due and that no write has made since."""
+        with self._generation.renewal() as renewal:
+            due = renewal is not None
+        if due and not self._closed:
+            with suppress(StoreError), self.writing():
+                pass
 
     def _check_open(self) -> None:
         if self._closed:

@@ -42,6 +42,19 @@ class StoreSearch:
         with self._database.search([condition], query, leg) as search:
             return search.nearest(leg, query, limit)
 
+    def nearest_each(self, leg: str, queries: Sequence[tuple[Vector, Filter]]) -> Sequence[Scored | None]:
+        """Return for each vector the closest memory in a dense leg that meets its condition; None where none does.
+
+        The state is that of the last search, to which these questions belong.
+        """
+        if not queries:
+            return []
+        conditions = list(dict.fromkeys(condition for _, condition in queries))
+        vectors = [checked(vector) for vector, _ in queries]
+        with self._database.search(conditions, vectors[0], leg, again=True) as search:
+            numbers = [conditions.index(condition) for _, condition in queries]
+            return search.nearest_each(leg, list(zip(vectors, numbers, strict=True)))
+
     def nearest_among(self, leg: str, vector: Vector, condition: Filter, limit: int) -> tuple[Sequence[Scored], int]:
         """Return the same, and how many memories meet the condition."""
         query = checked(vector)

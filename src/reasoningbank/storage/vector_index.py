@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, cast
 
 import numpy
@@ -22,7 +24,7 @@ from reasoningbank.storage.rows import (
     vector_id,
     words_worth_from,
 )
-from reasoningbank.storage.sidecars import Register, Sidecars
+from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, contexts, lengths, measured
 from reasoningbank.storage.vector_file import Header
 from reasoningbank.storage.vector_search import (
@@ -56,6 +58,8 @@ BOTH_VECTORS_SQL = changed_since(
     change="?4",
     derived=True,
 )
+LENGTHS_AND_VECTORS_SQL = f"SELECT NULL, id, sz FROM memory_text_docsize UNION ALL {BOTH_VECTORS_SQL}"  # noqa: S608
+"""All lengths, in rows without a vector's number, then the vectors that have changed."""
 MAX_NAMES = 65_536
 """So many ids are kept; when there are more, they are looked up again."""
 _BATCH = 4_096
@@ -133,9 +137,8 @@ class DenseIndex:
     _contexts: Contexts
     _contexts_reached: int
 
-    def __init__(self, sidecars: Sidecars, *, register: Register) -> None:
+    def __init__(self, sidecars: Sidecars) -> None:
         self._sidecars = sidecars
-        self._register = register
         self._lock = threading.Lock()
         self._forget()
 
@@ -145,6 +148,23 @@ class DenseIndex:
         model = self._state.model
         return None if model is None else model[0]
 
+    @contextmanager
+    def renewal(self) -> Iterator[Renewal | None]:
+        """Give what makes new sidecars of the legs that have many rows in memory; nobody else does so meanwhile.
+
+        None when there are no such legs, or somebody is at them: then it is for the next write.
+        """
+        if not self._grown() or not self._lock.acquire(blocking=False):
+            yield None
+            return
+        try:
+            state = self._state
+            headers = {leg: _header(leg, state, self._reached.get(leg, state.change)) for leg in self._grown()}
+            with self._sidecars.held() as free:
+                yield self._renewal(headers) if free and headers else None
+        finally:
+            self._lock.release()
+
     def view(
         self,
         read: Reader,
@@ -153,6 +173,7 @@ class DenseIndex:
         *,
         leg: str = "",
         context: bool = False,
+        again: bool = False,
     ) -> View:
         """Return the state that ``read`` sees; this must be the first read of its transaction.
 
@@ -164,6 +185,7 @@ class DenseIndex:
             dimension: The query's; None when there is none.
             leg: A leg that must be there although the fused search does not use it.
             context: Whether the words of the descriptions are to be told from the others.
+            again: Whether the state that was seen last will do: no look is taken at what has changed since.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.
@@ -171,7 +193,8 @@ class DenseIndex:
         with self._lock:
             try:
                 with decoding("the bank"):
-                    self._refresh(read)
+                    if not again or self._state.change < 0:
+                        self._refresh(read)
                     if leg in _ON_DEMAND:
                         self._refresh_on_demand(read, leg)
                     if context and self._contexts_reached < self._state.change:
@@ -229,8 +252,7 @@ class DenseIndex:
     def _refresh_derived(self, read: Reader, since: int, gone: Sequence[int], state: _State) -> None:
         """Refresh lengths and vectors, which a search's own log does not change.
 
-        One statement reads all. When a sidecar has most of it, the lengths are read apart; when there is so much that
-        memory counts, each leg is.
+        One statement reads all, but for a leg at a time when there is so much that memory counts.
         """
         prepared = {leg: self._prepared(read, leg, gone, since, state) for leg in DENSE_LEGS if state.model is not None}
         begun = {start for _, start in prepared.values()} | {since}
@@ -238,12 +260,20 @@ class DenseIndex:
         if len(begun) == 1 and (since >= 0 or len(self._columns.keys) <= _BATCH):
             self._take_all(prepared, prepared, self._measured(read, DENSE_LEGS, since), state)
         elif start >= 0:
-            self._lengths = lengths(read, since, self._columns, self._lengths)
             for matrix, begin in prepared.values():
                 if begin > start:
                     matrix.forget(self._columns.derived_since(start))
             first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
-            self._take_all(prepared, prepared, read(BOTH_VECTORS_SQL, (LEGS_PER_KEY, first, last, start)), state)
+            place = (LEGS_PER_KEY, first, last, start)
+            if since < 0:
+                rows = read(LENGTHS_AND_VECTORS_SQL, place)
+                end = next((number for number, row in enumerate(rows) if row[0] is not None), len(rows))
+                self._lengths = measured([row[1:] for row in rows[:end]], self._columns, self._lengths)
+                rows = rows[end:]
+            else:
+                self._lengths = lengths(read, since, self._columns, self._lengths)
+                rows = read(BOTH_VECTORS_SQL, place)
+            self._take_all(prepared, prepared, rows, state)
         else:
             whole = next((leg for leg, (_, begin) in prepared.items() if begin == since), DENSE_LEGS[0])
             rows = self._measured(read, [whole], since)
@@ -304,8 +334,6 @@ class DenseIndex:
     def _take(self, leg: str, matrix: LegMatrix, rows: Sequence[Row], state: _State) -> None:
         assert state.model is not None
         self._append(matrix, rows, state.model[1])
-        if matrix.tail_rows > max(SNAPSHOT_MIN_ROWS, matrix.snapshot_rows // 4):
-            matrix = self._written(leg, matrix, state)
         self._legs[leg] = matrix
 
     def _loaded(self, read: Reader, leg: str, state: _State) -> tuple[LegMatrix, int]:
@@ -313,7 +341,7 @@ class DenseIndex:
 
         All of it without a sidecar.
         """
-        header = _header(leg, state)
+        header = _header(leg, state, state.change)
         dimension = header.dimension
         snapshot = self._sidecars.read(header, state.tokens)
         if snapshot is None or snapshot.header.change > state.change:
@@ -332,15 +360,32 @@ class DenseIndex:
             keys = numpy.array([row[0] for row in batch], dtype=numpy.int64) // LEGS_PER_KEY
             matrix.append(keys, _decoded(batch, dimension))
 
-    def _written(self, leg: str, matrix: LegMatrix, state: _State) -> LegMatrix:
-        """Make the leg's next sidecar and goes on with it; the given matrix when that cannot be done now."""
-        header = _header(leg, state)
-        snapshot = self._sidecars.write(header, matrix.compact, self._register)
-        return matrix if snapshot is None else LegMatrix(header.dimension, snapshot, self._columns)
+    def _grown(self) -> Sequence[str]:
+        """Return the legs of which so much came after the sidecar that the next one is due."""
+        return [
+            leg
+            for leg, matrix in list(self._legs.items())
+            if matrix.tail_rows > max(SNAPSHOT_MIN_ROWS, matrix.snapshot_rows // 4)
+        ]
+
+    def _renewal(self, headers: Mapping[str, Header]) -> Renewal:
+        return Renewal(
+            tokens={self._sidecars.name(header): header.token for header in headers.values()},
+            change=min(header.change for header in headers.values()),
+            write=partial(self._write, headers),
+        )
+
+    def _write(self, headers: Mapping[str, Header]) -> None:
+        """Make the next sidecars of these legs and go on with them; a leg stays as it is when that cannot be done."""
+        for leg, header in headers.items():
+            snapshot = self._sidecars.write(header, *self._legs[leg].compact())
+            if snapshot is not None:
+                self._legs[leg] = LegMatrix(header.dimension, snapshot, self._columns)
+                self._views = {**self._views, leg: self._legs[leg].view()}
 
 
-def _header(leg: str, state: _State) -> Header:
-    """Return what a sidecar of this state belongs to, under a new name."""
+def _header(leg: str, state: _State, change: int) -> Header:
+    """Return what a sidecar of the leg as it was at a change belongs to, under a new name."""
     assert state.model is not None
     model_id, dimension = state.model
     return Header(
@@ -349,7 +394,7 @@ def _header(leg: str, state: _State) -> Header:
         model_id=model_id,
         dimension=dimension,
         rows=0,
-        change=state.change,
+        change=change,
         token=uuid.uuid4().hex,
     )
 
