@@ -48,7 +48,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def run(*arguments: str, typed: str = "") -> Result:
+def run(*arguments: str, typed: str | bytes = "") -> Result:
     """One command in this process."""
     return CliRunner().invoke(rbank, arguments, input=typed)
 
@@ -90,6 +90,9 @@ def test_promoting_on_the_command_line_from_the_list_to_another_projects_search(
     arguments = ("promote", *ids, "--project", "shop", *TEAM)
     assert run(*arguments, typed="n\n").exit_code == 1
     assert run(*arguments).exit_code == 1
+    unreadable = run(*arguments, "--json", typed=b"\x80\n")
+    assert (unreadable.exit_code, unreadable.stdout) == (2, "")
+    assert "Answer y" in unreadable.stderr
     made = done(*arguments, "--to", "team", "--reviewer", "dora", "--yes")
     assert (made["created"], made["reviewer"], made["level"]) == (True, "dora", "team")
     assert made["sources"] == [f"project:shop#{ids[0]}", f"project:till#{ids[1]}"]

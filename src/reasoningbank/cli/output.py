@@ -50,7 +50,20 @@ def confirmed(question: str) -> None:
         click.Abort: When the answer is no.
     """
     if sys.stdin.isatty():
+        approved(question)
+
+
+def approved(question: str) -> None:
+    """Ask, and go on when the answer is yes.
+
+    Raises:
+        click.Abort: When the answer is no, or there is none.
+        InvalidInput: When the answer is not text.
+    """
+    try:
         click.confirm(question, abort=True, err=True)
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the answer is no text", hint="Answer y, or pass --yes.") from error
 
 
 def print_json(answer: Mapping[str, object], *, error: bool = False) -> None:

@@ -9,7 +9,7 @@ import click
 
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
-from reasoningbank.cli.output import Seconds, print_json, print_note, print_text, text_or_stdin
+from reasoningbank.cli.output import Seconds, approved, print_json, print_note, print_text, text_or_stdin
 from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.operations.json import to_json
 
@@ -63,7 +63,7 @@ def promote(
                 print_note(candidate_text(proposal))
             for line in filter(None, (title, description, content)):
                 print_note(f"  instead: {line}")
-            click.confirm(f"Store this in the {to}?", abort=True, err=True)
+            approved(f"Store this in the {to}?")
         promotion = bank.sharing.promote(
             memory_ids if proposal is None else proposal,
             reviewer=local_tenant() if reviewer is None else reviewer,
