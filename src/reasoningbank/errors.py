@@ -16,6 +16,7 @@
     - NegativeOffset
     - TextTooLong
     - UnreadableTranscript
+      . TranscriptNotOpened
     - ReadOnlyBank (AttributeError)
   + NotFound (LookupError)
     - MemoryNotFound
@@ -189,6 +190,8 @@ class UnreadableTranscript(InvalidInput):
 class TranscriptNotOpened(UnreadableTranscript):
     """The file of a transcript does not exist or may not be read; like every file that cannot be read."""
 
+    default_hint = "Check the path and its permissions."
+    code = "transcript_not_opened"
     exit_code = 5
 
 

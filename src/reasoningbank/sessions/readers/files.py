@@ -249,9 +249,7 @@ def read(path: Path | str, *, format: str = AUTO) -> Iterator[Trajectory | Skipp
 
 def _unreadable(file: Path, error: Exception) -> TranscriptNotOpened:
     reason = getattr(error, "strerror", None) or "its name is not usable"
-    return TranscriptNotOpened(
-        f"{str(file)[:200]!r} cannot be read: {reason}", hint="Check the path and its permissions."
-    )
+    return TranscriptNotOpened(f"{str(file)[:200]!r} cannot be read: {reason}")
 
 
 def _read(stream: BinaryIO, name: str, wanted: str) -> Iterator[Trajectory | Skipped]:
