@@ -21,7 +21,7 @@ FOLDER = ("run", "clients")
 MOST_OF_A_NAME = 500
 """Characters of a client's name for a session."""
 _WRAPPERS = frozenset(
-    {"sh", "dash", "bash", "zsh", "fish", "ash", "busybox", "env", "nice", "timeout", "uv", "uvx", "rbank"}
+    {"ash", "bash", "busybox", "dash", "env", "fish", "nice", "rbank", "sh", "timeout", "uv", "uvx", "zsh"}
 )
 """What stands between a client and what it starts: shells and launchers."""
 _FARTHEST = 12
