@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.rows import Mapped, decoding, from_json, to_json
 
@@ -60,6 +61,12 @@ RECORDS = st.builds(
 )
 
 
+@promise(
+    "storage:rows",
+    "What is stored comes back as it was, whatever its text, times and lists hold; a row that cannot be what was written "
+    "is an error and not an answer.",
+    source="issue 10 One low seam to the database",
+)
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest.mark.parametrize("escaped", [False, True])
 @given(record=RECORDS)
@@ -71,6 +78,7 @@ def test_a_row_gives_the_record_that_it_was_made_of(record: Record, *, trusted: 
     assert records.record(row, project="p") == record
 
 
+@promise("storage:rows")
 @given(record=RECORDS)
 def test_a_time_without_a_zone_is_no_column(record: Record) -> None:
     records = Mapped(Inner, "down, up")
@@ -79,12 +87,14 @@ def test_a_time_without_a_zone_is_no_column(record: Record) -> None:
         Mapped(Record, "at, id").row(Record(**{**_fields(record), "at": record.at.replace(tzinfo=None)}))  # type: ignore[arg-type]
 
 
+@promise("storage:rows")
 @pytest.mark.parametrize("row", [(1,), ("x", 1), (None, 1)])
 def test_a_row_that_cannot_be_a_record_is_corrupt(row: tuple[str | int | None, ...]) -> None:
     with pytest.raises(StoreCorrupt), decoding("a record"):
         Mapped(Record, "at, id").record(row)
 
 
+@promise("storage:rows")
 @given(record=RECORDS)
 def test_a_record_comes_back_from_its_json(record: Record) -> None:
     plain = Mapped(Inner, "up, down").record((record.inner.up, record.inner.down))
