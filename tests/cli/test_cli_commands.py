@@ -504,7 +504,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     search = rbank.get_command(click.Context(rbank), "search")
     assert search is not None
     defaults = {parameter.name: parameter.default for parameter in search.params}
-    assert (defaults["limit"], defaults["min_confidence"], defaults["unproven"]) == (5, 0.7, 1)
+    assert (defaults["limit"], defaults["min_confidence"], defaults["unproven"]) == (5, 0.7, None)
     daily = ["record", "search", "briefing", "feedback", "outcome", "get", "list"]
     memories = [
         "update",
@@ -535,7 +535,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     curation += ["quarantine", "quarantines", "release"]
     wider = ["candidates", "promotions", "demote", "share", "promote"]
     agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker"]
-    whole = ["stats", "weights", "report", "export", "import", "backup", "restore", "jobs", "doctor", "demo"]
+    whole = ["status", "stats", "weights", "report", "export", "import", "backup", "restore", "jobs", "doctor", "demo"]
     graph = ["graph", "source"]
     assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]
 
