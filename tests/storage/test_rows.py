@@ -63,8 +63,8 @@ RECORDS = st.builds(
 
 @promise(
     "storage:rows",
-    "What is stored comes back as it was, whatever its text, times and lists hold; a row that cannot be what was written "
-    "is an error and not an answer.",
+    "What is stored comes back as it was, whatever its text, times and lists hold; a row that cannot be what "
+    "was written is an error and not an answer.",
     source="issue 10 One low seam to the database",
 )
 @pytest.mark.parametrize("trusted", [False, True])
