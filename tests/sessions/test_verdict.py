@@ -92,6 +92,7 @@ def test_a_repair_and_a_commit_that_was_kept_are_a_success(command: str) -> None
         ([*WORK, shell("python3 -c 'import app; app.divide(0)'", TRACE, 1)], "partial"),
         ([*WORK, shell("python3 app.py", "usage: app.py FILE", 2)], "partial"),
         ([suite(True), shell("npm run build", "error TS2304: Cannot find name 'x'.", 2)], "partial"),
+        ([suite(True, "tests/a.py"), shell("make", "", 2), suite(False, "tests/b.py")], "failure"),
     ],
 )
 def test_a_failed_build_or_a_crash_as_the_last_word_is_a_failure(steps: list[Step], verdict: str) -> None:
@@ -283,6 +284,7 @@ def test_facts_of_different_steps_may_come_in_any_order(evidence: list[Evidence]
 
 
 @promise("judging:monotone")
+@example([shell("ls"), Step(action="pytest", error="no such file"), shell("make", exit_code=1)], False)
 @given(st.lists(STEPS, max_size=8), st.booleans())
 def test_a_last_test_run_moves_a_session_its_own_way_only(steps: list[Step], succeeded: bool) -> None:
     before = by_evidence(session(*steps), at=NOW).probability

@@ -295,7 +295,7 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
       reported no error (for the whole session: it has no step).
     * ``commit``: commits kept or undone, edits thrown away.
     * ``user_verdict``: explicit words of the user, from the second turn on.
-    * ``last_word``: the last thing that was run is a build that failed or a program that crashed.
+    * ``last_word``: the last thing that was run, failing tests aside, is a build that failed or a program that crashed.
 
     Promises: never raises, changes nothing, and takes time proportional to the text.
     """
@@ -392,13 +392,18 @@ _CRASH = re.compile(
 def _last_word(steps: Sequence[Step], runs: Mapping[int, Run]) -> list[Evidence]:
     """Return that the session ended with a failed build or a crash, when the last thing that was run says so.
 
-    What was typed in to try something says nothing: it may be meant to fail.
+    Tests that fail after it take nothing of that back. What was typed in to try something says nothing: it may be meant
+    to fail.
     """
+    then = ""
     for index in range(len(steps) - 1, -1, -1):
         step = steps[index]
         programs = parts(command(step))
         prepares = bool(programs) and all(part.silent or part.program == "git" for part in programs)
         if not step.action or prepares or only_reads(step):
+            continue
+        if index in runs and not runs[index].succeeded:
+            then = " before failing tests"
             continue
         if index in runs or not failed(step) or (step.exit_code is None and not command(step)):
             return []
@@ -409,7 +414,7 @@ def _last_word(steps: Sequence[Step], runs: Mapping[int, Run]) -> list[Evidence]
         if not built and not _CRASH.search(step.observation or step.error):
             return []
         what = "a failed build" if built else "a crash"
-        detail = f"the last thing that was run is {what}: {_failure(step)}"
+        detail = f"the last thing that was run{then} is {what}: {_failure(step)}"
         return [Evidence(kind="last_word", positive=False, detail=detail, step=index, name=attempt(step))]
     return []
 

@@ -13,7 +13,7 @@ commit        0.6      1.0  kept work was not thrown away; it may still be wrong
 submission    0.4      2.2  handing something in proves little, ending with nothing to hand in much
 repair        0.3        -  the agent got past an error; 1.2 when work was committed after that and kept
 exit_code     0.3      0.6  actions that worked prove little; errors that stayed add up, to 1.8 at most
-last_word       -      2.2  a build that failed or a program that crashed, and nothing was run after that
+last_word       -      2.2  a build that failed or a program that crashed, then at most failing tests
 ============  ===  =======  ===========================================================================
 
 The weights are choices, not fitted to any set, made so that only tests, a user's words, or an error that was repaired
