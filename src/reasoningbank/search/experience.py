@@ -242,8 +242,11 @@ LEAST_NEARNESS = 0.5
 
 For a model without a background that is a cosine of 0.5; the original had 0.8 and then 0.6 on another model.
 """
-LEAST_CONFIDENCE = 0.5
-"""A strategy begins at 0.6; below this it is not shown any more."""
+LEAST_CONFIDENCE = 0.45
+"""A strategy begins at 0.6; below this it is not shown any more.
+
+One unhelpful rating of a person leads to 0.498, which does not hide it; two do (row H13).
+"""
 NOISE = 2
 """Nor is one that so many more ratings call unhelpful than helpful, however often it was shown meanwhile (row H13)."""
 
