@@ -26,6 +26,8 @@ from sessions.made_lessons import FROZEN, POOL, ran, solved, strategies
 from sessions.recorded_sessions import Turn, claude_code
 
 PROFILES = tools_by_profile()
+TESTS_RUN = "`python -m pytest -q` runs the tests here"
+"""The recipe of the second session that ran these tests."""
 
 
 @promise("haios:H16", "No tool takes SQL, and SQL in a text changes nothing.", source="memoria_haios H16")
@@ -268,10 +270,12 @@ def test_the_nearest_experience_comes_whole_and_nothing_when_none_is_near(open_l
 
     bank.sessions.keep(solved("s3", "Invoices of the wholesale customers are missing a line"))
     bank.jobs.work()
-    assert bank.memories.count() == 3, "both of its lessons were known"
+    expected = {FROZEN["title"], second["title"], pages["title"], TESTS_RUN}
+    assert {memory.title for memory in bank.memories.list()} == expected
+    assert bank.memories.count() == 4, "both of its lessons were known, and its command"
     bank.sessions.verdict(bank.sessions.list()[0].id, "success")
     whole = bank.search("the export loses the last row of a page of orders", by="experience", k=1)
-    assert [hit.title for hit in whole.delivered] == [pages["title"]]
+    assert [hit.title for hit in whole.delivered] == [TESTS_RUN, pages["title"]]
     with pytest.raises(InvalidInput):
         bank.search(QUERY, by="session")  # type: ignore[arg-type]  # no such way
 
@@ -290,7 +294,8 @@ def test_an_experience_brings_along_what_it_only_found_again(open_learning_bank:
     bank.sessions.keep(solved("s2", "The export of orders drops the last row of every page"))
     bank.jobs.work()
     found = bank.search("orders export drops the last row of each page", by="experience")
-    assert sorted(hit.title for hit in found.delivered) == [own["title"], FROZEN["title"]]
+    assert {hit.title for hit in found.delivered} == {own["title"], FROZEN["title"], TESTS_RUN}
+    assert len(found.delivered) == 3
 
 
 @promise("experience:no-mixing", "Traces, sessions and memories are kept apart.", source="issue Experience search")
