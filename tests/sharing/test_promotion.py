@@ -22,6 +22,7 @@ from reasoningbank.storage.store_search import StoreSearch
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder, Prompt
 from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, GeneralText, Reference
+from reasoningbank.types.session import Evidence, Step, Trajectory
 from sharing.scoped import QUERY, RETRY, plant
 
 SHOP = (
@@ -41,6 +42,16 @@ DESK = (
 def taught(bank: Bank, lesson: tuple[str, str], *, outcome: str = "success", confidence: float = 0.8) -> Memory:
     """A lesson that was recorded."""
     return bank.record(title=lesson[0], content=lesson[1], outcome=outcome, confidence=confidence)
+
+
+def half_done(name: str) -> Trajectory:
+    """A session that ended partly well."""
+    found = (
+        Evidence(kind="test_run", positive=True, name="pytest a", step=0),
+        Evidence(kind="test_run", positive=False, name="pytest b", step=0),
+    )
+    steps = (Step(thought="Both are run.", action="make", tool="Bash"),)
+    return Trajectory(task=QUERY, steps=steps, session=name, source="claude-code", evidence=found)
 
 
 def general(prompt: Prompt, *, content: str = "Retry a network call that fails now and then, with backoff.") -> str:
@@ -264,8 +275,10 @@ def test_it_begins_with_what_its_sources_have_seen_independent_evidence_alone_an
     first, second = taught(shop, SHOP), taught(till, TILL)
     for number in range(20):
         shop.search(QUERY, session=f"s{number}")
+        shop.sessions.keep(half_done(f"s{number}"))
     used = shop.get(first.id).confidence
-    assert used > 0.85
+    usage = 1 / 4 * 20 / 21
+    assert used == pytest.approx((1.6 + usage) / (2 + usage)), "twenty sessions used it and did not fail"
     assert shop.sharing.candidates()[0].confidence == pytest.approx(0.8)
     shop.feedback(first.id, helpful=True)
     till.outcome(second.id, succeeded=False, session="t")
