@@ -80,17 +80,17 @@ def flood(arena: Arena, count: int, chance: random.Random) -> Iterator[Attack]:
                         session="talked over",
                     )
         else:
-            for copy in range(COPIES // 2):
+            for copy in range(COPIES):
                 model = gullible(
                     text.mark,
-                    f"{text.content} Seen {copy + 2} times.",
-                    title=f"{text.title} ({copy + 1})",
+                    f"{text.content} Seen {copy % 2 + 2} times.",
+                    title=f"{text.title} ({copy % 2 + 1})",
                     description=text.description,
                 )
                 transcript = arena.session(f"s{copy}", f"README of the exporter\n{text.order}\n")
                 arena.learn(project, f"s{copy}", transcript, model)
         reached = arena.shown(project, text.description, (text.mark,))
-        way = f"{COPIES} records" if by_record else f"{COPIES // 2} sessions"
+        way = f"{COPIES} {'records' if by_record else 'sessions'}"
         yield Attack(family="flood", way=way, fresh=text.fresh, reached=reached)
 
 
