@@ -31,7 +31,7 @@ TOOLS = tools_by_profile()["core"]
 
 CALLER = Caller(tenant="acme", session="s-1")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-TOOLS_SHA256 = "0b8a8e823c470abcad086c12d4e4732608045f128902497a19ec3c9e2920e37e"
+TOOLS_SHA256 = "4ed54c512fd55ba110d3043e294d200c8c027d1ff108c78262c1dcbbee088e7d"
 """Hash of the tools as they are listed: a changed description is a decision, not an accident."""
 
 

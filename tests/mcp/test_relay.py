@@ -98,7 +98,7 @@ def titles(home: Path) -> Counter[str]:
 )
 def test_windows_share_one_server_which_ends_by_itself_and_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     home, idle = tmp_path / "home", {"REASONINGBANK_IDLE_MINUTES": "0.04"}
-    profiles = ("core", "learning", "experience")
+    profiles = ("admin", "admin,experience", "admin,graph")
     with ThreadPoolExecutor(8) as pool:
 
         def work(number: int) -> tuple[str, int]:
@@ -116,7 +116,7 @@ def test_windows_share_one_server_which_ends_by_itself_and_leaves_nothing(tmp_pa
 
         arrived = threading.Barrier(8)
         found = [*pool.map(work, range(8))]
-    assert {said for said, _ in found} == {"core 7", "learning 8", "experience 9"}
+    assert {said for said, _ in found} == {"admin 9", "admin,experience 10", "admin,graph 16"}
     assert len({server for _, server in found}) == 1
     eventually(lambda: not servers_in(folder))
     assert [*folder.iterdir()] == []
