@@ -289,7 +289,7 @@ def test_another_user_is_refused_even_if_the_directory_let_it_in(tmp_path: Path,
     "Where there can be no socket, or none is wanted, the process serves by itself.",
     source="issue 11, Starts at once",
 )
-@pytest.mark.parametrize("why", ["setting", "option", "long path", "open directory", "no directory"])
+@pytest.mark.parametrize("why", ["setting", "option", "own run", "long path", "open directory", "no directory"])
 def test_without_a_usable_socket_the_process_serves_by_itself(tmp_path: Path, folder: Path, why: str) -> None:
     variables: dict[str, str] = {}
     arguments = ["-m", "reasoningbank.cli", "serve"]
@@ -298,6 +298,8 @@ def test_without_a_usable_socket_the_process_serves_by_itself(tmp_path: Path, fo
             variables["REASONINGBANK_SHARED"] = "false"
         case "option":
             arguments.append("--no-shared")
+        case "own run":
+            variables["REASONINGBANK_OWN_RUN"] = "1"
         case "long path":
             variables["REASONINGBANK_RUN_DIRECTORY"] = str(folder / ("x" * LONGEST_PATH))
         case "open directory":

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.settings import Settings, child_environment, matching_environment
+from reasoningbank.settings import Settings, child_environment, matching_environment, own_run
 from reasoningbank.types.scope import Membership, Scope
 
 LONGEST_PATH = 100
@@ -78,12 +78,15 @@ class Place(NamedTuple):
 def place_of(settings: Settings, url: str | None = None) -> Place | None:
     """Return where the server for these settings is; None where there can be none, or none is wanted.
 
+    None is wanted inside of a client that we run as a language model: a server that is started there would do no
+    background work for the user's windows.
+
     Args:
         settings: The configuration.
         url: Where banks live, when a command says so.
     """
     banks = url or settings.url
-    wanted = settings.shared and not banks.startswith("memory:")
+    wanted = settings.shared and not banks.startswith("memory:") and not own_run()
     if not wanted or not hasattr(socket, "AF_UNIX") or not hasattr(os, "geteuid"):
         return None
     folder = Path(settings.run_directory) if settings.run_directory else _usual_folder()
