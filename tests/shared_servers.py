@@ -71,8 +71,11 @@ class Running:
     def __post_init__(self) -> None:
         from reasoningbank.mcp.shared import SharedServer
 
-        lock = locked(self.place.lock)
-        assert lock is not None
+        # A process that was just killed shows no open file any more, and has its lock for a moment longer.
+        deadline = time.monotonic() + 10
+        while (lock := locked(self.place.lock)) is None:
+            assert time.monotonic() < deadline, "another server has the place"
+            time.sleep(0.02)
         self.place.socket.unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(os.fspath(self.place.socket))
