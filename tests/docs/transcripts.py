@@ -36,6 +36,7 @@ _VOLATILE = re.compile(
     r"(?P<id>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
     r"|(?P<session>session-[0-9a-f]{12})"
     r"|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00|Z)?)"
+    r"|(?P<minute>\d{4}-\d\d-\d\d \d\d:\d\d)(?!\d)"
     r"|(?P<stamp>\d{8}T\d{12})"
     r"|(?P<digest>[0-9a-f]{16})\b"
     r"|(?P<tokens>\d+ tokens(?=, session))"
