@@ -86,6 +86,8 @@ def run(
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            # Its own configuration would close the log handlers of the program that this server runs in.
+            log_config=None,
             log_level="warning",
             access_log=False,
             server_header=False,
