@@ -12,12 +12,12 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
@@ -39,6 +39,7 @@ PACKAGES: Mapping[str, Package] = {
     "codex": Package(name="@openai/codex", version="0.169.0", program="codex"),
     "gemini": Package(name="@google/gemini-cli", version="0.61.0", program="gemini"),
     "opencode": Package(name="opencode-ai", version="1.18.33", program="opencode", script="postinstall.mjs"),
+    "copilot": Package(name="@github/copilot", version="1.0.102", program="copilot"),
 }
 
 
@@ -82,6 +83,10 @@ def client_environment(client: str, home: Path, url: str) -> dict[str, str]:
         "NO_KEY": "no-key",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+        "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+        "COPILOT_MODEL": "here",
         "NO_COLOR": "1",
     }
     if client == "codex":
@@ -101,7 +106,9 @@ def client_environment(client: str, home: Path, url: str) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("REASONINGBANK_", "CLAUDE", "ANTHROPIC", "CODEX", "GEMINI", "OPENCODE", "XDG_"))
+        if not name.startswith(
+            ("REASONINGBANK_", "CLAUDE", "ANTHROPIC", "CODEX", "COPILOT", "GEMINI", "OPENCODE", "XDG_")
+        )
     }
     return kept | variables
 
@@ -112,16 +119,53 @@ def _written(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-@dataclass
-class AgentServer:
-    """Speaks what the clients speak to their models, and answers every request with a text.
+@dataclass(frozen=True, slots=True)
+class ShellCall:
+    """A command that the model asks its client to run.
 
     Attributes:
-        answer: The text, or what makes it from the request.
+        command: The command line.
+        number: Which call of the session it is, from 0.
+    """
+
+    command: str
+    number: int
+
+
+def shell_session(commands: Sequence[str], end: str) -> Callable[[Asked], str | ShellCall]:
+    """Return a model that has its client run the commands one after the other, and then says that it is done.
+
+    A request that offers no tools, as for a session's title, is answered with a text.
+    """
+
+    def next_of(asked: Asked) -> str | ShellCall:
+        if not asked.body.get("tools"):
+            return "A title"
+        done = _answered(asked)
+        return ShellCall(commands[done], done) if done < len(commands) else end
+
+    return next_of
+
+
+def _answered(asked: Asked) -> int:
+    """Return how many calls of tools have been answered in a request to Gemini's or OpenAI's chat interface."""
+    body: Mapping[str, Any] = asked.body
+    turns: list[dict[str, Any]] = [*body.get("contents", []), *body.get("messages", [])]
+    parts = [part for turn in turns for part in turn.get("parts", [])]
+    return sum("functionResponse" in part for part in parts) + sum(turn["role"] == "tool" for turn in turns)
+
+
+@dataclass
+class AgentServer:
+    """Speaks what the clients speak to their models, and answers every request with a text or a command to run.
+
+    Attributes:
+        answer: The text, or what makes the answer from the request. Commands are for Gemini's and OpenAI's chat
+            interface alone.
         requests: What was asked, in order.
     """
 
-    answer: str | Callable[[Asked], str]
+    answer: str | Callable[[Asked], str] | Callable[[Asked], str | ShellCall]
     requests: list[Asked] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -146,11 +190,30 @@ class AgentServer:
             return "application/json", json.dumps({"input_tokens": 10, "totalTokens": 10}).encode()
         self.requests.append(asked)
         text = self.answer if isinstance(self.answer, str) else self.answer(asked)
+        if isinstance(text, ShellCall):
+            return "text/event-stream", _sse([("", json.dumps(each)) for each in _call(asked, text)])
         events = _events(asked, text)
         if events is None:
             return "application/json", json.dumps(_whole(asked, text)).encode()
-        lines = [(f"event: {kind}\n" if kind else "") + f"data: {data}\n\n" for kind, data in events]
-        return "text/event-stream", "".join(lines).encode()
+        return "text/event-stream", _sse(events)
+
+
+def _sse(events: Sequence[tuple[str, str]]) -> bytes:
+    lines = [(f"event: {kind}\n" if kind else "") + f"data: {data}\n\n" for kind, data in events]
+    return "".join(lines).encode()
+
+
+def _call(asked: Asked, call: ShellCall) -> list[dict[str, object]]:
+    """Return the streamed answer that calls the client's shell."""
+    if "enerateContent" in asked.path:
+        function = {"name": "run_shell_command", "args": {"command": call.command, "description": "Runs it"}}
+        content = {"role": "model", "parts": [{"functionCall": function}]}
+        return [{"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}]
+    arguments = json.dumps({"command": call.command, "description": "Runs it"})
+    shell = {"name": "bash", "arguments": arguments}
+    calls = [{"index": 0, "id": f"call_{call.number}", "type": "function", "function": shell}]
+    end = _chunk({}, "tool_calls")
+    return [_chunk({"role": "assistant", "tool_calls": calls}, None), {**end, "usage": _USAGE}]
 
 
 def _events(asked: Asked, text: str) -> list[tuple[str, str]] | None:
@@ -193,7 +256,7 @@ def _events(asked: Asked, text: str) -> list[tuple[str, str]] | None:
 _USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 
-def _chunk(delta: dict[str, str], finish: str | None) -> dict[str, object]:
+def _chunk(delta: Mapping[str, object], finish: str | None) -> dict[str, object]:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
 

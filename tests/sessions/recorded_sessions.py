@@ -109,6 +109,117 @@ def codex(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER,
     return _lines(lines)
 
 
+def gemini_records(
+    turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "run_shell_command"
+) -> tuple[dict[str, object], list[dict[str, object]]]:
+    """The head of a chat of Gemini CLI and its messages; one with a call is written before and after it ran."""
+
+    def message(mark: str, kind: str, content: object, **more: object) -> dict[str, object]:
+        return {"id": mark, "timestamp": STARTED, "type": kind, "content": content, **more}
+
+    head: dict[str, object] = {"sessionId": "gm-1", "projectHash": "0f", "startTime": STARTED, "kind": "main"}
+    asked = [{"text": task}, {"text": "<hook_context>From a hook.</hook_context>"}]
+    records = [
+        message("c-0", "user", [{"text": "<session_context>\nThe date.\n</session_context>"}]),
+        message("u-0", "user", asked),
+    ]
+    for number, turn in enumerate(turns):
+        mark, call = f"g-{number}", f"{tool}_{number}"
+        report = f"Output: {turn.observation or '(empty)'}"
+        report += f"\nExit Code: {turn.exit_code}" if turn.exit_code else ""
+        seen = f"<untrusted_context>\n{report}\nProcess Group PGID: 77\n</untrusted_context>"
+        answered = {"functionResponse": {"id": call, "name": tool, "response": {"output": seen}}}
+        ran = {
+            "id": call,
+            "name": tool,
+            "args": {"command": turn.action, "description": "d"},
+            "result": [answered],
+            "status": "success",
+            "timestamp": STARTED,
+        }
+        records += [
+            message(mark, "gemini", turn.thought, thoughts=[], model="m"),
+            message(mark, "gemini", turn.thought, thoughts=[], model="m", toolCalls=[ran]),
+            message(f"r-{number}", "user", [answered]),
+        ]
+    records.append(message("g-last", "gemini", answer, thoughts=[], model="m"))
+    return head, records
+
+
+def gemini(
+    turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "run_shell_command"
+) -> str:
+    """JSON lines of Gemini CLI."""
+    head, records = gemini_records(turns, task, answer, tool=tool)
+    lines = [head, {"$set": {"messages": records[:1], "lastUpdated": STARTED}}]
+    for record in records[1:]:
+        lines += [record, {"$set": {"lastUpdated": STARTED}}]
+    return _lines(lines)
+
+
+def gemini_object(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """A chat of Gemini CLI as its earlier versions wrote it, one object."""
+    head, records = gemini_records(turns, task, answer)
+    last = {str(record["id"]): record for record in records}
+    return json.dumps({**head, "lastUpdated": STARTED, "messages": [*last.values()]}, indent=2)
+
+
+def copilot(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "bash") -> str:
+    """JSON lines of Copilot CLI."""
+
+    def event(kind: str, **data: object) -> dict[str, object]:
+        return {"type": kind, "data": data, "id": kind, "timestamp": STARTED, "parentId": None}
+
+    lines = [
+        event("session.start", sessionId="cp-1", copilotVersion="1.0.0", startTime=STARTED, context={"cwd": "/src"}),
+        event("user.message", content=task, transformedContent=f"<current_datetime>now</current_datetime>\n{task}"),
+        event("system.message", role="system", content="Rules of the house."),
+    ]
+    for number, turn in enumerate(turns):
+        call, asked = f"call_{number}", {"command": turn.action, "description": "d"}
+        shell = {"exitCode": turn.exit_code}
+        seen = f"{turn.observation}\n<shellId: {number} completed with exit code {turn.exit_code}>"
+        request = {"toolCallId": call, "name": tool, "arguments": asked, "type": "function"}
+        lines += [
+            event("assistant.turn_start", turnId=str(number)),
+            event("assistant.message", messageId=f"m-{number}", content=turn.thought, toolRequests=[request]),
+            event("tool.execution_start", toolCallId=call, toolName=tool, arguments=asked),
+            event(
+                "tool.execution_complete", toolCallId=call, shellExecution=shell, success=True, result={"content": seen}
+            ),
+        ]
+    lines.append(event("assistant.message", messageId="m-last", content=answer, toolRequests=[]))
+    lines.append(event("session.shutdown", shutdownType="routine"))
+    return _lines(lines)
+
+
+def opencode(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "bash") -> str:
+    """What ``opencode export`` writes."""
+    at = {"created": 1_772_600_767_000}
+
+    def message(role: str, *parts: dict[str, object]) -> dict[str, object]:
+        info = {"role": role, "time": at, "modelID": "m", "sessionID": "oc-1"}
+        return {"info": info, "parts": [{"type": "step-start"}, *parts, {"type": "step-finish", "reason": "stop"}]}
+
+    def words(said: str, **more: object) -> dict[str, object]:
+        return {"type": "text", "text": said, **more}
+
+    messages = [message("user", words(task), words("Put in by a plugin.", synthetic=True))]
+    for number, turn in enumerate(turns):
+        facts = {"output": turn.observation, "exit": turn.exit_code}
+        state = {
+            "status": "completed",
+            "input": {"command": turn.action, "description": "d"},
+            "output": turn.observation or "(no output)",
+            "metadata": facts,
+        }
+        call: dict[str, object] = {"type": "tool", "tool": tool, "callID": f"call_{number}", "state": state}
+        messages.append(message("assistant", words(turn.thought), call))
+    messages.append(message("assistant", words(answer)))
+    info = {"id": "oc-1", "directory": "/src", "title": "Repair", "version": "1.18.0", "time": at}
+    return json.dumps({"info": info, "messages": messages}, indent=2)
+
+
 def swe_agent(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
     """A ``.traj`` file; it knows no exit codes."""
     steps = [
@@ -268,6 +379,10 @@ Writer = Callable[..., str]
 WRITERS: dict[str, tuple[Writer, str]] = {
     "Claude Code": (claude_code, "claude-code"),
     "Codex": (codex, "codex"),
+    "Gemini CLI": (gemini, "gemini"),
+    "Gemini CLI, one object": (gemini_object, "gemini"),
+    "opencode": (opencode, "opencode"),
+    "Copilot CLI": (copilot, "copilot"),
     "SWE-agent": (swe_agent, "swe-agent"),
     "mini-swe-agent": (mini_swe_agent, "mini-swe-agent"),
     "array of messages": (bare_messages, "messages"),

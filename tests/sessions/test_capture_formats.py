@@ -38,6 +38,10 @@ NO_TIMES = {
 EXTRA_STEPS = {
     "Claude Code": 1,
     "Codex": 1,
+    "Gemini CLI": 1,
+    "Gemini CLI, one object": 1,
+    "opencode": 1,
+    "Copilot CLI": 1,
     "SWE-agent": 0,
     "mini-swe-agent": 1,
     "array of messages": 1,
@@ -53,7 +57,8 @@ EXTRA_STEPS = {
 
 @promise(
     "capture:formats",
-    "Transcripts of Claude Code, rollouts of Codex, .traj of SWE-agent, .traj.json of mini-swe-agent, lists of "
+    "Transcripts of Claude Code, rollouts of Codex, chats of Gemini CLI (lines, or one object), exports of opencode, "
+    "events of Copilot CLI, .traj of SWE-agent, .traj.json of mini-swe-agent, lists of "
     "messages (bare, in objects, in arrays or lines of objects, logs of agents) and the plain JSON lines give the "
     "same session: task, ordered steps with thought, action, tool, observation and exit code, final answer and "
     "evidence.",
@@ -70,7 +75,7 @@ def test_every_format_gives_the_same_session(name: str, tmp_path: Path) -> None:
     for step, turn in zip(trajectory.steps, TURNS, strict=False):
         assert turn.thought in step.thought
         assert step.action.strip() == turn.action
-        assert step.tool in {"Bash", "bash", "shell", "code"}
+        assert step.tool in {"Bash", "bash", "shell", "code", "run_shell_command"}
         assert turn.observation.splitlines()[-1:] == step.observation.rstrip('"}').splitlines()[-1:] or (
             turn.observation in json.dumps(step.observation)
             or turn.observation.replace("\n", "\\n") in step.observation

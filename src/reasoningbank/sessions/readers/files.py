@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
 from reasoningbank.errors import InvalidInput, TranscriptNotOpened, UnreadableTranscript
-from reasoningbank.sessions.readers import claude_code, codex, messages, mini_swe_agent, plain, swe_agent
+from reasoningbank.sessions.readers import (
+    claude_code,
+    codex,
+    copilot,
+    gemini,
+    messages,
+    mini_swe_agent,
+    opencode,
+    plain,
+    swe_agent,
+)
 from reasoningbank.sessions.readers.drafts import Skipped
 from reasoningbank.sessions.readers.json_stream import fields, joined, line_entries, listed, parts, raw_lines, text
 from reasoningbank.types.session import Trajectory
@@ -87,6 +97,12 @@ def kind_of(value: object) -> str:
         return codex.NAME
     if (kind in _CODEX_ITEMS and "call_id" in entry) or (kind == "message" and _has_codex_blocks(entry)):
         return codex.NAME
+    if "projectHash" in entry or gemini.CHANGE in entry or gemini.is_message(entry):
+        return gemini.NAME
+    if kind and isinstance(entry.get("data"), dict) and "parentId" in entry:
+        return copilot.NAME
+    if any(isinstance(fields(message).get("parts"), list) for message in listed(entry.get("messages"))[:_FEW]):
+        return opencode.NAME
     if kind and ("sessionId" in entry or "leafUuid" in entry or isinstance(entry.get("message"), dict)):
         return claude_code.NAME
     for key in messages.LISTS:
@@ -147,11 +163,24 @@ def _has_list(line: bytes) -> bool:
         value: object = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return True
-    return kind_of(value) not in (claude_code.NAME, codex.NAME, plain.NAME)
+    lines = (claude_code.NAME, codex.NAME, copilot.NAME, plain.NAME)
+    single = kind_of(value)
+    return single not in lines and not (single == gemini.NAME and "messages" not in fields(value))
 
 
 AUTO = "auto"
-FORMATS = (AUTO, claude_code.NAME, codex.NAME, swe_agent.NAME, mini_swe_agent.NAME, messages.NAME, plain.NAME)
+FORMATS = (
+    AUTO,
+    claude_code.NAME,
+    codex.NAME,
+    gemini.NAME,
+    opencode.NAME,
+    copilot.NAME,
+    swe_agent.NAME,
+    mini_swe_agent.NAME,
+    messages.NAME,
+    plain.NAME,
+)
 """Names of the formats; ``auto`` finds out."""
 MAX_PROBLEMS = 1_000
 """Most parts of one file that are reported one by one; the last of them says how many more there were."""
@@ -176,14 +205,21 @@ class _Parts(Protocol):
 _BY_ENTRY: dict[str, Callable[[], _Entries]] = {
     claude_code.NAME: claude_code.ClaudeCode,
     codex.NAME: codex.Codex,
+    copilot.NAME: copilot.Copilot,
+    gemini.NAME: gemini.Gemini,
     plain.NAME: plain.Plain,
 }
 _BY_PART: dict[str, Callable[[], _Parts]] = {
     swe_agent.NAME: swe_agent.SweAgent,
     mini_swe_agent.NAME: mini_swe_agent.MiniSweAgentReader,
     messages.NAME: messages.Messages,
+    opencode.NAME: opencode.OpenCode,
 }
-_BY_OBJECT: dict[str, Callable[[], _Parts]] = {**_BY_PART, plain.NAME: plain.PlainObject}
+_BY_OBJECT: dict[str, Callable[[], _Parts]] = {
+    **_BY_PART,
+    gemini.NAME: gemini.GeminiChat,
+    plain.NAME: plain.PlainObject,
+}
 
 
 class _Sessions:
