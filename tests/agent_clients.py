@@ -152,7 +152,9 @@ def _answered(asked: Asked) -> int:
     body: Mapping[str, Any] = asked.body
     turns: list[dict[str, Any]] = [*body.get("contents", []), *body.get("messages", [])]
     parts = [part for turn in turns for part in turn.get("parts", [])]
-    return sum("functionResponse" in part for part in parts) + sum(turn["role"] == "tool" for turn in turns)
+    return len(
+        [part for part in parts if "functionResponse" in part] + [1 for turn in turns if turn.get("role") == "tool"]
+    )
 
 
 @dataclass

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypedDict
@@ -34,12 +35,14 @@ class Target:
         entries: What is put into it, when it is JSON.
         server: The MCP server's table, when it is TOML.
         skeleton: What a file is begun with that is not there yet.
+        whole: All that the file holds, when it is ours alone; its first line tells.
     """
 
     path: Path
     entries: tuple[Entry, ...] = ()
     server: Mapping[str, object] = field(default_factory=dict)
     skeleton: str = "{\n}\n"
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,11 +207,21 @@ def _copilot(where: Where) -> tuple[Target, ...]:
     )
 
 
+_PLUGIN = "opencode_plugin.js"
+_PLUGIN_COMMAND = 'const COMMAND = ["rbank"]\n'
+
+
 def _opencode(where: Where) -> tuple[Target, ...]:
     folder = where.home / ".config" / "opencode" if where.level == "user" else where.project
     value: dict[str, object] = {"type": "local", "command": [where.command, *where.serving], "enabled": True}
     value |= {"environment": where.variables} if where.data else {}
-    return (Target(path=folder / "opencode.json", entries=(Entry(path=("mcp",), key=NAME, value=value),)),)
+    plugins = (folder if where.level == "user" else folder / ".opencode") / "plugin"
+    command = json.dumps([where.command, *where.hook("")], ensure_ascii=False)
+    source = files("reasoningbank.integrations").joinpath(_PLUGIN).read_text(encoding="utf-8")
+    return (
+        Target(path=folder / "opencode.json", entries=(Entry(path=("mcp",), key=NAME, value=value),)),
+        Target(path=plugins / f"{NAME}.js", whole=source.replace(_PLUGIN_COMMAND, f"const COMMAND = {command}\n")),
+    )
 
 
 CLIENTS: Mapping[str, Callable[[Where], tuple[Target, ...]]] = MappingProxyType(
@@ -316,7 +329,11 @@ def _with_entries(target: Target, path: Path, known: Made | None) -> tuple[Chang
     begun = not text.strip()
     made: Made = known or {"paths": [], "begun": begun, "before": before}
     advice = ""
-    if target.server:
+    if target.whole:
+        if not begun and text.partition("\n")[0] != target.whole.partition("\n")[0]:
+            raise InvalidInput("it is not ours", hint="Rename your file; nothing was changed.")
+        text = target.whole
+    elif target.server:
         text, advice = toml_block.put(text, dict(target.server), NAME)
     else:
         text, paths = json_entry.put(target.skeleton if begun else text, target.entries, known=known is not None)
@@ -333,6 +350,13 @@ def _without_entries(target: Target, path: Path, known: Made | None) -> Change:
     mark, text = _parted(before or "")
     if before is None or not text.strip():
         return Change(path=path, action="none", text=before or "")
+    if target.whole:
+        ours = text.partition("\n")[0] == target.whole.partition("\n")[0]
+        if not ours:
+            return Change(path=path, action="none", text=before)
+        if known and known["before"] is not None:
+            return Change(path=path, action="change", text=known["before"])
+        return Change(path=path, action="delete", text="")
     if target.server:
         text = toml_block.take(text)
     else:

@@ -19,7 +19,7 @@ from reasoningbank.errors import InvalidInput
 __all__ = ["main"]
 
 
-Client = Literal["claude-code", "cursor", "copilot"]
+Client = Literal["claude-code", "cursor", "copilot", "opencode"]
 Event = Literal[
     "SessionStart",
     "UserPromptSubmit",
@@ -55,7 +55,8 @@ class Payload(NamedTuple):
     """What happened, whatever the client calls it; a text that is missing or of another type is empty.
 
     Attributes:
-        client: Whose answers it understands; Codex and Gemini CLI understand those of Claude Code.
+        client: Whose answers it understands; Codex, Gemini CLI and our opencode plugin understand those of Claude
+            Code.
         named: The client's own name of the event.
         session: The client's name for the session.
         transcript: Path of the session's transcript.
@@ -139,6 +140,8 @@ def _prompt(given: dict[str, object]) -> str:
 
 
 def _client(given: dict[str, object]) -> Client:
+    if given.get("client") == "opencode":
+        return "opencode"
     if "conversation_id" in given or "workspace_roots" in given:
         return "cursor"
     return "copilot" if "sessionId" in given else "claude-code"

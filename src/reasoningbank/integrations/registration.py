@@ -25,6 +25,7 @@ _ASK: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
         "codex": ("codex", ("mcp", "list")),
         "gemini": ("gemini", ("mcp", "list")),
         "opencode": ("opencode", ("mcp", "list")),
+        "copilot": ("copilot", ("mcp", "list")),
     }
 )
 """The program of a client and the command that says what it knows of servers."""
