@@ -306,7 +306,18 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Store the sessions of transcripts, judged by their evidence.",
         command=Command(name="capture", section="Sessions", arguments=("sources",)),
         choices={
-            "format": ("auto", "claude-code", "codex", "swe-agent", "mini-swe-agent", "messages", "jsonl"),
+            "format": (
+                "auto",
+                "claude-code",
+                "codex",
+                "gemini",
+                "opencode",
+                "copilot",
+                "swe-agent",
+                "mini-swe-agent",
+                "messages",
+                "jsonl",
+            ),
         },
     ),
     Operation(

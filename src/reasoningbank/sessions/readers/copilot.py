@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from reasoningbank.safety.quotation import memories_in
 from reasoningbank.sessions.readers.drafts import Skipped
-from reasoningbank.sessions.readers.json_stream import action, exit_code, fields, joined, listed, moment, number, text
+from reasoningbank.sessions.readers.json_stream import (
+    action,
+    exit_code,
+    fields,
+    joined,
+    listed,
+    moment,
+    number,
+    text,
+)
 from reasoningbank.sessions.readers.turns import SessionBuilder
 from reasoningbank.types.session import Trajectory
 
@@ -49,6 +59,9 @@ class Copilot:
             self._result(data, actor)
         elif kind == "subagent.started":
             _remember(self._agents, text(data.get("toolCallId")), text(data.get("agentName")) or _SUB_AGENT)
+        elif kind == "hook.end":
+            for shown in fields(data.get("output")).values():
+                self._session.desk.show(memories_in(text(shown)))
         elif kind == "session.error":
             self._session.fails(text(data.get("message")), actor)
 
