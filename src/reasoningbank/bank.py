@@ -251,14 +251,15 @@ class Bank:
             link_nodes: A node of the graph that it comes from; several are allowed, and every one must exist.
 
         Returns:
-            The memory as it was stored, at exactly the given confidence; one that was quarantined at most at 0.6.
+            The memory as it was stored, at exactly the given confidence; one that was quarantined at most at 0.6. When
+            the bank held the same text before, ``provenance["same_text"]`` is that memory's id.
 
         Raises:
             InvalidMemory: When a rule of the memory is broken; the subclass names it.
             NodeNotFound: When a node does not exist; nothing was stored.
             StoreFull: When there is no space; nothing was stored.
         """
-        from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare
+        from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare, with_twin
         from reasoningbank.memories.links import check_exist, checked_nodes, relink
 
         nodes = checked_nodes(link_nodes)
@@ -280,6 +281,7 @@ class Bank:
             )
             store = self._context.store()
             check_exist(store, nodes)
+            memory = with_twin(store, memory)
             (ready,) = prepare([memory], self._context.embedder, origin=origin, vouched=vouched)
             with store.transaction() as transaction:
                 memory = admit(transaction, ready, at=memory.created_at)

@@ -41,7 +41,7 @@ from reasoningbank.safety.injection import (
     texts_of,
 )
 from reasoningbank.safety.text import safe_texts
-from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
@@ -127,6 +127,8 @@ HELD = "held"
 """The entry of a memory's provenance that says why it was quarantined when it came."""
 DOUBTED = "doubted"
 """The entry of a memory's provenance that says why it began unproven though it was recorded."""
+SAME_TEXT = "same_text"
+"""The entry that names the memory which held the same text when it was recorded."""
 AGENT_SOURCES = frozenset({"mcp"})
 """Sources through which an agent records by itself, on the word of whatever it has read."""
 ADVICE = (
@@ -180,6 +182,18 @@ def why_held(memory: Memory) -> str:
             "once other sessions or a person confirm it."
         )
     return ""
+
+
+def with_twin(reader: StoreReader, memory: Memory) -> Memory:
+    """Return a new memory; when the bank holds the same text already, with the id of that memory in its provenance."""
+    twins = reader.memories.same_text(memory.fingerprint)
+    return replace(memory, provenance={**memory.provenance, SAME_TEXT: twins[0]}) if twins else memory
+
+
+def why_known(memory: Memory) -> str:
+    """Return what is told to whoever recorded a text that the bank held already; empty for any other."""
+    twin = memory.provenance.get(SAME_TEXT, "")
+    return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
 
 
 Origin = Literal["person", "agent", "model", "recipe", "import", "consolidation", "promotion", "file"]

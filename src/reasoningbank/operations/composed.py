@@ -685,7 +685,7 @@ def record_or_learn(
         trajectory_id: The captured session it was learned from.
         steps: The steps of that session it was learned from.
     """
-    from reasoningbank.memories.admission import why_held
+    from reasoningbank.memories.admission import why_held, why_known
 
     if trajectory_id is None:
         if steps:
@@ -701,7 +701,8 @@ def record_or_learn(
         )
         said = f"Recorded {memory.id} with confidence {memory.confidence:.2f}; searches find it from now on."
         held = why_held(memory)
-        return _recorded(memory, f"{memory.id}: {held}" if held else said)
+        said = f"{memory.id}: {held}" if held else said
+        return _recorded(memory, " ".join(filter(None, (said, why_known(memory)))))
     report = bank.distillation.record(
         trajectory_id, title=title, content=content, outcome=outcome, description=description, tags=tags, steps=steps
     )

@@ -82,10 +82,9 @@ def _nothing(_: object) -> Iterator[str]:
 
 
 def _held_notes(memory: Memory) -> Iterator[str]:
-    from reasoningbank.memories.admission import why_held
+    from reasoningbank.memories.admission import why_held, why_known
 
-    if said := why_held(memory):
-        yield said
+    yield from filter(None, (why_held(memory), why_known(memory)))
 
 
 def _lesson_notes(lesson: Lesson) -> Iterator[str]:

@@ -1,0 +1,50 @@
+"""Recording a text that the bank holds already: every entrance says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from promises import promise
+from reasoningbank.bank import Bank
+from reasoningbank.cli.app import rbank
+from reasoningbank.operations.composed import record_or_learn
+from reasoningbank.settings import Settings
+from reasoningbank.testing import HashingEmbedder
+
+LESSON = {"title": "Retry a failed call", "content": "Wait, then retry the failed call.", "outcome": "success"}
+KNOWN = "Known already: memory {} has the same text."
+
+
+@promise(
+    "record:known-already",
+    "Recording the same text twice says so, with the id of the memory that has it: on the command line, in the answer "
+    "of memory_record and in the provenance of what was recorded.",
+    source="issue 11 The demo is the loop",
+)
+def test_recording_the_same_text_twice_says_so(tmp_path: Path) -> None:
+    with Bank.open(
+        tenant="acme", project="shop", settings=Settings(home=tmp_path / "home"), embedder=HashingEmbedder()
+    ) as bank:
+        first = record_or_learn(bank, **LESSON)
+        assert "Known already" not in first.message
+        second = record_or_learn(bank, **LESSON)
+        assert KNOWN.format(first.id) in second.message
+        assert bank.record(**LESSON).provenance["same_text"] == first.id
+        other = bank.record(title="Close files", content="Close the file.", outcome="success")
+        assert "same_text" not in other.provenance
+
+
+@promise("record:known-already")
+def test_the_command_says_it_beside_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
+    words = ["--tenant", "acme", "--project", "shop", "record", "--outcome", "success"]
+    words += ["--title", LESSON["title"], "--content", LESSON["content"]]
+    first = CliRunner().invoke(rbank, words)
+    assert (first.exit_code, first.stderr) == (0, "")
+    second = CliRunner().invoke(rbank, words)
+    assert second.exit_code == 0
+    assert len(second.stdout.splitlines()) == 1
+    assert KNOWN.format(first.stdout.split()[0]) in second.stderr
