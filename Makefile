@@ -16,7 +16,7 @@ LLM ?= $(if $(LLM_URL),openai:local)
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
 
-demo: $(RUN_READY) ## the main job on a real recorded session, through the real MCP server and client
+demo: $(RUN_READY) ## two sessions of a scripted agent with real commands, hooks and server; the second does better
 	$(BIN)/rbank demo
 
 test: $(DEV_READY) ## the tests alone

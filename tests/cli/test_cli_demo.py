@@ -1,4 +1,4 @@
-"""The demonstration: what it ships is a real record, and what it does is checked by itself."""
+"""The demonstration: two sessions with real commands, hooks and server, of which the second does better."""
 
 from __future__ import annotations
 
@@ -12,109 +12,133 @@ from pathlib import Path
 import pytest
 
 from promises import promise
-from reasoningbank.demo.run import load_lessons, load_session
+from reasoningbank.demo.agent import SETTINGS_IDEAS, Ran, reach
+from reasoningbank.demo.checkout import check_out
+from reasoningbank.demo.hooked import PlainShell
+from reasoningbank.demo.run import INVOICES
+from shared_servers import run_directory, servers_in
 
 RBANK = Path(sys.executable).parent / "rbank"
-ROOT = Path(__file__).resolve().parents[2]
+ERROR = "FileNotFoundError: [Errno 2] No such file or directory: 'local.ini'"
 
 
-@promise(
-    "demo:real-session",
-    "The demo's session is a small record of commands that really ran, without machine paths.",
-    source="issue, It must show",
-)
-def test_the_session_is_a_small_record_without_machine_paths() -> None:
-    folder = ROOT / "src" / "reasoningbank" / "demo"
-    for file in (folder / "session.jsonl", folder / "lessons.json"):
-        text = file.read_text(encoding="utf-8")
-        assert len(text.encode()) < 30_000
-        assert not re.search(r"/(home|root|tmp|Users|usr|opt|work)/", text)
-    session = load_session()
-    assert [step["step"] for step in session.steps] == list(range(1, len(session.steps) + 1))
-    tests = [step for step in session.steps if "pytest" in step["command"]]
-    assert {step["exit_code"] for step in tests} == {0, 1}
-    for step in tests:
-        assert ("failed" in step["output"]) == (step["exit_code"] == 1)
-    assert tests[-1]["exit_code"] == 0
-
-
-@promise(
-    "demo:provenance",
-    "Every lesson of the demo names the steps it comes from; one is a success and one a failure.",
-    source="issue, It must show",
-)
-def test_every_lesson_names_the_steps_it_comes_from() -> None:
-    steps = {step["step"]: step for step in load_session().steps}
-    lessons = load_lessons()
-    assert 2 <= len(lessons) <= 4
-    assert {lesson.outcome for lesson in lessons} == {"success", "failure"}
-    for lesson in lessons:
-        assert lesson.steps
-        assert set(lesson.steps) <= set(steps)
-    (failure,) = [lesson for lesson in lessons if lesson.outcome == "failure"]
-    assert any(steps[number]["exit_code"] for number in failure.steps)
-
-
-@promise(
-    "demo:recorder",
-    "Recording the session again gives the same commands and exit statuses.",
-    source="issue, It must show",
-)
-@pytest.mark.skipif(not Path("/usr/share/zoneinfo/Europe/Berlin").exists(), reason="needs the time zone database")
-def test_the_recorder_makes_the_same_record_again(tmp_path: Path) -> None:
-    target = tmp_path / "session.jsonl"
-    recorder = [sys.executable, str(ROOT / "tools" / "record_session.py"), str(target)]
-    subprocess.run(recorder, check=True, capture_output=True, timeout=120)
-    again = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()[1:]]
-    shipped = load_session().steps
-    assert [(step["command"], step["exit_code"]) for step in again] == [
-        (step["command"], step["exit_code"]) for step in shipped
-    ]
-
-
-@promise(
-    "demo:main-job",
-    "rbank demo records, searches, rates and reports through the real MCP server and client, and checks each step.",
-    source="issue, It must show",
-)
-def test_the_demo_does_the_main_job_through_the_real_server(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-    environment |= {"TMPDIR": str(tmp_path), "REASONINGBANK_HOME": str(tmp_path / "untouched")}
-    done = subprocess.run(
-        [str(RBANK), "demo", "--json"], env=environment, capture_output=True, text=True, check=False, timeout=120
+def demo(temporary: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the demonstration of a user whose own bank and temporary files are in this folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
+    own = {"TMPDIR": str(temporary), "REASONINGBANK_HOME": str(temporary / "untouched"), **variables}
+    return subprocess.run(
+        [str(RBANK), "demo", *words], env=kept | own, capture_output=True, text=True, check=False, timeout=180
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
+
+
+@promise(
+    "demo:loop",
+    "`rbank demo` plays two sessions of a scripted agent with real commands through the installed hooks and the real "
+    "server: the first becomes recipes without a model, the hook of a failed command shows the right one in the "
+    "second, the agent needs fewer commands, and the confidence of that recipe alone rises.",
+    source="issue 11 The demo is the loop",
+)
+@pytest.mark.parametrize("shared", ["true", "false"])
+def test_the_second_session_does_better_because_of_the_first(shared: str) -> None:
+    with run_directory() as temporary:
+        done = demo(temporary, "--json", REASONINGBANK_SHARED=shared)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+        assert servers_in(temporary) == []
+        assert list(temporary.iterdir()) == [], "nothing is left, and the user's own bank was not made"
     answer = json.loads(done.stdout)
     assert answer["ok"] is True
-    assert len(answer["checks"]) == 9
-    assert Path(answer["home"]).parent == tmp_path
-    assert not (tmp_path / "untouched").exists()
-    assert len(answer["tools"]) <= 7
-    assert [lesson["memory"]["confidence"] for lesson in answer["recorded"]] == [0.8, 0.8, 0.8]
-    assert answer["unrelated"]["memories"] == []
-    assert answer["unrelated"]["unproven"] == []
-    assert answer["outcomes"][0]["new_confidence"] > answer["feedback"]["new_confidence"] > 0.8
-    for history in answer["histories"]:
-        assert history["confidence"] == pytest.approx(history["alpha"] / (history["alpha"] + history["beta"]), abs=1e-5)
+    assert {check["ok"] for check in answer["checks"]} == {True}
+    first, second = answer["first"], answer["second"]
+    assert [first[0]["exit_code"], first[-1]["exit_code"]] == [1, 0]
+    assert [second[0]["exit_code"], second[-1]["exit_code"]] == [1, 0]
+    assert ERROR in first[0]["output"]
+    assert ERROR in second[0]["output"]
+    assert len(second) == 3 < answer["without_memory"] == len(first) == 7
+    assert not any(each["shown"] for each in first)
+    assert "| - ran: cp local.example.ini local.ini" in second[0]["shown"]
+    assert answer["verdict"] == "success"
+    moved, other = answer["recipes"]
+    assert moved["title"].startswith("FileNotFoundError")
+    assert moved["before"] == other["before"] == other["after"] == pytest.approx(0.6)
+    assert moved["after"] > 0.6
+    assert any("Outcome evidence for it" in line for line in answer["history"])
+    assert "memory_search" in answer["tools"]
 
 
 @promise(
     "demo:readable",
-    "The demo prints how each confidence moved, why, and what to do next.",
-    source="issue, It must show",
+    "The demo tells its story on one screen of at most 40 lines and leaves nothing behind.",
+    source="issue 11 The demo is the loop",
 )
-def test_the_demo_prints_provenance_formula_and_what_to_do_next(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-    done = subprocess.run(
-        [str(RBANK), "demo"],
-        env={**environment, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    for expected in ("(steps 3, 8, 9, 10, 11)", "alpha / (alpha + beta) =", "Nothing relevant is known", "Next:"):
+def test_the_demo_is_told_on_one_screen() -> None:
+    with run_directory() as temporary:
+        done = demo(temporary)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert list(temporary.iterdir()) == []
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 125
+    for expected in (
+        "SESSION 1",
+        "A WEEK LATER",
+        "7 commands until the tests pass",
+        "3 commands",
+        "alpha / (alpha + beta) =",
+        "checks held",
+    ):
         assert expected in done.stdout
     assert "FAILED" not in done.stdout
+    assert re.search(r"confidence 0\.6[1-9]\d \(was 0\.600\): FileNotFoundError", done.stdout)
+
+
+@promise(
+    "demo:honest",
+    "The demo's agent follows what its hook printed and nothing else: with other advice, or without, it needs more "
+    "commands, and a demo whose hooks show nothing fails.",
+    source="issue 11 The demo is the loop",
+)
+def test_the_agent_has_no_other_way_to_know(tmp_path: Path) -> None:
+    class Advised(PlainShell):
+        def run(self, thought: str, command: str) -> Ran:
+            ran = super().run(thought, command)
+            return Ran(command=command, exit_code=ran.exit_code, output=ran.output, shown=advice)
+
+    needed = {}
+    for number, advice in enumerate(("", "| - ran: true", "| - ran: cp local.example.ini local.ini")):
+        shell = Advised(check_out(tmp_path / str(number)), {"PATH": f"{RBANK.parent}:{os.environ['PATH']}"})
+        commands = reach(shell, "", INVOICES, SETTINGS_IDEAS)
+        assert commands[-1].exit_code == 0
+        needed[advice] = len(commands)
+    assert [*needed.values()] == [7, 9, 3]
+
+
+@promise("demo:honest")
+def test_a_demo_whose_hooks_show_nothing_fails() -> None:
+    with run_directory() as temporary:
+        program = (
+            "import sys\n"
+            "from reasoningbank.cli import main\n"
+            "from reasoningbank.demo import hooked\n"
+            "read = hooked.read_installed\n"
+            "import reasoningbank.demo.run as demo\n"
+            "def without(home):\n"
+            "    found = read(home)\n"
+            "    hooks = {name: each for name, each in found.hooks.items() if name != 'PostToolUseFailure'}\n"
+            "    return hooked.Installed(hooks=hooks, server=found.server, variables=found.variables)\n"
+            "demo.read_installed = without\n"
+            "sys.argv = ['rbank', 'demo']\n"
+            "main()\n"
+        )
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=kept | {"TMPDIR": str(temporary)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=180,
+        )
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "FAILED  the hook showed the recipe of the error in session 2" in done.stdout
+        assert "FAILED  the agent needed fewer commands" in done.stdout
+        assert list(temporary.iterdir()) == []

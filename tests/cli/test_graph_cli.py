@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from promises import promise
 from reasoningbank.cli.app import rbank
-from reasoningbank.demo.run import SEEDS, STORY, TAGS, shop_graph
+from reasoningbank.demo.graph import SEEDS, STORY, TAGS, shop_graph
 
 Run = Callable[..., Result]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from click.testing import CliRunner, Result
 from promises import promise
 from reasoningbank.cli.app import command_of, rbank
 from reasoningbank.cli.built import Day
-from reasoningbank.demo.run import QUESTION, STORY, shop_graph
+from reasoningbank.demo.graph import PROJECT, QUESTION, STORY, shop_graph
 from reasoningbank.operations.composed import special_fields
 from reasoningbank.types.graph import LABELS
 
@@ -112,7 +113,9 @@ def test_the_shipped_question_is_answered_from_process_start(tmp_path: Path) -> 
     (path,) = [part for part in re.split(r"^\d+\. ", found, flags=re.MULTILINE) if all(text in part for text in story)]
     assert [line.strip()[3:].partition(" (")[0] for line in path.splitlines() if " <- " in line][:4] == story[::-1]
 
-    walked = run(*told["commands"][2].split()[2:])
+    own = ["rbank", "--project", PROJECT, "graph"]
+    assert [shlex.split(command)[:4] for command in told["commands"]] == [own] * 3
+    walked = run(*shlex.split(told["commands"][2])[4:])
     (path, *_) = [
         part for part in re.split(r"^\d+\. ", walked, flags=re.MULTILINE) if all(text in part for text in story)
     ]

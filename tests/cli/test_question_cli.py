@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from promises import promise
 from reasoningbank.cli import app as group
-from reasoningbank.demo.run import QUESTION, copy_shop_graph
+from reasoningbank.demo.graph import QUESTION, copy_shop_graph
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.conversations.questions import Asked, TagVocabulary, plan_by_rule, split
-from reasoningbank.demo.run import QUESTION, copy_shop_graph
+from reasoningbank.demo.graph import QUESTION, copy_shop_graph
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.llm.tokens import count_tokens

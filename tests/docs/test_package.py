@@ -55,10 +55,10 @@ def test_the_locks_hold_every_declared_dependency_at_the_same_version() -> None:
     assert pins["lock.txt"].items() <= pins["dev.txt"].items()
 
 
-@promise("package:typed", "The package is typed and ships the demo's data.", source="issue, Package")
+@promise("package:typed", "The package is typed and ships the example graph.", source="issue, Package")
 def test_the_package_is_typed_and_ships_its_data() -> None:
     package = files("reasoningbank")
-    for name in ("py.typed", "demo/session.jsonl", "demo/lessons.json"):
+    for name in ("py.typed", "demo/shop_graph.json"):
         assert package.joinpath(name).is_file()
 
 

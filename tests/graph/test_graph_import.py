@@ -10,7 +10,7 @@ import pytest
 from linked_memories import add_lesson
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.demo.run import shop_graph
+from reasoningbank.demo.graph import shop_graph
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidNode, StoreUnavailable
 from reasoningbank.testing import HashingEmbedder
 

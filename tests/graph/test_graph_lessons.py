@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from linked_memories import add_lesson, change_lesson, find_lessons, list_lessons
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.demo.run import shop_graph
+from reasoningbank.demo.graph import shop_graph
 from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, NodeNotFound, TextTooLong
 from reasoningbank.search.fusion import blend, check_weights, normalised_bm25, normalised_cosine
 from reasoningbank.types.graph import Node

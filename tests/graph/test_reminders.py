@@ -11,7 +11,7 @@ import pytest
 from graph.walked_graphs import MOMENT, GraphInMemory, arrows, edge, node, put, shop
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.demo.run import shop_graph
+from reasoningbank.demo.graph import shop_graph
 from reasoningbank.errors import InvalidInput, InvalidNode, NodeNotFound
 from reasoningbank.graph.provenance import events, sources
 from reasoningbank.graph.render import to_llm_context

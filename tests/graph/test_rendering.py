@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graph.walked_graphs import GraphInMemory, edge, node, shop
 from promises import promise
-from reasoningbank.demo.run import SEEDS, TAGS
+from reasoningbank.demo.graph import SEEDS, TAGS
 from reasoningbank.errors import InvalidInput
 from reasoningbank.graph.render import literal, to_cypher, to_d3, to_llm_context, to_mermaid
 from reasoningbank.graph.walk import walk

@@ -9,7 +9,7 @@ from pathlib import Path
 from graph.walked_graphs import arrows, shop, studied
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.demo.run import QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
+from reasoningbank.demo.graph import QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
 from reasoningbank.graph.traversal import plain_tag
 from reasoningbank.graph.walk import asked_with, question_tags, walk
 from reasoningbank.settings import Settings

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reasoningbank.demo.run import shop_graph
+from reasoningbank.demo.graph import shop_graph
 from reasoningbank.graph.nodes import words
 from reasoningbank.storage.store import Store
 from reasoningbank.types.graph import LABEL_FIELDS, Edge, Node

@@ -13,7 +13,7 @@ from mcp.client.client import Client
 from graph_clients import connected
 from linked_memories import add_lesson
 from promises import promise
-from reasoningbank.demo.run import QUESTION, copy_shop_graph
+from reasoningbank.demo.graph import QUESTION, copy_shop_graph
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, tools_by_profile
 from reasoningbank.mcp.text import TOKEN_BUDGET

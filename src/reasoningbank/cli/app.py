@@ -34,7 +34,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),
     "status": ("Agents and servers", "Show clients, sessions, model, what was learned, what to do.", "status:status"),
     "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
-    "demo": ("The bank", "Run the main job on a real recorded session.", "doctor:demo"),
+    "demo": ("The bank", "Show the loop: two sessions, the second does better.", "doctor:demo"),
 }
 """The commands that are no operation, or that ask a person: section, one-line help, and where they are."""
 GROUPS: Mapping[str, str] = {

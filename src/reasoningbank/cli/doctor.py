@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import stat
 import sys
 from pathlib import Path
@@ -53,35 +52,24 @@ def doctor(call: Call, *, reembed: bool) -> None:
 
 @command("demo", COMMANDS["demo"])
 def demo(call: Call) -> None:
-    """Record the lessons of a real session in a fresh directory, through the real MCP server and client.
+    """Play two sessions of a scripted agent with real commands, through the real hooks and the real server.
 
-    Then search, rate, report outcomes and show how each confidence follows from its evidence. Your own banks are
-    not touched. Exit status 1 when a step did not do what it should.
+    The first session finds out what helps and becomes a recipe, without a model; in the second a hook shows it, the
+    agent needs fewer commands, and the recipe's confidence rises. Your own banks are not touched and nothing is left.
+    Exit status 1 when a step did not do what it should.
     """
     from reasoningbank.demo.run import run
-    from reasoningbank.demo.server import PROJECT, TENANT
 
     answer = run(_silent if call.as_json else print_text)
     if call.as_json:
         print_json({**answer})
     else:
-        marks = [f"   {'ok    ' if check['ok'] else 'FAILED'}  {check['what']}" for check in answer["checks"]]
-        print_text(f"\nWhat had to hold ({answer['seconds']:.1f} s):\n" + "\n".join(marks))
-        rbank = _rbank()
-        there = f"REASONINGBANK_HOME={answer['home']} {rbank} --tenant {TENANT} --project {PROJECT}"
-        print_text(
-            "\nNext:\n"
-            f"   look inside     {there} list\n"
-            f"   your own bank   {rbank} record --title ... --content ... --outcome success\n"
-            f"   your agent      claude mcp add reasoningbank -- {rbank} serve   (other clients: README)"
-        )
+        failed = [f"FAILED  {check['what']}" for check in answer["checks"] if not check["ok"]]
+        held = len(answer["checks"]) - len(failed)
+        summary = f"{held} of {len(answer['checks'])} checks held, in {answer['seconds']:.1f} s."
+        print_text("\n".join([*failed, f"{summary} For your own agent: rbank install claude-code, or another client."]))
     if not answer["ok"]:
         sys.exit(1)
-
-
-def _rbank() -> str:
-    """Return how this command is called from here: by its name, or by its path when the name is not found."""
-    return "rbank" if shutil.which("rbank") else str(Path(sys.executable).with_name("rbank"))
 
 
 def _silent(text: str) -> None:

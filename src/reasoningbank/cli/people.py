@@ -138,7 +138,7 @@ def example(call: Call, *, file: str | None) -> None:
 
     The JSON has `path`, `question`, `commands` and `story`.
     """
-    from reasoningbank.demo.run import QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
+    from reasoningbank.demo.graph import PROJECT, QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
     from reasoningbank.safety.arguments import usable_path
 
     name = file or DEFAULT_EXAMPLE
@@ -151,9 +151,9 @@ def example(call: Call, *, file: str | None) -> None:
         raise StoreUnavailable(f"{name[:80]!r} cannot be written: {error.strerror}") from error
     seeds = " ".join(f"--seed {seed}={score}" for seed, score in SEEDS.items())
     commands = [
-        f"rbank graph import {shlex.quote(str(path))}",
-        f'rbank graph search "{QUESTION}"',
-        f"rbank graph walk {seeds} {' '.join(f'--tag {tag}' for tag in TAGS)}",
+        f"rbank --project {PROJECT} graph import {shlex.quote(str(path))}",
+        f'rbank --project {PROJECT} graph search "{QUESTION}"',
+        f"rbank --project {PROJECT} graph walk {seeds} {' '.join(f'--tag {tag}' for tag in TAGS)}",
     ]
     if call.as_json:
         print_json({"path": str(path), "question": QUESTION, "commands": commands, "story": list(STORY)})

@@ -1,1 +1,1 @@
-"""The demonstration: a real recorded session, the lessons distilled from it, and what the bank makes of them."""
+"""The demonstration: two sessions of a scripted agent through real hooks and the real server, and an example graph."""

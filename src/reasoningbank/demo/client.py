@@ -54,12 +54,28 @@ async def served(home: Path, *, tenant: str, project: str) -> AsyncIterator[Serv
     Raises:
         BankError: When the server cannot be started or goes away.
     """
-    command = ["-m", "reasoningbank.cli", "--tenant", tenant, "--project", project, "serve", "--no-shared"]
-    parameters = StdioServerParameters(
-        command=sys.executable, args=command, env={"REASONINGBANK_HOME": str(home)}, cwd=home
-    )
+    words = [sys.executable, "-m", "reasoningbank.cli", "--tenant", tenant, "--project", project, "serve"]
+    async with connected([*words, "--no-shared"], {"REASONINGBANK_HOME": str(home)}, home) as tools:
+        yield tools
+
+
+@asynccontextmanager
+async def connected(words: list[str], variables: Mapping[str, str], directory: Path) -> AsyncIterator[ServerTools]:
+    """Start a server with this command, and end it afterwards.
+
+    Raises:
+        BankError: When the server cannot be started or goes away, or the one that the block raised.
+    """
+    parameters = StdioServerParameters(command=words[0], args=words[1:], env=dict(variables), cwd=directory)
     try:
         async with Client(parameters, read_timeout_seconds=_TIMEOUT) as client:
             yield ServerTools(client)
     except (MCPError, OSError) as error:
         raise BankError(f"the MCP server failed: {error}", hint="Start it by hand to see why: rbank serve") from error
+    except ExceptionGroup as group:  # the client's own tasks wrap what the block raises
+        raise _first(group) from group
+
+
+def _first(error: Exception) -> Exception:
+    """Return the first error of nested groups."""
+    return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
