@@ -61,7 +61,10 @@ def test_the_second_session_does_better_because_of_the_first(shared: str) -> Non
     assert moved["title"].startswith("FileNotFoundError")
     assert moved["before"] == other["before"] == other["after"] == pytest.approx(0.6)
     assert moved["after"] > 0.6
-    assert any("Outcome evidence for it" in line for line in answer["history"])
+    assert [line.partition(",")[0] for line in answer["why"][:-1]] == [
+        "Outcome evidence for it",
+        "Usage evidence for it",
+    ]
     assert "memory_search" in answer["tools"]
 
 

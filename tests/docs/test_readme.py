@@ -35,10 +35,12 @@ def test_the_python_quick_start_is_short() -> None:
 )
 def test_the_readme_is_short_and_its_agent_does_better_the_second_time() -> None:
     assert len(README.splitlines()) <= 250
-    first, second = README.split("**Session 2.**")
-    attempts = r"^\$ .*python \S*tests/test_cart\.py.*\n(.*)"
-    assert re.findall(attempts, first, flags=re.MULTILINE)[:2] == ["ModuleNotFoundError: No module named 'cart'"] * 2
-    assert re.findall(attempts, second, flags=re.MULTILINE) == ["OK"]
+    first, second = README.partition("$ rbank demo")[2].split("\nA WEEK LATER")
+    attempts = r"^  \$ python -m unittest \S+   \[(.*)\]$"
+    error = "exit 1, FileNotFoundError: [Errno 2] No such file or directory: 'local.ini'"
+    assert re.findall(attempts, first, flags=re.MULTILINE) == [error, "exit 1, the same error", "OK"]
+    assert re.findall(attempts, second, flags=re.MULTILINE) == [error, "OK"]
+    assert "| - ran: cp local.example.ini local.ini" in second
 
 
 @promise("docs:readme-shell")

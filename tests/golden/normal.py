@@ -16,10 +16,10 @@ _PLACES = 6
 _MEASURED = re.compile(r"(^|_)(ms|seconds|duration|tokens)$|^tokens_|^bytes in ")
 """Fields that hold what was measured; a text with ids in it has now a token more and now one less."""
 _RUN = (
-    (re.compile(r"/tmp/reasoningbank-demo-\w+"), "<demo>"),
+    (re.compile(r"/tmp/rbank-demo-\w+"), "<demo>"),
     (re.compile(r"(?<=/backups/clients/)[^\s\"]+"), "<backup>"),
     (re.compile(r"\b\d+(?:\.\d+)?(?= (?:ms|tokens|bytes|KiB|MiB)\b)"), "<measured>"),
-    (re.compile(r"\b\d+\.\d+(?= s\b)"), "<measured>"),
+    (re.compile(r"\b\d+\.\d+(?= ?s\b)"), "<measured>"),
     (re.compile(r"(?<=SQLite )[\d.]+\d|(?<=apsw )[\d.]+\d|[\d.]+(?= on Linux)"), "<version>"),
     (re.compile(rf"(?<![\w.]){re.escape(reasoningbank.__version__)}(?![\w])"), "<version>"),
 )

@@ -14,7 +14,7 @@ from reasoningbank.operations.composed import record_or_learn
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
 
-LESSON = {"title": "Retry a failed call", "content": "Wait, then retry the failed call.", "outcome": "success"}
+TITLE, CONTENT = "Retry a failed call", "Wait, then retry the failed call."
 KNOWN = "Known already: memory {} has the same text."
 
 
@@ -28,11 +28,11 @@ def test_recording_the_same_text_twice_says_so(tmp_path: Path) -> None:
     with Bank.open(
         tenant="acme", project="shop", settings=Settings(home=tmp_path / "home"), embedder=HashingEmbedder()
     ) as bank:
-        first = record_or_learn(bank, **LESSON)
+        first = record_or_learn(bank, title=TITLE, content=CONTENT, outcome="success")
         assert "Known already" not in first.message
-        second = record_or_learn(bank, **LESSON)
+        second = record_or_learn(bank, title=TITLE, content=CONTENT, outcome="success")
         assert KNOWN.format(first.id) in second.message
-        assert bank.record(**LESSON).provenance["same_text"] == first.id
+        assert bank.record(title=TITLE, content=CONTENT, outcome="success").provenance["same_text"] == first.id
         other = bank.record(title="Close files", content="Close the file.", outcome="success")
         assert "same_text" not in other.provenance
 
@@ -41,7 +41,7 @@ def test_recording_the_same_text_twice_says_so(tmp_path: Path) -> None:
 def test_the_command_says_it_beside_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
     words = ["--tenant", "acme", "--project", "shop", "record", "--outcome", "success"]
-    words += ["--title", LESSON["title"], "--content", LESSON["content"]]
+    words += ["--title", TITLE, "--content", CONTENT]
     first = CliRunner().invoke(rbank, words)
     assert (first.exit_code, first.stderr) == (0, "")
     second = CliRunner().invoke(rbank, words)

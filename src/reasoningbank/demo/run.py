@@ -77,7 +77,7 @@ class DemoAnswer(TypedDict):
     without_memory: int
     verdict: str
     recipes: list[Recipe]
-    history: list[str]
+    why: list[str]
     checks: list[Check]
     seconds: float
     ok: bool
@@ -156,8 +156,8 @@ async def _perform(place: Path, say: Callable[[str], None]) -> DemoAnswer:
         say(f"  {len(second)} commands. Without the hook this agent needs {len(plain)} here, as in session 1.")
         state, later = await asyncio.to_thread(_learned, place, session.id)
     recipes = _compared(earlier, later)
-    history = _history(place, recipes[0]["id"]) if recipes else []
-    _tell_credit(state, recipes, history, say)
+    why = _why(place, recipes[0]["id"]) if recipes else []
+    _tell_credit(state, recipes, why, say)
     return DemoAnswer(
         tools=names,
         first=[_told(each) for each in first],
@@ -165,7 +165,7 @@ async def _perform(place: Path, say: Callable[[str], None]) -> DemoAnswer:
         without_memory=len(plain),
         verdict=state.verdict,
         recipes=recipes,
-        history=history,
+        why=why,
         checks=_checks(empty["count"], first, second, plain, state, recipes),
         seconds=0.0,
         ok=False,
@@ -219,11 +219,13 @@ def _learned(place: Path, session: str) -> tuple[SessionState, tuple[Memory, ...
     raise BankError("the session was not captured", hint="Look into the hooks with rbank status.")
 
 
-def _history(place: Path, memory_id: str) -> list[str]:
+def _why(place: Path, memory_id: str) -> list[str]:
+    """Return the evidence for a memory, and the sum that gives its confidence."""
     from reasoningbank.operations import composed
 
     with _bank(place) as bank:
-        return history_text(composed.history(bank, memory_id)).splitlines()
+        _, *events, total = history_text(composed.history(bank, memory_id)).splitlines()
+    return [*sorted(line.split("  ")[-1].partition(", by ")[0] for line in events if " evidence " in line), total]
 
 
 def _compared(earlier: Sequence[Memory], later: Sequence[Memory]) -> list[Recipe]:
@@ -256,14 +258,13 @@ def _tell(commands: Sequence[Ran], say: Callable[[str], None]) -> None:
 
 
 def _tell_credit(
-    state: SessionState, recipes: Sequence[Recipe], history: Sequence[str], say: Callable[[str], None]
+    state: SessionState, recipes: Sequence[Recipe], why: Sequence[str], say: Callable[[str], None]
 ) -> None:
     say(f"The session is judged by its exit statuses: {state.verdict}. That is credited to what it was shown, alone:")
     for recipe in recipes:
         moved = "as before" if recipe["before"] == recipe["after"] else f"was {recipe['before']:.3f}"
         say(f"  confidence {recipe['after']:.3f} ({moved}): {recipe['title']}")
-    events = [line.partition(" (session ")[0].strip().rstrip(".") for line in history[2:-1]]
-    say("\n".join(f"  {line}" for line in (*events, *history[-1:])))
+    say(f"  Why: {'; '.join(why[:-1]).lower()}.\n  {why[-1] if why else ''}")
 
 
 def _checks(
