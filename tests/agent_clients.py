@@ -157,17 +157,30 @@ def _answered(asked: Asked) -> int:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool that the model asks Claude Code or Codex for.
+
+    Attributes:
+        tool: The tool's name.
+        given: Its arguments; a text for a tool of Codex that takes one.
+    """
+
+    tool: str
+    given: Mapping[str, object] | str
+
+
 @dataclass
 class AgentServer:
-    """Speaks what the clients speak to their models, and answers every request with a text or a command to run.
+    """Speaks what the clients speak to their models, and answers every request with a text or the call of a tool.
 
     Attributes:
         answer: The text, or what makes the answer from the request. Commands are for Gemini's and OpenAI's chat
-            interface alone.
+            interface, calls for Claude Code and Codex.
         requests: What was asked, in order.
     """
 
-    answer: str | Callable[[Asked], str] | Callable[[Asked], str | ShellCall]
+    answer: str | Callable[[Asked], str] | Callable[[Asked], str | ShellCall] | Callable[[Asked], str | Call]
     requests: list[Asked] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -194,6 +207,8 @@ class AgentServer:
         text = self.answer if isinstance(self.answer, str) else self.answer(asked)
         if isinstance(text, ShellCall):
             return "text/event-stream", _sse([("", json.dumps(each)) for each in _call(asked, text)])
+        if isinstance(text, Call):
+            return "text/event-stream", _sse(_called(asked, text, len(self.requests)))
         events = _events(asked, text)
         if events is None:
             return "application/json", json.dumps(_whole(asked, text)).encode()
@@ -223,36 +238,57 @@ def _events(asked: Asked, text: str) -> list[tuple[str, str]] | None:
     if "/messages" in asked.path:
         if not asked.body.get("stream"):
             return None
-        message = {**_message(asked, text), "content": [], "stop_reason": None}
-        named: list[tuple[str, dict[str, object]]] = [
-            ("message_start", {"message": message}),
-            ("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}),
-            ("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}}),
-            ("content_block_stop", {"index": 0}),
-            ("message_delta", {"delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}}),
-            ("message_stop", {}),
-        ]
-        return [(kind, json.dumps({"type": kind, **data})) for kind, data in named]
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
+        return _block(asked, block, delta, "end_turn")
     if "/responses" in asked.path:
         part = {"type": "output_text", "text": text, "annotations": []}
-        item = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
-        usage = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
-        response = {"id": "r", "object": "response", "status": "completed", "output": [item], "usage": usage}
-        begun = {**response, "status": "in_progress", "output": []}
-        return [
-            ("response.created", json.dumps({"type": "response.created", "response": begun})),
-            (
-                "response.output_item.done",
-                json.dumps({"type": "response.output_item.done", "output_index": 0, "item": item}),
-            ),
-            ("response.completed", json.dumps({"type": "response.completed", "response": response})),
-        ]
+        return _item({"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]})
     if "streamGenerateContent" in asked.path:
         return [("", json.dumps(_whole(asked, text)))]
     if asked.body.get("stream"):
         said, end = _chunk({"role": "assistant", "content": text}, None), _chunk({}, "stop")
         return [("", json.dumps(said)), ("", json.dumps({**end, "usage": _USAGE})), ("", "[DONE]")]
     return None
+
+
+def _called(asked: Asked, call: Call, number: int) -> list[tuple[str, str]]:
+    """Return the events of an answer that asks for a tool."""
+    written = call.given if isinstance(call.given, str) else json.dumps(call.given)
+    if "/messages" in asked.path:
+        block = {"type": "tool_use", "id": f"toolu_{number}", "name": call.tool, "input": {}}
+        return _block(asked, block, {"type": "input_json_delta", "partial_json": written}, "tool_use")
+    assert "/responses" in asked.path, f"no tool can be asked for at {asked.path}"
+    item = {"id": f"i{number}", "call_id": f"call_{number}", "name": call.tool, "status": "completed"}
+    if isinstance(call.given, str):
+        return _item({**item, "type": "custom_tool_call", "input": written})
+    return _item({**item, "type": "function_call", "arguments": written})
+
+
+def _block(
+    asked: Asked, block: Mapping[str, object], delta: Mapping[str, object], reason: str
+) -> list[tuple[str, str]]:
+    message = {**_message(asked, ""), "content": [], "stop_reason": None}
+    named: list[tuple[str, dict[str, object]]] = [
+        ("message_start", {"message": message}),
+        ("content_block_start", {"index": 0, "content_block": block}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": {"stop_reason": reason}, "usage": {"output_tokens": 7}}),
+        ("message_stop", {}),
+    ]
+    return [(kind, json.dumps({"type": kind, **data})) for kind, data in named]
+
+
+def _item(item: Mapping[str, object]) -> list[tuple[str, str]]:
+    usage = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
+    response = {"id": "r", "object": "response", "status": "completed", "output": [item], "usage": usage}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    begun = {**response, "status": "in_progress", "output": []}
+    return [
+        ("response.created", json.dumps({"type": "response.created", "response": begun})),
+        ("response.output_item.done", json.dumps(done)),
+        ("response.completed", json.dumps({"type": "response.completed", "response": response})),
+    ]
 
 
 _USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
