@@ -49,7 +49,7 @@ def test_status_says_what_is_installed_learned_and_waiting(tmp_path: Path) -> No
     said(tmp_path, "capture", *map(str, written(tmp_path, {"one": REPAIRED, "two": UNDECIDED})))
     found = said(tmp_path, "status", "--json")
     assert [(each["client"], each["registered"]) for each in found["clients"]] == [("claude-code", ["scope user"])]
-    assert found["sessions"] == {"captured": 2, "distilled": 0, "waiting": 1, "undecided": 1}
+    assert found["sessions"] == {"queued": 0, "captured": 2, "distilled": 0, "waiting": 1, "undecided": 1}
     assert found["learned_this_week"] == ["A lesson"]
     assert any("No hook has run" in each for each in found["next"])
     assert any("memory_distill" in each for each in found["next"])

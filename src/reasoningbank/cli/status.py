@@ -15,7 +15,9 @@ from reasoningbank.cli.output import print_json, print_text
 from reasoningbank.errors import BankError
 
 if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings
+    from reasoningbank.types.memory import Memory
 
 WEEK = timedelta(days=7)
 _LINES = 3
@@ -49,6 +51,7 @@ class Status(TypedDict):
     failed_jobs: int
     model: ModelStatus
     learned_this_week: list[str]
+    credited_this_week: list[str]
     errors: list[str]
     next: list[str]
 
@@ -59,7 +62,7 @@ class Status(TypedDict):
     click.Option(["--quick"], is_flag=True, help="Do not ask the clients' own commands."),
 )
 def status(call: Call, *, quick: bool) -> None:
-    """Show each client, the sessions by state, the model and its budget, and what was learned this week.
+    """Show each client, the sessions by state, the model and its budget, and what was learned and credited this week.
 
     Then the last errors of hooks, and what to do next. It changes nothing.
     """
@@ -77,7 +80,7 @@ def examined(call: Call, *, ask: bool) -> Status:
 
     settings = load_settings()
     clients = _clients(call, ask=ask)
-    sessions, failed, learned = _learned(call, settings)
+    sessions, failed, learned, credited = _learned(call, settings)
     model = _model(settings)
     log = settings.home / "hooks.log"
     errors = _tail(log)
@@ -90,6 +93,7 @@ def examined(call: Call, *, ask: bool) -> Status:
         failed_jobs=failed,
         model=model,
         learned_this_week=learned,
+        credited_this_week=credited,
         errors=errors,
         next=_next(clients, sessions, model, ran=ran.exists()),
     )
@@ -112,24 +116,41 @@ def _clients(call: Call, *, ask: bool) -> list[ClientStatus]:
     return found
 
 
-def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], int, list[str]]:
-    """Return the sessions by state, the jobs that failed for good, and the titles of what is new this week."""
+def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], int, list[str], list[str]]:
+    """Return the sessions by state, the jobs that failed for good, and what this week brought.
+
+    That are the titles of new memories, and the memories whose confidence evidence moved, with what it was and is.
+    """
     from reasoningbank.integrations.hook_actions import has_any
     from reasoningbank.settings import project_of
     from reasoningbank.types.scope import Scope
 
-    counted = dict.fromkeys(("captured", "distilled", "waiting", "undecided"), 0)
+    counted = dict.fromkeys(("queued", "captured", "distilled", "waiting", "undecided"), 0)
     scope = Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
     if not has_any(scope, call.membership(settings), url=call.url or settings.url or None, home=settings.home):
-        return counted, 0, []
+        return counted, 0, [], []
     since = datetime.now(UTC) - WEEK
     with call.open_bank() as bank:
+        counted["queued"] = len(bank.sessions.states(state="queued", limit=0))
         for entry in bank.sessions.list():
             counted["captured"] += 1
             known = entry.judgement is not None and entry.judgement.verdict != "unknown"
             counted["distilled" if entry.distilled is not None else "waiting" if known else "undecided"] += 1
-        learned = [memory.title for memory in bank.memories.list() if memory.created_at >= since]
-        return counted, len(bank.jobs.dead()), learned
+        memories = bank.memories.list()
+        learned = [memory.title for memory in memories if memory.created_at >= since]
+        credited = [moved for memory in memories if (moved := _moved(bank, memory, since))]
+        return counted, len(bank.jobs.dead()), learned, credited
+
+
+def _moved(bank: Bank, memory: Memory, since: datetime) -> str:
+    """Return what evidence has made of a memory's confidence since then; empty when it moved nothing."""
+    if not memory.belief.positive + memory.belief.negative:
+        return ""
+    events = bank.memories.history(memory.id)
+    before = [event.confidence for event in events if event.at < since] or [events[0].confidence]
+    if f"{before[-1]:.3f}" == f"{memory.confidence:.3f}":
+        return ""
+    return f"{memory.title}: {before[-1]:.3f} to {memory.confidence:.3f}"
 
 
 def _model(settings: Settings) -> ModelStatus:
@@ -171,13 +192,20 @@ def _next(clients: list[ClientStatus], sessions: dict[str, int], model: ModelSta
     if model["problem"]:
         said.append(model["problem"])
     if sessions["waiting"] and not model["name"]:
+        waiting = _sessions(sessions["waiting"], "waits", "wait")
         said.append(
-            f"{sessions['waiting']} sessions wait: ask the agent to call memory_distill, or name a model with "
-            "rbank install CLIENT --distill client."
+            f"{waiting} for a model to make more of them than recipes: ask the agent to call memory_distill, or name "
+            "one with rbank install CLIENT --distill client."
         )
     if sessions["undecided"]:
-        said.append(f"Of {sessions['undecided']} sessions it is not known how they ended: rbank verdict says it.")
+        ended = "it ended" if sessions["undecided"] == 1 else "they ended"
+        said.append(f"Of {_sessions(sessions['undecided'])} it is not known how {ended}: rbank verdict says it.")
     return said or ["Nothing."]
+
+
+def _sessions(count: int, one: str = "", several: str = "") -> str:
+    """Return a number of sessions with a verb that fits it."""
+    return f"{count} {'session' if count == 1 else 'sessions'} {one if count == 1 else several}".rstrip()
 
 
 def status_text(found: Status) -> str:
@@ -200,5 +228,8 @@ def status_text(found: Status) -> str:
     learned = found["learned_this_week"]
     lines.append(f"learned this week: {len(learned)}")
     lines += [f"  {title}" for title in learned[-_LINES:]]
+    credited = found["credited_this_week"]
+    lines.append(f"credited this week: {len(credited)}")
+    lines += [f"  {moved}" for moved in credited[-_LINES:]]
     lines += [f"error: {line}" for line in found["errors"]]
     return "\n".join([*lines, *(f"next: {each}" for each in found["next"])])

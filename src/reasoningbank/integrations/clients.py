@@ -134,12 +134,12 @@ def _claude_code(where: Where) -> tuple[Target, ...]:
 def _codex(where: Where) -> tuple[Target, ...]:
     folder = where.base() / ".codex"
     words = {"SessionStart": "session-start", "UserPromptSubmit": "user-prompt-submit"}
-    words |= {"Stop": "stop", "PreCompact": "pre-compact"}
+    words |= {"PostToolUse": "post-tool-use", "Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end"}
     hooks = tuple(
         Entry(
             path=("hooks", event),
             key=None,
-            value={"hooks": [{"type": "command", "command": where.line(word), "timeout": _SECONDS}]},
+            value={"hooks": [{"type": "command", "command": where.line(word), "timeout": _codex_seconds(event)}]},
         )
         for event, word in words.items()
     )
@@ -147,6 +147,11 @@ def _codex(where: Where) -> tuple[Target, ...]:
         Target(path=folder / "config.toml", server=where.server, skeleton=""),
         Target(path=folder / "hooks.json", entries=hooks),
     )
+
+
+def _codex_seconds(event: str) -> int:
+    """Return how long Codex waits for a hook: at the end of a session it warns of more than 3 s."""
+    return 3 if event == "SessionEnd" else _SECONDS
 
 
 def _cursor(where: Where) -> tuple[Target, ...]:

@@ -138,6 +138,8 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
         return
     ran(event, payload)
     if event != "PostCompact" and not usable_path(payload.transcript).is_file():
+        if event == "SessionEnd":  # a session in which nothing was said has none: ``claude mcp get`` ends so
+            return
         raise UnreadableTranscript("the transcript that the client named does not exist")
     from reasoningbank.integrations.hook_work import do_due_work
 
@@ -258,7 +260,7 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
     """Return the text for the agent's context.
 
     With a prompt and after a failure only what the session has not seen yet. After a failure the recipe for the very
-    error comes first.
+    error comes first. Of what a tool printed nobody has said that it is a failure: only a recipe is shown.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -266,8 +268,10 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
     if task is None:
         text = bank.briefing(budget=START_BUDGET, session=session).text
         return "\n".join(filter(None, (text, reminder(bank))))
-    if event == "PostToolUseFailure":
+    if event in {"PostToolUse", "PostToolUseFailure"}:
         recipe = bank.recipes.briefing(task.partition("\n")[2], session=session).text
+        if event == "PostToolUse":
+            return recipe
         return recipe + bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
     return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
 
@@ -315,10 +319,17 @@ def _task(event: Event, payload: Payload) -> str | None:
     if event == "UserPromptSubmit":
         command = payload.prompt.lstrip().startswith("/")
         return "" if command or payload.source in _MACHINES else payload.prompt[:MOST_OF_A_PROMPT].strip()
-    if payload.interrupted or not payload.error.strip():
+    if payload.interrupted or not payload.error.strip() or (event == "PostToolUse" and not _shows_an_error(payload)):
         return ""
     named = f"{payload.tool} {payload.action}".replace("\n", " ")[: MOST_OF_A_PROMPT // 4]
     error, most = payload.error.strip(), MOST_OF_A_PROMPT // 2
     if len(error) > most:
         error = f"{error[: most // 4]}\n{error[-3 * most // 4 :]}"
     return f"{named}\n{error}"
+
+
+def _shows_an_error(payload: Payload) -> bool:
+    """Return whether what a tool printed ends with an error that a recipe may be about."""
+    from reasoningbank.sessions.signatures import signature_of
+
+    return signature_of(payload.error) is not None

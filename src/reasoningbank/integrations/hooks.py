@@ -23,6 +23,7 @@ Client = Literal["claude-code", "cursor", "copilot", "opencode"]
 Event = Literal[
     "SessionStart",
     "UserPromptSubmit",
+    "PostToolUse",
     "PostToolUseFailure",
     "Stop",
     "SessionEnd",
@@ -40,6 +41,7 @@ _EVENTS: Mapping[str, Event] = {
     "userprompttransformed": "UserPromptSubmit",
     "beforesubmitprompt": "UserPromptSubmit",
     "beforeagent": "UserPromptSubmit",
+    "posttooluse": "PostToolUse",
     "posttoolusefailure": "PostToolUseFailure",
     "toolfailure": "PostToolUseFailure",
     "stop": "Stop",
@@ -65,7 +67,7 @@ class Payload(NamedTuple):
         source: Where the prompt came from, or why the session started.
         tool: The tool that failed.
         action: What it was to do.
-        error: What went wrong.
+        error: What went wrong; of a client that does not say whether a tool failed, what the tool printed.
         summary: The client's own summary of what it compacted.
         interrupted: Whether a person stopped the tool.
         continued: Whether a hook has already made the agent go on (``stop_hook_active``).
@@ -126,7 +128,7 @@ def _payload(given: dict[str, object]) -> Payload:
         source=_text(given, "source"),
         tool=_text(given, "tool_name"),
         action=_action(tool_input) if isinstance(tool_input, dict) else "",
-        error=_text(given, "error"),
+        error=_text(given, "error", "tool_response"),
         summary=_text(given, "compact_summary"),
         interrupted=given.get("is_interrupt") is True,
         continued=given.get("stop_hook_active") is True,
@@ -158,7 +160,7 @@ def _action(tool_input: dict[str, object]) -> str:
     return _text(tool_input, "command", "file_path", "path", "pattern", "query", "url", "description")
 
 
-_SPEAKING: frozenset[Event] = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUseFailure"})
+_SPEAKING: frozenset[Event] = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"})
 
 
 def reply(event: Event | None, payload: Payload, context: str) -> str:
