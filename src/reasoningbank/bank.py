@@ -378,8 +378,8 @@ class Bank:
         With a task: what a search finds above the relevance floor, the best proven memory first, then the unproven one
         to be tested, then the rest; where nothing proven answers, up to three unproven ones come first. Without a task:
         proven memories alone, by the lower end of their interval and then by when they were last used. Near-duplicates
-        are shown once. What is shown is logged for the session and is no evidence; how the session ends credits it.
-        Only a briefing with a task is counted as a delivery. In a session that is held out (setting ``holdout``)
+        are shown once. What is shown is logged for the session and is no evidence; how the session ends credits what
+        was shown for a task, or before it and fits it. Only a briefing with a task is counted as a delivery. In a session that is held out (setting ``holdout``)
         nothing is shown; what would have been shown is left out with the reason ``held out``.
 
         Args:
@@ -403,9 +403,10 @@ class Bank:
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store()
             query, (proven, drawn, warnings, _) = self._briefings.considered(store, task, outcome)
+            hits = in_order(proven, drawn)
             brief = choose(
                 self._search.vectors_of,
-                [BriefItem(hit=hit, scope=hit.scope) for hit in in_order(proven, drawn)],
+                [BriefItem(hit=hit, scope=hit.scope) for hit in hits],
                 model_id=self._context.embedder.model_id,
                 budget=budget,
                 limit=most,
@@ -413,7 +414,8 @@ class Bank:
                 shown_before=() if repeat else [*self._briefings.shown(store, place), *self._search.shown_wider(place)],
             )
             observation.delivered(len(brief.items))
-            return self._briefings.kept(store, replace(brief, session=place, warnings=warnings), query)
+            fitting = () if repeat or task is None else self._briefings.seen_before_the_task(store, place, hits[:most])
+            return self._briefings.kept(store, replace(brief, session=place, warnings=warnings), query, fitting)
 
     def get(self, memory_id: str) -> Memory:
         """Return the memory of an id, secrets removed once more.

@@ -497,7 +497,8 @@ def cpu(command: list[str], payload: bytes, home: Path) -> float:
         ("SessionEnd", ["SessionEnd", "session-end", "sessionEnd"]),
         ("PreCompact", ["PreCompact", "pre-compact", "preCompact"]),
         ("PostCompact", ["PostCompact", "post-compact"]),
-        (None, ["", "SubagentStop", "PreToolUse", "PostToolUse", "nonsense", "afterFileEdit"]),
+        ("PostToolUse", ["PostToolUse", "post-tool-use", "postToolUse"]),
+        (None, ["", "SubagentStop", "PreToolUse", "nonsense", "afterFileEdit"]),
     ],
 )
 def test_events_are_known_in_every_clients_spelling(event: str | None, names: list[str]) -> None:

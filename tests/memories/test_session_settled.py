@@ -61,7 +61,7 @@ def replayed(bank: Bank, memory: str) -> float:
 
 @promise(
     "credit:verdict",
-    "When it is known how a session ended, everything it was shown is credited: success speaks for it, failure "
+    "When it is known how a session ended, everything it was shown for its task is credited: success speaks for it, failure "
     "against it, anything else says nothing.",
     source="issue Credit; DESIGN D5",
 )
@@ -210,8 +210,32 @@ def test_no_project_learns_ratings_down_to_all_usage(counts: list[float]) -> Non
 def test_what_did_not_fit_the_question_was_not_used(local_bank: Bank) -> None:
     memory = lesson(local_bank)
     assert [item.hit.id for item in local_bank.briefing(session="s").items] == [memory]
-    local_bank.sessions.keep(ended("s", "success"))
+    local_bank.sessions.outcome("s", True)
     assert [one.type for one in signals(local_bank, memory)] == ["outcome"]
+
+
+@promise(
+    "credit:for-task",
+    "A session's verdict credits what it was shown for its task. What it was shown at its start, before there was a "
+    "task, is credited when it fits a later prompt too, and not for having been there.",
+    source="DESIGN D5; issue 11, It must show",
+)
+@pytest.mark.parametrize("verdict", ["success", "failure"])
+def test_what_was_shown_before_the_task_is_credited_only_when_it_fits_it(local_bank: Bank, verdict: Verdict) -> None:
+    fits = lesson(local_bank)
+    other = local_bank.record(title="Water the plants", content="Water them on Mondays.", outcome="success").id
+    for session in ("never asked", "asked"):
+        shown = local_bank.briefing(session=session)
+        assert {item.hit.id for item in shown.items} == {fits, other}
+    for _ in range(2):
+        assert local_bank.briefing(TASK, session="asked", repeat=False).items == ()
+    for session in ("never asked", "asked"):
+        assert local_bank.sessions.keep(ended(session, verdict)).verdict == verdict
+    assert signals(local_bank, other) == []
+    assert local_bank.get(other).confidence == 0.8
+    counted = [(one.type, one.positive, one.session) for one in signals(local_bank, fits)]
+    success = [("outcome", True, "asked"), ("usage", True, "asked")]
+    assert sorted(counted) == (success if verdict == "success" else [("outcome", False, "asked")])
 
 
 @promise(

@@ -1,6 +1,7 @@
 """Settle what a session was shown, once it is known how it ended (DESIGN D5).
 
-Success speaks for everything that the session was shown, failure against it, anything else says nothing. A later
+Success speaks for what the session was shown for its task, failure against it, anything else says nothing. What it was
+shown before there was a task, at the start of a session, is credited only by a report about the session itself. A later
 verdict replaces the earlier one. A session that did not fail has also used what fitted its questions.
 """
 
@@ -22,12 +23,19 @@ FITTED = 0.5
 _DID_NOT_FAIL = frozenset({"success", "partial"})
 
 
-def shown(reader: StoreReader, session: str) -> dict[str, float]:
-    """Return the ids of what a session was shown, in that order, each with the best relevance that it had."""
+def shown(reader: StoreReader, session: str, *, for_task: bool = False) -> dict[str, float]:
+    """Return the ids of what a session was shown, in that order, each with the best relevance that it had.
+
+    Args:
+        reader: The bank.
+        session: The session.
+        for_task: Whether what was shown without any task, which has no relevance, is left out.
+    """
     found: dict[str, float] = {}
     for log in reversed(reader.deliveries.recalls(limit=0, session=session)):
         for entry in log.entries:
-            found[entry.memory_id] = max(found.get(entry.memory_id, 0.0), entry.relevance)
+            if entry.relevance or not for_task:
+                found[entry.memory_id] = max(found.get(entry.memory_id, 0.0), entry.relevance)
     for trace in reader.sessions.traces(session=session):
         for memory_id in trace.results:
             found.setdefault(memory_id, 0.0)
@@ -35,9 +43,16 @@ def shown(reader: StoreReader, session: str) -> dict[str, float]:
 
 
 def settle(
-    transaction: Transaction, session: str, verdict: Verdict, *, rater: Rater, at: datetime, shared_by: int
+    transaction: Transaction,
+    session: str,
+    verdict: Verdict,
+    *,
+    rater: Rater,
+    at: datetime,
+    shared_by: int,
+    for_task: bool = False,
 ) -> Sequence[OutcomeReport]:
-    """Credit everything that a session was shown with how it ended; return what became of each memory.
+    """Credit what a session was shown with how it ended; return what became of each memory.
 
     Args:
         transaction: Where it is written.
@@ -46,9 +61,10 @@ def settle(
         rater: ``human`` when a person says so.
         at: When.
         shared_by: How many memories share the weight of the outcome.
+        for_task: Whether only what was shown for a task is credited.
     """
     reports = []
-    for memory_id, relevance in shown(transaction, session).items():
+    for memory_id, relevance in shown(transaction, session, for_task=for_task).items():
         try:
             report = settle_outcome(
                 transaction,

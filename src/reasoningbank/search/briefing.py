@@ -158,16 +158,31 @@ class Briefings:
 
         return [*shown(store, session)]
 
-    def kept(self, store: Store, brief: Brief, query: str) -> Brief:
-        """Return the brief, logged as a delivery when it shows anything; empty when the session is held out."""
+    def seen_before_the_task(self, store: Store, session: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return the hits that the session was shown before it had a task: they fit it without being shown again."""
+        from reasoningbank.memories.credit import shown
+
+        before = {*shown(store, session), *self._search.shown_wider(session)}
+        for_task = {*shown(store, session, for_task=True), *self._search.shown_wider(session, for_task=True)}
+        return tuple(hit for hit in hits if hit.id in before - for_task)
+
+    def kept(self, store: Store, brief: Brief, query: str, fitting: Sequence[Hit] = ()) -> Brief:
+        """Return the brief, logged as a delivery when it shows anything; empty when the session is held out.
+
+        Args:
+            store: The project's.
+            brief: What is shown.
+            query: The task as it is logged.
+            fitting: What the session has seen already and fits the task too: logged with it, so that it is credited.
+        """
         from reasoningbank.memories.exposure import drawn
 
-        if not brief.items:
+        if not brief.items and not fitting:
             return brief
         at = self._context.clock.now()
         if drawn(store, self._context.scope, brief.session, share=self._context.settings.holdout, at=at).held_out:
             return self._withheld(store, brief, at)
-        hits = [item.hit for item in brief.items]
+        hits = [*(item.hit for item in brief.items), *fitting]
         logged = self._search.logged(
             store,
             Recall(

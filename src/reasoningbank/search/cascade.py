@@ -342,15 +342,23 @@ def of_level(answer: Recall, level: Level) -> Recall:
     )
 
 
-def shown_in(store: Store, session: str, origin: Scope) -> list[str]:
-    """Return ids of what a wider scope has shown a session of the project, in that order."""
-    return [*store.memories.many([*shown(store, session_in(store.scope, session, origin))])]
+def shown_in(store: Store, session: str, origin: Scope, *, for_task: bool = False) -> list[str]:
+    """Return ids of what a wider scope has shown a session of the project, in that order; or only for its task."""
+    return [*store.memories.many([*shown(store, session_in(store.scope, session, origin), for_task=for_task)])]
 
 
 def credit(
-    store: Store, session: str, origin: Scope, verdict: Verdict, *, rater: Rater, at: datetime, shared_by: int
+    store: Store,
+    session: str,
+    origin: Scope,
+    verdict: Verdict,
+    *,
+    rater: Rater,
+    at: datetime,
+    shared_by: int,
+    for_task: bool = False,
 ) -> Sequence[OutcomeReport]:
-    """Report in a wider scope how a session ended for everything it has shown it, all of it or nothing.
+    """Report in a wider scope how a session ended for what it has shown it, all of it or nothing.
 
     Args:
         store: The team's or the org's.
@@ -360,10 +368,11 @@ def credit(
         rater: Who says so.
         at: When.
         shared_by: How many memories of all scopes share the weight of the outcome.
+        for_task: Whether only what was shown for a task is credited.
     """
     place = session_in(store.scope, session, origin)
     with store.transaction() as transaction:
-        return settle(transaction, place, verdict, rater=rater, at=at, shared_by=shared_by)
+        return settle(transaction, place, verdict, rater=rater, at=at, shared_by=shared_by, for_task=for_task)
 
 
 def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: bool) -> tuple[str, ...]:

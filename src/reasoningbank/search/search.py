@@ -101,17 +101,25 @@ class Search:
                 vectors.update(store.search.vectors(CONTENT_LEG, ids))
         return vectors
 
-    def shown_wider(self, session: str) -> list[str]:
-        """Return ids of what the team and the org have shown this session."""
+    def shown_wider(self, session: str, *, for_task: bool = False) -> list[str]:
+        """Return ids of what the team and the org have shown this session, or only for its task."""
         if not self._context.wider:
             return []
         from reasoningbank.search.cascade import shown_in
 
         stores, _ = self.wider_stores()
-        return [memory_id for store in stores for memory_id in shown_in(store, session, self._context.scope)]
+        origin = self._context.scope
+        return [each for store in stores for each in shown_in(store, session, origin, for_task=for_task)]
 
     def credit_wider(
-        self, session: str, verdict: Verdict, *, rater: Rater, at: datetime, shared_by: int
+        self,
+        session: str,
+        verdict: Verdict,
+        *,
+        rater: Rater,
+        at: datetime,
+        shared_by: int,
+        for_task: bool = False,
     ) -> list[OutcomeReport]:
         """Report how the session ended for what the team and the org have shown it."""
         from reasoningbank.search.cascade import credit
@@ -120,7 +128,16 @@ class Search:
         return [
             report
             for store in stores
-            for report in credit(store, session, self._context.scope, verdict, rater=rater, at=at, shared_by=shared_by)
+            for report in credit(
+                store,
+                session,
+                self._context.scope,
+                verdict,
+                rater=rater,
+                at=at,
+                shared_by=shared_by,
+                for_task=for_task,
+            )
         ]
 
     def search_for(

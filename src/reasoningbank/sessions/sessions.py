@@ -317,26 +317,32 @@ class Sessions:
             unchanged=tuple(report.memory_id for report in reports if not report.recorded),
         )
 
-    def _settled(self, session: str, verdict: Verdict, rater: Rater) -> Sequence[OutcomeReport]:
-        """Credit what the session was shown with how it ended; return what became of each memory."""
-        from reasoningbank.memories.credit import settle
+    def _settled(
+        self, session: str, verdict: Verdict, rater: Rater, *, for_task: bool = False
+    ) -> Sequence[OutcomeReport]:
+        """Credit what the session was shown, or only for its task, with how it ended; return what became of each."""
+        from reasoningbank.memories.credit import settle, shown
         from reasoningbank.memories.exposure import decide_served
 
         store, at = self._context.store(), self._context.clock.now()
-        wider = self._search.shown_wider(session)
-        sharers = len(store.memories.many(self._briefings.shown(store, session))) + len(wider)
+        wider = self._search.shown_wider(session, for_task=for_task)
+        sharers = len(store.memories.many([*shown(store, session, for_task=for_task)])) + len(wider)
         reports: list[OutcomeReport] = []
         with store.transaction() as transaction:
-            reports += settle(transaction, session, verdict, rater=rater, at=at, shared_by=max(1, sharers))
+            reports += settle(
+                transaction, session, verdict, rater=rater, at=at, shared_by=max(1, sharers), for_task=for_task
+            )
             if verdict in {"success", "failure"}:
                 for memory_id in wider:
                     decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)
         if wider:
-            reports += self._search.credit_wider(session, verdict, rater=rater, at=at, shared_by=sharers)
+            reports += self._search.credit_wider(
+                session, verdict, rater=rater, at=at, shared_by=sharers, for_task=for_task
+            )
         return reports
 
     def _credit(self, trajectory_id: str) -> None:
-        """Credit what the trajectory's session was shown with how it ended, as far as that is known now.
+        """Credit what the trajectory's session was shown for its task with how it ended, as far as that is known now.
 
         A person's word, about the session or one of its trajectories, stands above every other. A session that nobody
         can judge credits nothing, and takes back what was credited before.
@@ -345,7 +351,7 @@ class Sessions:
         place = store.sessions.entry(trajectory_id).session
         if place:
             verdict, rater = self._known_end(store, place)
-            self._settled(place, verdict, rater)
+            self._settled(place, verdict, rater, for_task=True)
 
     def _known_end(self, store: Store, session: str) -> tuple[Verdict, Rater]:
         """Return how a session ended and who says so: a person, else the judgement of its longest trajectory."""
