@@ -379,8 +379,9 @@ class Bank:
         to be tested, then the rest; where nothing proven answers, up to three unproven ones come first. Without a task:
         proven memories alone, by the lower end of their interval and then by when they were last used. Near-duplicates
         are shown once. What is shown is logged for the session and is no evidence; how the session ends credits what
-        was shown for a task, or before it and fits it. Only a briefing with a task is counted as a delivery. In a session that is held out (setting ``holdout``)
-        nothing is shown; what would have been shown is left out with the reason ``held out``.
+        was shown for a task, or before it and fits it. Only a briefing with a task is counted as a delivery. In a
+        session that is held out (setting ``holdout``) nothing is shown; what would have been shown is left out with the
+        reason ``held out``.
 
         Args:
             task: The task in words; None when it is not known yet.

@@ -52,7 +52,7 @@ HEADLESS: Mapping[str, tuple[str, ...]] = {
     "codex": ("codex", "exec", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"),
 }
 """How a client is run for one prompt; a person would have approved of Codex' hooks and of the commands."""
-UNRELATED = ("--title", "Water the plants", "--content", "Water them on Mondays.", "--outcome", "success")
+UNRELATED = ("--title", "Rotate signing keys", "--content", "Rotate them each quarter.", "--outcome", "success")
 
 
 def repairs(client: str, work: Path) -> Sequence[Call]:
@@ -206,7 +206,7 @@ def test_a_fresh_installation_learns_shows_and_credits(client: str, tmp_path: Pa
         assert told["credited_this_week"] == [f"ValueError: {ERROR}: 0.600 to {after[recipe]:.3f}"]
         assert told["errors"] == []
 
-        newest = user.sessions()[0]["trajectory_id"]
+        newest = user.sessions()[0]["id"]
         user.run(RBANK, "verdict", newest, "failure")
         eventually(lambda: user.confidences()[recipe] < before)
         assert user.confidences() | {recipe: 0} == after | {recipe: 0}

@@ -61,8 +61,8 @@ def replayed(bank: Bank, memory: str) -> float:
 
 @promise(
     "credit:verdict",
-    "When it is known how a session ended, everything it was shown for its task is credited: success speaks for it, failure "
-    "against it, anything else says nothing.",
+    "When it is known how a session ended, everything it was shown for its task is credited: success speaks for it, "
+    "failure against it, anything else says nothing.",
     source="issue Credit; DESIGN D5",
 )
 @pytest.mark.parametrize("verdict", ["success", "failure", "partial", "unknown"])
