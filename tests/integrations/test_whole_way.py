@@ -71,9 +71,9 @@ def answered(asked: Asked) -> int:
     messages = cast("list[dict[str, Any]]", asked.body.get("messages") or [])
     parts = [part for each in messages if isinstance(each["content"], list) for part in each["content"]]
     items = cast("list[dict[str, Any]]", asked.body.get("input") or [])
-    return sum(part.get("type") == "tool_result" for part in parts) + sum(
-        str(item.get("type")).endswith("_call_output") for item in items
-    )
+    results = [part for part in parts if part.get("type") == "tool_result"]
+    outputs = [item for item in items if str(item.get("type")).endswith("_call_output")]
+    return len(results) + len(outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +219,8 @@ def test_the_users_own_client_distils_and_is_never_captured(tmp_path: Path) -> N
         user.run(RBANK, "install", "claude-code", "--distill", "client")
         user.session("The price test fails. Find out why and repair it.")
         eventually(lambda: [each["state"] for each in user.sessions()] == ["distilled"], 120)
-        titles = [each["title"] for each in user.rbank("list")["memories"]]
-        assert sorted(titles) == sorted([STRATEGY["title"], f"ValueError: {ERROR}"])
+        titles = [str(each["title"]) for each in user.rbank("list")["memories"]]
+        assert sorted(titles) == sorted([str(STRATEGY["title"]), f"ValueError: {ERROR}"])
         told = user.rbank("status")
         assert told["model"]["name"] == "client:claude-code"
         assert told["model"]["used"]["sessions"] == 1
