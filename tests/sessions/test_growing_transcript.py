@@ -50,3 +50,17 @@ def test_a_file_that_held_no_session_yet_is_taken_up_again_when_it_does(
     clock.advance(QUIET)
     local_bank.jobs.work()
     assert (len(local_bank.jobs.dead()), len(local_bank.sessions.list())) == (0, 1)
+
+
+@promise("hook:capture")
+def test_the_end_of_a_session_may_overtake_its_last_turn(local_bank: Bank, tmp_path: Path) -> None:
+    transcript = tmp_path / "cc-1.jsonl"
+    transcript.write_text(REPAIRED)
+    assert local_bank.sessions.capture_later(transcript) == 1
+    assert local_bank.sessions.capture_later(transcript, quiet=QUIET) == 1
+    local_bank.jobs.work()
+    assert [each.state for each in local_bank.sessions.states()] == ["waiting"]
+    assert local_bank.sessions.capture_later(transcript, ended=False) == 1
+    assert local_bank.sessions.capture_later(transcript, quiet=QUIET) == 1
+    local_bank.jobs.work()
+    assert [each.state for each in local_bank.sessions.states()] == ["queued", "waiting"]

@@ -457,13 +457,20 @@ class Sessions:
         """Do nothing: captures are queued when they are asked for."""
 
     def _capture_job(self, job: Job) -> None:
-        """Capture a queued file; one that holds no session is given up at once."""
+        """Capture a queued file; one that holds no session is given up at once.
+
+        The hook of a session's end may overtake that of its last turn: then nothing is left to be captured when the
+        file has been quiet.
+        """
+        path, ended = job.payload["path"], job.payload.get("ended") != "no"
         try:
-            self._captured(
-                [job.payload["path"]], job.payload.get("format", "auto"), ended=job.payload.get("ended") != "no"
-            )
+            self._captured([path], job.payload.get("format", "auto"), ended=ended)
         except UnreadableTranscript as error:
             raise Undecided(error.message, hint=error.hint) from error
+        place = Path(path)
+        if ended and place.exists() and job.key == f"{path}:{place.stat().st_size}":
+            with self._context.store().transaction() as transaction:
+                transaction.jobs.finish(Job(kind=CAPTURE, key=path, due=job.due))
 
 
 def _again(transaction: Transaction, kind: str, key: str, due: datetime) -> None:
