@@ -158,7 +158,7 @@ def user_of(
 
 
 @promise(
-    "whole-way",
+    "loop:whole-way",
     "After rbank install of Claude Code or Codex and nothing else, a session that repaired a failing test is captured "
     "through the client's own hooks and is a recipe within a minute; in the next session the recipe stands in what the "
     "model is asked right after the same command failed, and when that session ends well the confidence of this memory "
@@ -212,7 +212,7 @@ def test_a_fresh_installation_learns_shows_and_credits(client: str, tmp_path: Pa
         assert user.confidences() | {recipe: 0} == after | {recipe: 0}
 
 
-@promise("whole-way")
+@promise("loop:whole-way")
 @pytest.mark.timeout(400)
 def test_the_users_own_client_distils_and_is_never_captured(tmp_path: Path) -> None:
     with user_of("claude-code", tmp_path, otherwise=model) as user:
