@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -615,6 +617,39 @@ def test_the_real_client_knows_what_was_installed(client: str, tmp_path: Path) -
     assert answer["to_do"]
     assert run_rbank(tmp_path, "uninstall", client, **own).returncode == 0
     assert asked_as(client, tmp_path, own) == "missing"
+
+
+@promise(
+    "install:asking-is-no-session",
+    "What rbank install and rbank status ask a client's own command is no session: the hooks that it fires note "
+    "nothing.",
+    source="review, real clients",
+)
+def test_asking_the_client_leaves_no_trace_of_a_session(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (tmp_path / "data").mkdir(mode=0o700)
+    payload = json.dumps({"session_id": "s", "cwd": str(tmp_path), "transcript_path": str(tmp_path / "none.jsonl")})
+    (tmp_path / "payload").write_text(payload)
+    client = programs / "claude"
+    client.write_text(
+        f"#!/bin/sh\n'{RBANK}' hook session-end < '{tmp_path}/payload'\n'{RBANK}' hook stop < '{tmp_path}/payload'\n"
+        "echo reasoningbank:\necho '  Status: connected'\n"
+    )
+    client.chmod(0o700)
+    path = f"{programs}:{os.environ['PATH']}"
+    installed = run_rbank(tmp_path, "install", "claude-code", "--json", PATH=path)
+    assert json.loads(installed.stdout)["registration"]["state"] == "connected", installed.stderr
+    for _ in range(2):
+        found = json.loads(run_rbank(tmp_path, "status", "--json", PATH=path).stdout)
+        assert (found["hooks_last_ran"], found["errors"]) == ("", [])
+    assert subprocess.run([client], env=environment(tmp_path / "data"), check=True, capture_output=True).stdout
+    deadline = time.monotonic() + 20
+    found = {"hooks_last_ran": ""}
+    while not found["hooks_last_ran"] and time.monotonic() < deadline:
+        found = json.loads(run_rbank(tmp_path, "status", "--json", "--quick").stdout)
+    assert found["hooks_last_ran"], "a session of the user is noted"
+    assert found["errors"] == [], "a session in which nothing was said is no error"
 
 
 def asked_as(client: str, folder: Path, variables: dict[str, str]) -> str:

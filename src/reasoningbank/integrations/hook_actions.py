@@ -138,7 +138,7 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
         return
     ran(event, payload)
     if event != "PostCompact" and not usable_path(payload.transcript).is_file():
-        if event == "SessionEnd":  # a session in which nothing was said has none: ``claude mcp get`` ends so
+        if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
         raise UnreadableTranscript("the transcript that the client named does not exist")
     from reasoningbank.integrations.hook_work import do_due_work

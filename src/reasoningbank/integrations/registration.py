@@ -15,7 +15,7 @@ from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.integrations.clients import Level, Target, Where, targets_of
 from reasoningbank.integrations.json_entry import NAME, holds
 from reasoningbank.integrations.toml_entry import names_server
-from reasoningbank.settings import child_environment
+from reasoningbank.settings import OWN_RUN, child_environment
 
 State = Literal["connected", "listed", "failed", "missing", "unknown"]
 SECONDS = 30
@@ -68,7 +68,10 @@ class Registration:
 
 
 def asked(client: str, directory: Path) -> Registration:
-    """Ask the client's own command whether it knows and starts our server; nothing raises."""
+    """Ask the client's own command whether it knows and starts our server; nothing raises.
+
+    It is no session of the user: the hooks that the command fires keep and note nothing.
+    """
     if client not in _ASK:
         return Registration(command="", state="unknown", says="The client has no command that tells.")
     program, words = _ASK[client]
@@ -80,7 +83,7 @@ def asked(client: str, directory: Path) -> Registration:
         done = subprocess.run(  # noqa: S603 - the user's own client
             [found, *words],
             cwd=directory,
-            env=child_environment({"NO_COLOR": "1"}),
+            env=child_environment({"NO_COLOR": "1", OWN_RUN: "1"}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
