@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from llm.replay_server import ReplayServer
 from promises import promise
 from reasoningbank.cli.app import COMMANDS, EXIT_CODES, rbank
 from reasoningbank.errors import BankError
@@ -422,6 +424,33 @@ def test_a_home_that_cannot_be_used_is_an_error_with_a_hint(run: Run, home: Path
     error = json.loads(result.stderr)
     assert error["error"] in {"configuration_error", "store_unavailable"}
     assert error["hint"]
+
+
+@promise(
+    "cli:doctor-model",
+    "doctor says when the language model has no key or its server does not answer, and what it has not tried.",
+    source="review, doctor",
+)
+def test_doctor_checks_that_the_model_could_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("REASONINGBANK_LLM", "openai:qwen3")
+    result = run("doctor")
+    assert (result.exit_code, "openai:qwen3 has no key" in result.stdout) == (1, True)
+    with socket.create_server(("127.0.0.1", 0)) as reserved:
+        port = reserved.getsockname()[1]
+    monkeypatch.setenv("REASONINGBANK_LLM_URL", f"http://127.0.0.1:{port}/v1")
+    result = run("doctor")
+    assert (result.exit_code, "nothing answers at" in result.stdout) == (1, True)
+    with ReplayServer([]) as replay:
+        monkeypatch.setenv("REASONINGBANK_LLM_URL", replay.url)
+        assert "answers; the model and its key were not tried" in (told := run("doctor").stdout), told
+        assert "Everything is in order." in told
+    monkeypatch.setenv("REASONINGBANK_LLM_URL", "https://models.invalid/v1")
+    assert "not asked, as it is not on this machine" in run("doctor").stdout
+    assert "nothing answers at" in run("doctor", "--ask-model").stdout
+    monkeypatch.setenv("REASONINGBANK_LLM", "google:gemini")
+    assert "GOOGLE_API_KEY or GEMINI_API_KEY" in run("doctor").stdout
 
 
 @promise(

@@ -15,6 +15,7 @@ from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import print_json, print_note, print_text, progress
 from reasoningbank.errors import BankError
 from reasoningbank.llm import model_problem
+from reasoningbank.llm.reach import reach
 from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of
 from reasoningbank.types.memory import Health
 
@@ -23,9 +24,14 @@ from reasoningbank.types.memory import Health
     "doctor",
     COMMANDS["doctor"],
     click.Option(["--reembed"], is_flag=True, help="First compute all vectors again with the embedder of today."),
+    click.Option(["--ask-model"], is_flag=True, help="Ask a model's server that is not on this machine, too."),
 )
-def doctor(call: Call, *, reembed: bool) -> None:
-    """Print facts and problems; exit status 1 when there is a problem."""
+def doctor(call: Call, *, reembed: bool, ask_model: bool) -> None:
+    """Print facts and problems; exit status 1 when there is a problem.
+
+    Of a language model it is checked that it has a key or a URL, that its program is there, and that a server on this
+    machine answers. No prompt is sent to it.
+    """
     from reasoningbank.operations.json import to_json
 
     done = 0
@@ -34,7 +40,7 @@ def doctor(call: Call, *, reembed: bool) -> None:
             done = bank.admin.reembed(progress=bar.step)
     if sys.stderr.isatty():
         print_note("Reading the whole bank and trying the embedder ...")
-    health = examine(call)
+    health = examine(call, ask_model=ask_model)
     if call.as_json:
         print_json({**to_json(health), "reembedded": done})
     else:
@@ -79,8 +85,13 @@ def _silent(text: str) -> None:
 _OTHERS = 0o077
 
 
-def examine(call: Call) -> Health:
-    """Check everything; what cannot be opened is a problem, not an error."""
+def examine(call: Call, *, ask_model: bool) -> Health:
+    """Check everything; what cannot be opened is a problem, not an error.
+
+    Args:
+        call: The command line.
+        ask_model: Whether a model's server that is not on this machine is asked whether it answers.
+    """
     facts = {
         "reasoningbank": __version__,
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
@@ -100,6 +111,8 @@ def examine(call: Call) -> Health:
         problems.append(_sentence(error))
     problem = model_problem(settings)
     facts["language model"] = settings.llm or "none: sessions wait for an agent that calls memory_distill"
+    if settings.llm and not problem:
+        facts["model's server"], problem = reach(settings, elsewhere=ask_model)
     problems += [problem] if problem else []
     permissions, open_places = _permissions(settings.home)
     facts["permissions"] = permissions
