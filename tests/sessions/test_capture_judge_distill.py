@@ -300,7 +300,8 @@ def test_independent_sessions_with_evidence_raise_a_memory_each_once(
 
 @promise(
     "learning:distill-session",
-    "A session's own summary becomes lessons without a model, at exactly 0.6.",
+    "A session's own summary becomes lessons without a model, at exactly 0.6; several accounts of one session are all "
+    "learned, the same account twice adds nothing.",
     source="seed 000 FR-006",
 )
 def test_a_summary_becomes_lessons_without_a_model(open_learning_bank: OpenBank) -> None:
@@ -322,6 +323,17 @@ def test_a_summary_becomes_lessons_without_a_model(open_learning_bank: OpenBank)
     again = bank.distillation.from_summary(summary("s1", "success"))
     assert (again.distilled, bank.memories.count(), len(bank.sessions.list())) == ((), 1, 1)
     assert "distilled before" in again.messages[0]
+    other = bank.distillation.from_summary(
+        summary(
+            "s1",
+            "success",
+            task="Show the opening hours of a branch on its page",
+            approach="Read the hours from the calendar of the branch and cached them for a day",
+            result="Every page shows the hours of today",
+        )
+    )
+    (further,) = [bank.get(one) for one in other.distilled]
+    assert ("opening hours" in further.content, other.messages, len(bank.sessions.list())) == (True, (), 2)
 
     failed = bank.distillation.from_summary(
         summary(

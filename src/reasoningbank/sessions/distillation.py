@@ -93,7 +93,7 @@ class Distillation:
         """Make lessons of a finished session's own summary, without a model (seed 004 ``DistillSession``).
 
         Success gives a strategy, failure an anti-pattern, partial both, each from its own part; each begins at 0.6.
-        The same session twice adds nothing.
+        Each account of a session is learned; the same account (task, approach, result) twice adds nothing.
 
         Raises:
             ScopeViolation: When the summary names another project.
@@ -122,7 +122,7 @@ class Distillation:
             judge=AGENT,
             at=self._context.clock.now(),
         )
-        key = f"summary:{summary.outcome}:{trajectory.session}"
+        key = f"summary:{summary.outcome}:{trajectory.session}:{trajectory.digest}"
         with self._context.store().transaction() as transaction:
             known = transaction.sessions.captured(key)
             if known is None and transaction.sessions.keep(trajectory, key=key):
@@ -132,7 +132,8 @@ class Distillation:
         if known is None:
             raise TrajectoryNotFound(f"the summary of session {trajectory.session[:80]!r} was not kept")
         if known != trajectory.id and self._context.store().sessions.entry(known).distilled is not None:
-            return DistilReport(pending=self.pending(), messages=(f"{known}: this session was distilled before",))
+            message = f"{known}: this account of the session was distilled before, nothing was added"
+            return DistilReport(pending=self.pending(), messages=(message,))
         report = self.learned(known, judgement, items_of(summary), model=TEMPLATE)
         return replace(report, pending=self.pending())
 
