@@ -113,3 +113,16 @@ def test_capture_knows_the_tool_and_the_command(tools: Tools) -> None:
     assert is_own_tool("mcp__reasoningbank__memory_briefing")
     assert shows_memories("memory_briefing")
     assert shows_memories(own_command("rbank briefing --task x"))
+
+
+@promise("inject:command")
+def test_a_reversed_verdict_tells_the_movement_as_it_was_and_an_unknown_session_is_named(home: Path) -> None:
+    stored = run("record", "--title", LESSON["title"], "--content", LESSON["content"], "--outcome", "success")
+    run("briefing", "--session", "s")
+    run("session-outcome", "s", "failed")
+    before, words = run("get", stored["id"])["confidence"], ["--tenant", "acme", "--project", "shop", "session-outcome"]
+    said = CliRunner().invoke(rbank, [*words, "s", "succeeded"]).stdout
+    assert f"rose from {before:.3f} to {run('get', stored['id'])['confidence']:.3f}" in said
+    assert (
+        "nothing was shown in a session named nosuch" in CliRunner().invoke(rbank, [*words, "nosuch", "failed"]).stdout
+    )

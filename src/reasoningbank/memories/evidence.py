@@ -271,6 +271,7 @@ def report_outcome(
     rater: Rater,
     at: datetime,
     shared_by: int = 1,
+    previous: Memory | None = None,
 ) -> OutcomeReport:
     """Store how a task ended that used the memory: once per memory and session; without a session every time.
 
@@ -282,6 +283,7 @@ def report_outcome(
         rater: Who says so.
         at: When.
         shared_by: How many memories share the weight of the outcome in equal parts.
+        previous: The memory as it was before what this outcome replaces was taken back; None when it replaces nothing.
     """
     memory = transaction.memories.get(memory_id)
     weights = transaction.evidence.weights()
@@ -303,9 +305,9 @@ def report_outcome(
         memory_id=memory_id,
         succeeded=succeeded,
         recorded=True,
-        previous_confidence=memory.confidence,
+        previous_confidence=(previous or memory).confidence,
         new_confidence=believed.confidence,
-        message=f"Task {word} recorded: {_movement(memory, believed, signal)}.",
+        message=f"Task {word} recorded: {_movement(previous or memory, believed, signal)}.",
     )
 
 
@@ -379,10 +381,16 @@ def settle_outcome(
     before = replace(memory, belief=belief)
     transaction.memories.update_state(before)
     if said:
-        report = report_outcome(
-            transaction, memory_id, succeeded=succeeded, session=session, rater=rater, at=at, shared_by=shared_by
+        return report_outcome(
+            transaction,
+            memory_id,
+            succeeded=succeeded,
+            session=session,
+            rater=rater,
+            at=at,
+            shared_by=shared_by,
+            previous=memory,
         )
-        return replace(report, previous_confidence=memory.confidence)
     return OutcomeReport(
         memory_id=memory_id,
         succeeded=False,

@@ -231,7 +231,10 @@ def session_outcome_text(report: SessionOutcome) -> str:
     """Return what the end of a session did."""
     lines = [f"{one.memory_id}: {one.message}" for one in report.credited]
     kept = f"; {len(report.unchanged)} had an outcome of this session already" if report.unchanged else ""
-    lines.append(f"{len(report.credited)} credited{kept}.")
+    if report.credited or report.unchanged:
+        lines.append(f"{len(report.credited)} credited{kept}.")
+    else:
+        lines.append(f"0 credited: nothing was shown in a session named {_line(report.session)}.")
     if report.learned is not None:
         lines.append(distilled_text(report.learned))
     return "\n".join(lines)
