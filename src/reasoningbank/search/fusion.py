@@ -43,9 +43,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.words import STOP_WORDS
@@ -53,6 +51,12 @@ from reasoningbank.types.graph_search import FUSIONS, Fusion
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
 from reasoningbank.types.records import LexicalMatches, Scored
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    _Numbers = NDArray[numpy.float64]
 
 _LEAST_PART = 3
 _LEAST_END = 2
@@ -184,8 +188,6 @@ def _worth(leg: Leg, fusion: Fusion, lexical: bool) -> float:
     return normalised_bm25(leg.score) if lexical else normalised_cosine(leg.score)
 
 
-_Numbers = NDArray[numpy.float64]
-
 FLOOR = 0.2
 """The relevance that the most relevant memory must reach; otherwise nothing is found."""
 TAIL = 0.02
@@ -282,6 +284,8 @@ def fuse(
         vectors: The unit vectors of the candidates in the leg of title and content; without them no memory speaks for
             another.
     """
+    import numpy
+
     background = calibration_of(model_id).background
     words = _words(lexical)
     ids = sorted({*content, *description, *words.evidence})
@@ -323,6 +327,8 @@ def fuse(
 
 
 def _column(values: Mapping[str, float], ids: Sequence[str], missing: float) -> _Numbers:
+    import numpy
+
     return numpy.array([values.get(one, missing) for one in ids])
 
 
@@ -347,6 +353,8 @@ def _words(lexical: LexicalMatches) -> _Words:
 
 def _voices(ids: Sequence[str], scores: _Numbers, vectors: Mapping[str, Vector], background: float) -> _Numbers:
     """Return how much the best candidates speak for each candidate, from 0 to 1."""
+    import numpy
+
     nothing = numpy.zeros_like(next(iter(vectors.values())))
     rows = numpy.array([vectors.get(one, nothing) for one in ids])
     best = numpy.lexsort((numpy.arange(len(ids)), -scores))[:_SPEAKERS]
@@ -361,6 +369,8 @@ def _idf(documents: int, memories: int) -> float:
 
 def _weight(words: _Words, nearness: _Numbers) -> float:
     """Return how much the best lexical hit of this query is worth on the scale of the dense evidence."""
+    import numpy
+
     if not words.coverage:
         return 0.0
     tenth = min(_TENTH, len(nearness)) - 1
@@ -371,6 +381,8 @@ def _weight(words: _Words, nearness: _Numbers) -> float:
 
 
 def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Numbers:
+    import numpy
+
     evidence = _COSINE * nearness + _TERMS * coverage * math.log1p(words.terms)
     evidence += _MEMORIES * math.log(max(_LEAST_MEMORIES, words.memories)) + _INTERCEPT
     covered = numpy.array(words.covered)
