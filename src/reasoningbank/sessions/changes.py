@@ -37,7 +37,10 @@ _WRITTEN = re.compile(
     r"(?:>{1,2}|\btee(?: -a)?)\s*(?P<file>[\w./~+-]+)[^\n]{0,200}<<"
     r"|<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*(?P<after>[\w./~+-]+)"
 )
-_PRINTED = re.compile(r"\b(?:echo|printf)\b[^\n|;]{0,400}?(?<![0-9&])>{1,2}\s*(?P<file>(?!/dev/|&)[\w./~+-]+)")
+_PRINTED = re.compile(
+    r"\b(?:echo|printf)\b(?:'[^']{0,400}'|\"(?:\\.|[^\"\\]){0,400}\"|[^\n|;'\">]){0,60}?(?<![0-9&])>{1,2}\s*"
+    r"(?P<file>(?!/dev/|&)[\w./~+-]+)"
+)
 _WRITES = re.compile(
     r"open\([^)\n]{0,200},\s*(?:mode=)?['\"][wa]|\.write_text\(|writelines\(|\.write\(|shutil\.|os\.(?:rename|remove)|fileinput"
 )
@@ -61,12 +64,16 @@ class Change:
         file: The file that was changed; empty when it was none or not one.
         whole: Whether the file was written anew as a whole.
         clear: Whether the text says what was changed; a program that rewrites files says it nowhere.
+        old: The lines that were replaced, as far as the session says them.
+        new: The lines that took their place.
     """
 
     text: str
     file: str = ""
     whole: bool = False
     clear: bool = True
+    old: str = ""
+    new: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,12 +157,30 @@ def cut(text: str, characters: int) -> str:
     return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
 
 
+def cut_command(text: str, characters: int = _MAX_COMMAND) -> str:
+    """Return the command on one line; a long one is cut after a whole word where quotes and brackets are balanced."""
+    line = _SPACE.sub(" ", text[: 4 * MAX_CHANGE]).strip()
+    if len(line) <= characters:
+        return line
+    for place in range(characters - 2, 0, -1):
+        if line[place] == " " and _is_balanced(line[:place]):
+            return f"{line[:place]} …"
+    return line
+
+
+def _is_balanced(text: str) -> bool:
+    rest = re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|\\.", "", text)
+    return not re.search(r"['\"`]", rest) and all(
+        rest.count(one) == rest.count(other) for one, other in ("()", "[]", "{}")
+    )
+
+
 def _key(runs: Sequence[Program]) -> str:
     return " && ".join(f"{part.folder}$ {' '.join(part.words)}" for part in runs)
 
 
 def _shown(runs: Sequence[Program]) -> str:
-    return cut(" && ".join(" ".join(part.words) for part in runs), _MAX_COMMAND)
+    return cut_command(" && ".join(" ".join(part.words) for part in runs))
 
 
 def _is_filtered(line: str) -> bool:
@@ -170,7 +195,7 @@ def _is_editor(part: Program) -> bool:
 def _changed(part: Program) -> Change | None:
     """Return what the program changed, None when it is no program that changes things in a known way."""
     words = part.words
-    shown = cut(" ".join(words), _MAX_COMMAND)
+    shown = cut_command(" ".join(words))
     if part.program in _INSTALLERS and any(word in _INSTALLING for word in words[1:3]):
         return Change(text=f"ran: {shown}")
     if part.program.startswith("python") and part.word(1) == "-m" and part.word(2) in {"pip", "venv", "ensurepip"}:
@@ -205,9 +230,10 @@ def _written(line: str) -> list[Change]:
         body = line[first + 1 :] if first >= 0 else ""
         appended = ">>" in match[0] or "-a" in match[0]
         text = f"{'appended to' if appended else 'wrote'} {name}: {cut(body, 2 * _MAX_SIDE)}"
-        found.append(Change(text=cut(text, MAX_CHANGE), file=name, whole=not appended, clear=len(body) <= _MAX_WHOLE))
+        short = len(body) <= _MAX_WHOLE
+        found.append(Change(text=cut(text, MAX_CHANGE), file=name, whole=not appended, clear=short, new=body))
     found += [
-        Change(text=f"ran: {cut(match[0], _MAX_COMMAND)}", file=match["file"], whole=">>" not in match[0])
+        Change(text=f"ran: {cut_command(match[0])}", file=match["file"], whole=">>" not in match[0])
         for match in _PRINTED.finditer(line)
     ]
     return found
@@ -231,11 +257,14 @@ def _edits(step: Step) -> tuple[Change, ...]:
     pairs = [_sides(each) for each in nested if isinstance(each, dict)] if isinstance(nested, list) else []
     became = [_became(old, new) for old, new in (*pairs, _sides(arguments)) if old or new]
     if became and place:
-        return (_quoted(f"in {place}: {'; '.join(became)}", place),)
+        sides = (*pairs, _sides(arguments))
+        old, new = ("\n".join(side[number] for side in sides if any(side)) for number in (0, 1))
+        return (replace(_quoted(f"in {place}: {'; '.join(became)}", place), old=old, new=new),)
     content = next((arguments[key] for key in ("content", "file_text", "contents", "text") if key in arguments), None)
     if isinstance(content, str) and writes:
         short = len(content) <= _MAX_WHOLE
-        return (Change(text=cut(f"wrote {place}: {content}", MAX_CHANGE), file=place, whole=True, clear=short),)
+        text = cut(f"wrote {place}: {content}", MAX_CHANGE)
+        return (Change(text=text, file=place, whole=True, clear=short, new=content),)
     return (Change(text=f"edited {place}", file=place, clear=False),)
 
 
@@ -251,10 +280,11 @@ def _typed_edit(line: str) -> tuple[Change, ...]:
         place = words[2] if len(words) > 2 else ""
         old, new = (_option(line, name) for name in ("--old_str", "--new_str"))
         if old or new:
-            return (_quoted(f"in {place}: {_became(old, new)}", place),)
+            return (replace(_quoted(f"in {place}: {_became(old, new)}", place), old=old, new=new),)
         content = _option(line, "--file_text")
         short = len(content) <= _MAX_WHOLE
-        return (Change(text=cut(f"wrote {place}: {content}", MAX_CHANGE), file=place, whole=True, clear=short),)
+        text = cut(f"wrote {place}: {content}", MAX_CHANGE)
+        return (Change(text=text, file=place, whole=True, clear=short, new=content),)
     if words[0] == "create":
         return (Change(text=head[:_MAX_COMMAND], file=words[1] if len(words) > 1 else "", whole=True),)
     body = _SPACE.sub(" ", rest.rsplit("end_of_edit", 1)[0]).strip()
@@ -262,7 +292,8 @@ def _typed_edit(line: str) -> tuple[Change, ...]:
     place = next((word for word in words[1:] if word != span and "." in word), "")
     if not span:
         return ()
-    return (_quoted(f"lines {span} became: `{body}`" if body else f"removed lines {span}", place),)
+    said = f"lines {span} became: `{body}`" if body else f"removed lines {span}"
+    return (replace(_quoted(said, place), new=rest.rsplit("end_of_edit", 1)[0]),)
 
 
 def _quoted(text: str, place: str) -> Change:
@@ -285,7 +316,8 @@ def _patch(text: str) -> list[Change]:
         old = "\n".join(line[1:] for line in lines if line.startswith("-"))
         new = "\n".join(line[1:] for line in lines if line.startswith("+"))
         name = mark["file"].strip()
-        found.append(replace(_quoted(f"in {name}: {_became(old, new)}", name), whole="*** Add" in mark[0]))
+        quoted = _quoted(f"in {name}: {_became(old, new)}", name)
+        found.append(replace(quoted, whole="*** Add" in mark[0], old=old, new=new))
     return found
 
 

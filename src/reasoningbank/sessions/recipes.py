@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from reasoningbank.sessions.changes import Change, Doing, cut, doing_of, doings_of
+from reasoningbank.sessions.changes import Change, Doing, cut_command, doing_of, doings_of
 from reasoningbank.sessions.commands import only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
+from reasoningbank.sessions.relevance import repairs
 from reasoningbank.sessions.signatures import Signature, signature_of
 from reasoningbank.sessions.test_runs import Run, covers, run_of
 from reasoningbank.types.session import Step, Trajectory
@@ -235,6 +236,11 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         changed = [(index, change) for index in between for change in _made(steps[index], doings[index], following)]
         if not _is_clear(signature, changed, runs, place, steps, doings):
             continue
+        before = [change for doing in doings[: ran.index + 1] for change in doing.changes]
+        made = repairs(signature, _said(steps[ran.index]), ran.doing, [change for _, change in changed], before)
+        changed = [(index, change) for index, change in changed if change in made]
+        if not changed:
+            continue
         tries = [
             text
             for earlier, later in pairwise(runs[: place + 1])
@@ -248,7 +254,8 @@ def _made(step: Step, doing: Doing, following: _Ran) -> tuple[Change, ...]:
     """Return what a step on the way changed; a step that failed changed nothing, but the next run is told by itself."""
     if doing is not following.doing and (step.failed or failed(step)):
         return ()
-    return doing.changes
+    check = f"ran: {following.doing.shown}"
+    return tuple(change for change in doing.changes if change.text != check)
 
 
 def _failing(step: Step, ran: _Ran) -> bool:
@@ -328,7 +335,7 @@ def _fix(
     lines += [f"- {change.text}" for _, change in changed]
     if tries:
         lines.append(
-            f"Changed before, and the same error came again: {'; '.join(cut(text, 120) for text in tries[:2])}"
+            f"Changed before, and the same error came again: {'; '.join(cut_command(text, 120) for text in tries[:2])}"
         )
     said = f" ({last.run.detail})" if last.run is not None else ""
     gone = "Then" if following.passed else "Then this error was gone, and after further changes"
@@ -357,7 +364,7 @@ def _dead_ends(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_R
     if not _failing(steps[same[-1].index], same[-1]):
         return
     lines = [f"It failed with: {signature.line}", "Tried, and the same error came again each time:"]
-    lines += [f"- {cut(text, 200)}" for text in [*tries][:MOST_CHANGES]]
+    lines += [f"- {cut_command(text)}" for text in [*tries][:MOST_CHANGES]]
     lines.append("The session found nothing that helped.")
     yield Recipe(
         kind="dead-end",

@@ -1,0 +1,231 @@
+"""Whether a change can be what took an error away: it has to do with the error, and it is no way around the check.
+
+A change has to do with an error when its file is named where the error is shown or is what the command runs, or when
+it holds a distinctive word of the error. Documentation and comments never take an error away. What skips, silences or
+rewrites a check repairs nothing, and neither does writing the feature that a new test was waiting for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from reasoningbank.sessions.changes import Change, Doing
+from reasoningbank.sessions.commands import vocabulary
+from reasoningbank.sessions.signatures import Signature
+
+_DOCUMENT = re.compile(r"\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:CHANGELOG|CHANGES|README|LICENSE|NOTICE|AUTHORS)(?:\.\w+)?$")
+_TEXT = re.compile(r"(?<!CMakeLists)\.txt$")
+_PINS = re.compile(r"(?:requirements|constraints)[^/]*\.txt$|(?:^|/)requirements/")
+_TEST_PLACE = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*\.(?:test|spec)|[^/]*Tests?|conftest)\.\w+$"
+)
+_SNAPSHOT = re.compile(r"(?:^|/)(?:__snapshots__|snapshots?|goldens?)/|\.(?:snap|ambr|golden)$")
+_AROUND = re.compile(
+    r"\bmark\.(?:skip|xfail)|\bpytest\.(?:skip|xfail|importorskip)\(|\bunittest\.(?:skip|expectedFailure)|\bskipTest\("
+    r"|@(?:skip|Ignore|Disabled)\b|\b(?:it|test|describe)\.(?:skip|todo|only)\b|\bx(?:it|describe|test)\(|\bt\.Skip\w*\("
+    r"|#\[ignore|--deselect\b|--ignore\b|\baddopts\b|-k\s*=?\s*['\"]?not\b|\bcollect_ignore|\btestPathIgnore"
+    r"|except\b[^\n:]{0,80}:\s*(?:pass\b|\.\.\.|continue\b)|\bcatch\s*(?:\([^)\n]{0,60}\))?\s*\{\s*\}"
+    r"|\bcontextlib\.suppress\b|\bsuppress\(|\|\|\s*(?:true\b|:(?:\s|$)|exit 0)|--no-verify\b|\bset \+e\b|continue-on-error"
+    r"|--(?:snapshot-update|update-?snapshots?|update-golden|inline-snapshot)\b|\b(?:jest|vitest|test)\b[^\n]{0,60}\s-u\b"
+    r"|\binsta accept\b|\bINSTA_UPDATE\b|#\s*(?:type:\s*ignore|noqa|pylint:\s*disable|pragma: no)|@ts-(?:ignore|nocheck"
+    r"|expect-error)|\beslint-disable|//\s*nolint|#!?\[allow\("
+)
+_CHECKED = re.compile(r"\bassert|\bexpect\(|\bassert\w*\(|\brequire\.|\.should\b|\bEXPECT_|\bASSERT_", re.IGNORECASE)
+_PASSING = re.compile(
+    r"^\S+\.\w+(?:::\S+)? (?:PASSED|SKIPPED|[.sx]+(?:\s|$)).*$|^\S+\s+\d+\s+\d+.*\d+%.*$", re.MULTILINE
+)
+_NAMED_FILE = re.compile(r"[\w.@+~/\\-]*[\w-]\.[A-Za-z]\w{0,9}\b|\bMakefile\b|\bDockerfile\b")
+_FRAME = re.compile(r"^\s*File \"[^\"\n]+\", line \d+, in (?P<name>\w{4,})$", re.MULTILINE)
+_CALLED = re.compile(r"^[>E]\s.*$", re.MULTILINE)
+_CALL = re.compile(r"\b([A-Za-z_]\w{3,})\(")
+_QUOTED = re.compile(r"['\"`\u2018]([^'\"`\u2018\u2019\n]{2,120})['\"`\u2019]")
+_WORD = re.compile(r"[A-Za-z_@][\w./@-]*\w")
+_IDENTIFIER = re.compile(r"[A-Za-z]\d|_[A-Za-z]|[a-z][A-Z]|\w[./-]\w|[A-Z]{3}")
+_COMMON = vocabulary(
+    "able about already also annot any argument arguments array assert assertion attribute bytes call called can "
+    "cannot class code command could data default defined denied dict directory does element empty error exception expected "
+    "failed failure file files float found from function given got has have import index input instance int integer "
+    "into invalid iterable keyword length line list long main method missing module more must name named need none "
+    "nonetype not null number object only open operation option out output package parameter path permission please "
+    "positional property range read required return returned running self set should size source str string such "
+    "support supported syntax take takes test tests than that the this tuple type types undefined unexpected unknown "
+    "unsupported use used using valid value values was were when with without wrong you your python site-packages"
+)
+_MISSING = re.compile(
+    r"No module named|[Cc]an(?:not|'t) find (?:module|package|crate|-l)|not found|not installed|cannot find -l"
+    r"|fatal error: \S+\.h|no required module|unresolved import|[Cc]ould not resolve|is required|ImportError"
+)
+_SUPPLIES = re.compile(
+    r"^ran: .*\b(?:install|add|get|sync|ci|tidy)\b|\b(?:PYTHONPATH|NODE_PATH)=|^ran: (?:apt|brew|npm i)\b"
+)
+_UNREACHED = re.compile(
+    r"[Cc]onnection refused|ECONNREFUSED|[Cc]ould not connect|[Cc]annot connect|is the server running"
+)
+_STARTS = re.compile(r"^ran: .*\b(?:start|restart|up|run)\b")
+_PASSES_BY_ITSELF = re.compile(
+    r"connection (?:was )?(?:reset|aborted|closed)|ECONNRESET|time[d]?[ -]?out|ETIMEDOUT|temporar(?:y|ily)|EAI_AGAIN"
+    r"|rate.?limit|too many requests|\b(?:429|50[0234])\b|service unavailable|bad gateway|internal server error"
+    r"|database (?:table )?is locked|try again|EADDRINUSE|address already in use|port is already|resource busy|EBUSY"
+    r"|could not get lock",
+    re.IGNORECASE,
+)
+_TAKEN = re.compile(r"EADDRINUSE|already in use|port is already", re.IGNORECASE)
+_ENDS = re.compile(r"^ran: .*\b(?:kill|pkill|killall|fuser|stop|down|terminate|rm)\b")
+_NAMES_CAUSE = re.compile(
+    r"time_?out|retr(?:y|ies)|backoff|prox(?:y|ies)|mirror|index-url|registry|busy_timeout|journal_mode|\bwal\b|\block"
+    r"|\bkill|\bstop\b|dns|resolv|rate|delay|throttle",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"(?:^|\s)(?:#(?!include|define|if|else|endif|undef|pragma|\[)|//|/\*|\*(?=[\s/])|<!--).*$")
+_ABSENT = re.compile(
+    r"No module named|cannot import name|has no attribute|is not defined|Cannot find (?:module|name)|undefined"
+    r"|unresolved|is not a function|does not exist on type|no exported member|not found in"
+)
+_LEAST_STEM = 3
+
+
+def repairs(
+    signature: Signature, said: str, doing: Doing, changes: Sequence[Change], before: Sequence[Change]
+) -> tuple[Change, ...]:
+    """Return those changes that have to do with the error; none when one of them is a way around the check.
+
+    Args:
+        signature: The error's.
+        said: What the command printed when it failed.
+        doing: The command that failed.
+        changes: What was changed before it passed.
+        before: What the session had changed before it failed.
+    """
+    useful = [change for change in changes if not _documents(change, said) and not _is_comment(change)]
+    if any(_goes_around(change) for change in useful) or _is_new_feature(signature, said, useful, before):
+        return ()
+    tests = [change for change in useful if _TEST_PLACE.search(change.file)]
+    if tests and (signature.type == "AssertionError" or any(_CHECKED.search(change.old) for change in tests)):
+        return ()
+    if _PASSES_BY_ITSELF.search(signature.line) or _PASSES_BY_ITSELF.search(signature.message):
+        return tuple(change for change in useful if _names_cause(change, signature))
+    shown = _PASSING.sub("", said)
+    named = [change for change in useful if _names_file(change, shown, doing) or _shares_word(change, signature, shown)]
+    if named or len(useful) != 1:
+        return tuple(named)
+    (only,) = useful
+    supplied = _MISSING.search(signature.line) and _SUPPLIES.search(only.text)
+    started = _UNREACHED.search(signature.line) and _STARTS.search(only.text)
+    return (only,) if supplied or started else ()
+
+
+def _documents(change: Change, said: str) -> bool:
+    if _DOCUMENT.search(change.file):
+        return True
+    return bool(_TEXT.search(change.file)) and not _PINS.search(change.file) and _base(change.file) not in said
+
+
+def _is_comment(change: Change) -> bool:
+    return bool(change.old or change.new) and not change.whole and _code(change.old) == _code(change.new)
+
+
+def _code(text: str) -> list[str]:
+    """Return the lines without comments."""
+    lines = (_COMMENT.sub("", line) for line in text.splitlines())
+    return [stripped for line in lines if (stripped := line.strip())]
+
+
+def _goes_around(change: Change) -> bool:
+    if _SNAPSHOT.search(change.file):
+        return True
+    words = change.text.removeprefix("ran: ").split()
+    removes = words[:1] in (["rm"], ["mv"], ["unlink"]) or words[:2] in (["git", "rm"], ["git", "mv"])
+    if change.text.startswith("ran: ") and removes and any(_TEST_PLACE.search(word.strip("'\"")) for word in words[1:]):
+        return True
+    added = change.new if change.old or change.new else change.text
+    return any(match[0] not in change.old for match in _AROUND.finditer(added)) or (
+        bool(_TEST_PLACE.search(change.file)) and bool(change.old.strip()) and not change.new.strip()
+    )
+
+
+def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], before: Sequence[Change]) -> bool:
+    """Return whether the session wrote what was missing, or the failing test itself: a test that came first."""
+    if _ABSENT.search(signature.line):
+        for name in {part.rsplit(".", 1)[-1] for part in _QUOTED.findall(signature.line)}:
+            defined = re.compile(
+                rf"\b(?:def|class|function|const|let|var|fn|func|struct|type|interface)\s+{re.escape(name)}\b"
+                rf"|^\s*(?:self\.)?{re.escape(name)}\s*(?::[^=\n]+)?=[^=]",
+                re.MULTILINE,
+            )
+            for change in changes:
+                created = change.whole and _stem(change.file) == name
+                if created or (defined.search(change.new) and not defined.search(change.old)):
+                    return True
+    tests = {signature.test, *re.findall(r"^(?:FAILED|ERROR) \S+::(\w+)", said, re.MULTILINE)} - {""}
+    return any(re.search(rf"\bdef {re.escape(test)}\b", change.new) for test in tests for change in before)
+
+
+def _names_cause(change: Change, signature: Signature) -> bool:
+    if _TAKEN.search(signature.line):
+        ports = re.findall(r"\b\d{4,5}\b", signature.line)
+        return bool(_ENDS.search(change.text)) or any(port in change.text for port in ports)
+    return bool(_NAMES_CAUSE.search(change.text))
+
+
+def _names_file(change: Change, shown: str, doing: Doing) -> bool:
+    """Return whether the changed file is named where the error is shown, or is what the command runs or tests."""
+    if not change.file:
+        return False
+    if any(_is_same_place(change.file, named) for named in _NAMED_FILE.findall(f"{shown}\n{doing.shown}")):
+        return True
+    if _base(change.file) == "Makefile" and doing.program == "make":
+        return True
+    stem = _stem(change.file)
+    if len(stem) < _LEAST_STEM:
+        return False
+    name = re.escape(stem)
+    return bool(
+        re.search(rf"\btest_{name}\b|\b{name}_test\b|\b{name}\.(?:test|spec)\b", f"{shown}\n{doing.shown}")
+        or re.search(rf"(?:^|[\s.]){name}(?:\s|$)", doing.shown.partition(" -m ")[2])
+    )
+
+
+def _is_same_place(one: str, other: str) -> bool:
+    first, second = ([part for part in name.split("/") if part not in {"", ".", ".."}] for name in (one, other))
+    common = min(len(first), len(second))
+    return bool(common) and first[-common:] == second[-common:]
+
+
+def _shares_word(change: Change, signature: Signature, shown: str) -> bool:
+    text = f"{change.text}\n{change.old}\n{change.new}".casefold()
+    tokens = set(re.split(r"[^a-z0-9]+", text))
+    strong, plain = _words(signature)
+    called = {name for line in _CALLED.findall(shown) for name in _CALL.findall(line)} | set(_FRAME.findall(shown))
+    strong |= {name.casefold() for name in called if not name.startswith("test")} - _COMMON
+    return any(word in text for word in strong) or not plain.isdisjoint(tokens)
+
+
+def _words(signature: Signature) -> tuple[set[str], set[str]]:
+    """Return the error's names, which count wherever they stand, and its plain words, which count by themselves."""
+    line = signature.line.partition(f"{signature.type}: ")[2] or signature.line
+    strong = {part for name in _QUOTED.findall(line) for part in _parts(name)}
+    plain = set[str]()
+    for word in _WORD.findall(line):
+        if _IDENTIFIER.search(word):
+            strong |= set(_parts(word))
+        elif len(word) > _LEAST_STEM:
+            plain.add(word.casefold())
+    return {word for word in strong if len(word) >= _LEAST_STEM and word not in _COMMON}, plain - _COMMON
+
+
+def _parts(name: str) -> Iterable[str]:
+    """Return a name and its last part: what is asked for of a module or a folder."""
+    whole = name.casefold().strip("./ ")
+    return () if " " in whole else (whole, whole.rsplit("/", 1)[-1], re.split(r"[./]", whole)[0])
+
+
+def _base(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def _stem(name: str) -> str:
+    """Return the name of the module that a file is."""
+    parts = [part for part in name.split("/") if part]
+    stem = parts[-1].split(".", 1)[0] if parts else ""
+    return parts[-2] if stem in {"__init__", "index", "mod"} and len(parts) > 1 else stem
