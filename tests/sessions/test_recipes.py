@@ -91,6 +91,88 @@ def test_an_edit_is_quoted_by_the_lines_that_differ() -> None:
     assert recipe.steps == (0, 1, 2)
 
 
+def edit(place: str, old: str, new: str) -> Step:
+    words = {"file_path": place, "old_string": old, "new_string": new}
+    return Step(tool="Edit", action=json.dumps(words), observation=f"The file {place} has been updated.")
+
+
+RESET = shell(RUN, "ConnectionResetError: [Errno 104] Connection reset by peer while reading rows", 1)
+LOCKED = shell(RUN, "sqlite3.OperationalError: database is locked by rows", 1)
+ABSENT = shell(RUN, "ImportError: cannot import name 'total_of' from 'app.pages' (/srv/app/pages.py)", 1)
+WRITTEN_FIRST = edit("tests/test_pages.py", "", "def test_last_row() -> None:\n    assert last(9) == 10")
+CAUSES = {
+    "an unrelated file was edited": [BROKEN, edit("web/menu.css", "red", "blue"), WORKS],
+    "only documentation was edited": [BROKEN, edit("docs/yaml.md", "yaml", "toml"), WORKS],
+    "only a comment was edited": [TESTS_FAIL, edit("app/pages.py", "size", "size  # the last"), TESTS_PASS],
+    "the connection came back": [RESET, edit("app/rows.py", "peer", "other"), WORKS],
+    "it was only run again": [RESET, RESET, WORKS],
+    "the lock went away": [LOCKED, edit("app/rows.py", "rows", "lines"), WORKS],
+    "the test was removed": [TESTS_FAIL, shell("git rm tests/test_pages.py", "done"), EDIT, TESTS_PASS],
+    "the test is skipped": [TESTS_FAIL, edit("tests/test_pages.py", "x", "@pytest.mark.skip\nx"), TESTS_PASS],
+    "the test is deselected": [TESTS_FAIL, edit("pytest.ini", "q", "q\naddopts = --deselect last"), TESTS_PASS],
+    "the error is swallowed": [BROKEN, edit("app/report.py", "import yaml", "try:\n    import yaml\n"
+                                            "except ImportError:\n    pass"), WORKS],
+    "what was missing was written": [ABSENT, edit("app/pages.py", "x", "def total_of() -> int:\n    return 1"), WORKS],
+    "the test was written first": [WRITTEN_FIRST, TESTS_FAIL, EDIT, TESTS_PASS],
+    "the command itself changes things": [
+        shell("npm install", "npm error could not resolve the tree of react", 1), shell("npm install", "done"),
+    ],
+}  # fmt: skip
+
+
+@promise("recipes:none")
+@pytest.mark.parametrize("name", CAUSES)
+def test_what_does_not_repair_the_cause_is_no_fix(name: str) -> None:
+    assert [recipe for recipe in recipes_of(ended(*CAUSES[name])) if recipe.kind == "fix"] == []
+
+
+@promise("recipes:fix")
+@pytest.mark.parametrize(
+    ("failing", "change"),
+    [
+        (BROKEN, edit("app/report.py", "import yaml", "import json")),
+        (BROKEN, shell("pip install -r requirements.txt", "done")),
+        (LOCKED, edit("app/store.py", "connect(name)", "connect(name, timeout=30)")),
+        (shell(RUN, "OSError: [Errno 98] Address already in use: port 8080", 1), shell("kill 4711", "done")),
+        (shell(RUN, "KeyError: 'Europe/Kyiv'", 1), edit("app/zones.py", "Kiev", "Europe/Kyiv")),
+    ],
+)
+def test_a_change_that_names_the_cause_is_a_fix(failing: Step, change: Step) -> None:
+    unrelated = edit("README.md", "old", "new")
+    (recipe,) = recipes_of(ended(failing, unrelated, change, WORKS))
+    assert recipe.content.count("\n- ") == 1
+    assert "README" not in recipe.content
+
+
+def test_a_long_command_is_cut_where_quotes_are_balanced() -> None:
+    long = "pip install pyyaml " + " ".join(f"'package-{number} (extra)'" for number in range(20))
+    (recipe,) = recipes_of(ended(BROKEN, shell(long, "done"), WORKS))
+    (line,) = [line for line in recipe.content.splitlines() if line.startswith("- ran: ")]
+    assert line.endswith("(extra)' \u2026")
+    assert line.count("'") % 2 == 0
+
+
+@promise(
+    "recipes:retired",
+    "What a shorter state of a session showed, and the longer one no longer shows, is archived; a session that shows "
+    "it later teaches it anew.",
+    source="issue 11 Recipes; DESIGN D15",
+)
+def test_a_longer_capture_takes_its_recipe_back(open_learning_bank: OpenBank) -> None:
+    bank = open_learning_bank(None)
+    steps = [BROKEN, INSTALLED, WORKS]
+    for more, kept in (([], 1), ([shell("ls", "app")], 1), ([BROKEN], 0)):
+        steps += more
+        bank.sessions.keep(ended(*steps))
+        bank.jobs.work()
+        assert len(bank.sessions.list()) == 1
+        assert len(recipes(bank)) == kept
+    assert [memory.state for memory in bank.memories.list(states=("archived",))] == ["archived"]
+    bank.sessions.keep(ended(BROKEN, INSTALLED, WORKS, session="s2"))
+    bank.jobs.work()
+    assert len(recipes(bank)) == 1
+
+
 REWRITTEN = shell("cat > report.py <<'EOF'\nprint('ok')\nEOF\npython3 report.py", "ok")
 SCRATCH = shell(
     "cat > try.py <<'EOF'\nimport app\napp.run(limit='many')\nEOF\npython3 try.py", "TypeError: bad limit 'many'", 1
@@ -342,6 +424,10 @@ def test_near_signatures_share_their_type_and_words(one: str, other: str, near: 
         ("python3: No module named pytest", "ModuleNotFoundError: No module named 'pytest'"),
         ("TypeError: Cannot read properties of undefined (reading 'map')",
          "TypeError: Cannot read properties of undefined (reading 'map')"),
+        ("a.c:1:2: fatal error: sqlite3.h: No such file or directory", "error: sqlite3.h: No such file or directory"),
+        ("KeyError: '/srv/x/local.ini'", "KeyError: 'local.ini'"),
+        ("KeyError: 'Europe/Kyiv'", "KeyError: 'Europe/Kyiv'"),
+        ("FAILED tests/test_a.py::test_b - KeyError: 'page_size'", "KeyError: 'page_size'"),
         ("1 failed in 0.1s", None),
         ("Command failed with exit code 1", None),
         ("", None),

@@ -25,7 +25,7 @@ _INSTALLERS = vocabulary(
 _INSTALLING = vocabulary("install i ci add get update upgrade sync tidy remove uninstall")
 _MOVERS = vocabulary("mv cp rm ln chmod chown mkdir touch export unset patch dos2unix")
 _GIT_CHANGES = vocabulary(
-    "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick"
+    "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick rm mv"
 )
 _SERVICES = vocabulary("systemctl service docker docker-compose podman createdb dropdb psql kill pkill")
 _WRITERS = vocabulary("Write create create_file write_file write new_file")

@@ -379,7 +379,7 @@ def learn(
                 admit(transaction, candidate.ready, at=at)
                 transaction.sessions.add_origin(origin)
                 new.append(candidate)
-        _retire(transaction, trajectory, earlier, [*known, *(each.ready.memory.id for each in new)], model=model, at=at)
+        retire(transaction, trajectory, earlier, [*known, *(each.ready.memory.id for each in new)], model=model, at=at)
         kept = {_words_of(refusal) for refusal in transaction.sessions.refusals(trajectory=trajectory.id)}
         for refusal in unkept:
             if _words_of(refusal) not in kept:
@@ -392,7 +392,7 @@ def learn(
     )
 
 
-def _retire(
+def retire(
     transaction: Transaction,
     trajectory: Trajectory,
     earlier: Sequence[Origin],

@@ -26,12 +26,13 @@ from reasoningbank.safety.arguments import session_name
 from reasoningbank.safety.quotation import clip, fitting
 from reasoningbank.safety.text import reveal
 from reasoningbank.sessions.changes import cut
+from reasoningbank.sessions.distil import retire
 from reasoningbank.sessions.recipes import Recipe, fact_recipe, passed_commands, recipes_of
 from reasoningbank.sessions.sessions import RECIPES
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
-from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, Memory, check_memory_id
+from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, SUPERSEDED, Memory, check_memory_id
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import Brief, BriefItem, Filter, Hit
 from reasoningbank.types.records import Job, Link
@@ -142,11 +143,18 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
     known: list[str] = []
     with store.transaction() as transaction:
         transaction.sessions.entry(trajectory.id)
+        again = [
+            twin.id
+            for one in candidates
+            if (twin := _twin(transaction, one)) is not None and _is_alike(twin, one.ready.memory)
+        ]
+        earlier = transaction.sessions.origins(trajectory=trajectory.id)
+        retire(transaction, trajectory, earlier, again, model=RECIPE, at=at)
         for candidate in candidates:
             ready = candidate.ready
             if candidate.recipe.kind == "fact" and not _passed_elsewhere(transaction, candidate.recipe.key, session):
                 continue
-            twin = _by_key(transaction, candidate.recipe.key) or _same_text(transaction, ready.memory)
+            twin = _twin(transaction, candidate)
             origin = Origin(
                 memory_id=ready.memory.id if twin is None else twin.id,
                 trajectory=trajectory.id,
@@ -188,6 +196,10 @@ def known_for(store: Store, signature: Signature) -> list[Hit]:
     return []
 
 
+def _twin(reader: StoreReader, candidate: _Candidate) -> Memory | None:
+    return _by_key(reader, candidate.recipe.key) or _same_text(reader, candidate.ready.memory)
+
+
 def _hit(memory: Memory, relevance: float) -> Hit:
     return Hit(memory=reveal(memory), relevance=relevance, legs={}, unproven=memory.confidence < MIN_CONFIDENCE)
 
@@ -222,6 +234,8 @@ def _by_key(reader: StoreReader, key: str) -> Memory | None:
     """Return the recipe of a key, or the memory that it was consolidated into."""
     named = [link.source for link in reader.memories.links(key) if link.kind == SIGNATURE]
     for memory in reader.memories.many(named).values():
+        if _is_retired(reader, memory):
+            continue
         if memory.consolidation_id is not None:
             return reader.memories.many([memory.consolidation_id]).get(memory.consolidation_id, memory)
         return memory
@@ -230,7 +244,15 @@ def _by_key(reader: StoreReader, key: str) -> Memory | None:
 
 def _same_text(reader: StoreReader, memory: Memory) -> Memory | None:
     twins = reader.memories.many(reader.memories.same_text(memory.fingerprint))
-    return next(iter(twins.values()), None)
+    return next((twin for twin in twins.values() if not _is_retired(reader, twin)), None)
+
+
+def _is_retired(reader: StoreReader, memory: Memory) -> bool:
+    """Return whether a longer capture took the recipe back: then another session may teach it anew."""
+    if memory.state != "archived" or memory.provenance.get("source") != RECIPE:
+        return False
+    changes = reader.memories.changes(memory_id=memory.id)
+    return any(change.kind == SUPERSEDED for change in changes)
 
 
 def _is_alike(known: Memory, new: Memory) -> bool:

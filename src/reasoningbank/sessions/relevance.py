@@ -26,7 +26,8 @@ _AROUND = re.compile(
     r"|@(?:skip|Ignore|Disabled)\b|\b(?:it|test|describe)\.(?:skip|todo|only)\b|\bx(?:it|describe|test)\(|\bt\.Skip\w*\("
     r"|#\[ignore|--deselect\b|--ignore\b|\baddopts\b|-k\s*=?\s*['\"]?not\b|\bcollect_ignore|\btestPathIgnore"
     r"|except\b[^\n:]{0,80}:\s*(?:pass\b|\.\.\.|continue\b)|\bcatch\s*(?:\([^)\n]{0,60}\))?\s*\{\s*\}"
-    r"|\bcontextlib\.suppress\b|\bsuppress\(|\|\|\s*(?:true\b|:(?:\s|$)|exit 0)|--no-verify\b|\bset \+e\b|continue-on-error"
+    r"|\bcontextlib\.suppress\b|\bsuppress\(|\|\|\s*(?:true\b|:(?:\s|$)|exit 0)|--no-verify\b"
+    r"|\bset \+e\b|continue-on-error"
     r"|--(?:snapshot-update|update-?snapshots?|update-golden|inline-snapshot)\b|\b(?:jest|vitest|test)\b[^\n]{0,60}\s-u\b"
     r"|\binsta accept\b|\bINSTA_UPDATE\b|#\s*(?:type:\s*ignore|noqa|pylint:\s*disable|pragma: no)|@ts-(?:ignore|nocheck"
     r"|expect-error)|\beslint-disable|//\s*nolint|#!?\[allow\("
@@ -44,9 +45,9 @@ _WORD = re.compile(r"[A-Za-z_@][\w./@-]*\w")
 _IDENTIFIER = re.compile(r"[A-Za-z]\d|_[A-Za-z]|[a-z][A-Z]|\w[./-]\w|[A-Z]{3}")
 _COMMON = vocabulary(
     "able about already also annot any argument arguments array assert assertion attribute bytes call called can "
-    "cannot class code command could data default defined denied dict directory does element empty error exception expected "
-    "failed failure file files float found from function given got has have import index input instance int integer "
-    "into invalid iterable keyword length line list long main method missing module more must name named need none "
+    "cannot class code command could data default defined denied dict directory does element empty error exception "
+    "expected failed failure file files float found from function given got has have import index input instance int "
+    "integer into invalid iterable keyword length line list long main method missing module more must name named need none "
     "nonetype not null number object only open operation option out output package parameter path permission please "
     "positional property range read required return returned running self set should size source str string such "
     "support supported syntax take takes test tests than that the this tuple type types undefined unexpected unknown "

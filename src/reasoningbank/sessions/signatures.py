@@ -81,7 +81,12 @@ _ID = re.compile(
 _DATE = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{1,2}:\d{2}:\d{2}\b"
 )
-_PATH = re.compile(r"(?<![\w.@-])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|(?:[\w.@+-]+/){1,40})[\w.@+~\\/-]*(?::\d+(?::\d+)?)?")
+_PATH = re.compile(
+    r"(?<![\w.@-])(?![A-Z][a-z]+/[A-Z][A-Za-z_]+(?![\w/.]))(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|(?:[\w.@+-]+/){1,40})[\w.@+~\\/-]*(?::\d+(?::\d+)?)?"
+)
+_QUOTED_PATH = re.compile("(?P<mark>['\"`\u2018])(?P<path>[\\w.@~+-]*(?:/[\\w.@+-]+){1,40})(?P<end>['\"`\u2019])")
+_PLACE = re.compile(f"{_QUOTED_PATH.pattern}|{_PATH.pattern}")
+_FILE_NAME = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _NUMBER = re.compile(r"(?<![\w-])[-+]?\d[\d_,]*(?:\.\d+)*(?![\w])")
 _QUOTED = re.compile("['\"`\u2018]([\\w.@:-]{2,80})['\"`\u2019]")
 _MODULE = re.compile(r"^No module named '?(?P<name>[\w.]+)'?(?:;|$|\.? )")
@@ -170,9 +175,18 @@ def normalise(message: str) -> str:
     """Return a message on one line without paths, addresses, ids, dates and numbers."""
     text = _ADDRESS.sub("<url>", message[: 4 * MAX_LINE])
     text = _DATE.sub("<time>", _HOST.sub("<host>", text))
-    text = _PATH.sub("<path>", _ID.sub("<id>", text))
+    text = _PLACE.sub(_without_folders, _ID.sub("<id>", text))
     text = _SPACE.sub(" ", _NUMBER.sub("N", text)).strip(" .:,;")
     return text if len(text) <= MAX_LINE else text[:MAX_LINE].rsplit(" ", 1)[0]
+
+
+def _without_folders(match: re.Match[str]) -> str:
+    """Return a quoted path's file name, a quoted name such as ``Europe/Kyiv`` as it is, and no other path."""
+    path = match["path"]
+    if path is None:
+        return "<path>"
+    is_path = path[0] in "/.~" or _FILE_NAME.search(path) is not None
+    return f"{match['mark']}{path.rsplit('/', 1)[-1]}{match['end']}" if is_path else match[0]
 
 
 def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
@@ -215,7 +229,7 @@ def _tested(kind: str, message: str, line: str, test: str) -> Signature:
     """Return the signature of a test's failure; with the test's name where the message would fit other tests too."""
     short = kind.rsplit(".", 1)[-1]
     found = _made(short, message, line)
-    own = short == "AssertionError" or len(found.words) < _LEAST_WORDS
+    own = len(found.words) < _LEAST_WORDS and not (found.words and found.names)
     return _made(short, message, line, test[:MAX_TEST]) if own else found
 
 
