@@ -48,8 +48,8 @@ _COMMON = vocabulary(
     "cannot class code command could data default defined denied dict directory does element empty error exception "
     "expected failed failure file files float found from function given got has have import index input instance int "
     "integer into invalid iterable keyword length line list long main method missing module more must name named "
-    "need none nonetype not null number object only open operation option out output package parameter path permission please "
-    "positional property range read required return returned running self set should size source str string such "
+    "need none nonetype not null number object only open operation option out output package parameter path "
+    "permission please positional property range read required return returned running self set should size source str string such "
     "support supported syntax take takes test tests than that the this tuple type types undefined unexpected unknown "
     "unsupported use used using valid value values was were when with without wrong you your python site-packages"
 )
