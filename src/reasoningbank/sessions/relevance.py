@@ -45,13 +45,14 @@ _WORD = re.compile(r"[A-Za-z_@][\w./@-]*\w")
 _IDENTIFIER = re.compile(r"[A-Za-z]\d|_[A-Za-z]|[a-z][A-Z]|\w[./-]\w|[A-Z]{3}")
 _COMMON = vocabulary(
     "able about already also annot any argument arguments array assert assertion attribute bytes call called can "
-    "cannot class code command could data default defined denied dict directory does element empty error exception "
-    "expected failed failure file files float found from function given got has have import index input instance int "
-    "integer into invalid iterable keyword length line list long main method missing module more must name named "
-    "need none nonetype not null number object only open operation option out output package parameter path "
-    "permission please positional property range read required return returned running self set should size source str string such "
-    "support supported syntax take takes test tests than that the this tuple type types undefined unexpected unknown "
-    "unsupported use used using valid value values was were when with without wrong you your python site-packages"
+    "cannot class code command could data default defined denied dict directory does element empty error "
+    "exception expected failed failure file files float found from function given got has have import index input "
+    "instance int integer into invalid iterable keyword length line list long main method missing module more "
+    "must name named need none nonetype not null number object only open operation option out output package "
+    "parameter path permission please positional property range read required return returned running self set "
+    "should size source str string such support supported syntax take takes test tests than that the this tuple "
+    "type types undefined unexpected unknown unsupported use used using valid value values was were when with "
+    "without wrong you your python site-packages"
 )
 _MISSING = re.compile(
     r"No module named|[Cc]an(?:not|'t) find (?:module|package|crate|-l)|not found|not installed|cannot find -l"
