@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promises import promise
@@ -56,6 +56,7 @@ FACTS = st.builds(
     source="issue 3 Capture; plan prepare()",
 )
 @settings(max_examples=80)
+@example(steps=[], facts=[], answer="0 \x1b\r0", metadata={})
 @given(st.lists(STEPS, max_size=5), st.lists(FACTS, max_size=2), TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=2))
 def test_preparing_twice_changes_nothing_more(
     steps: list[Step], facts: list[Evidence], answer: str, metadata: dict[str, str]

@@ -184,7 +184,7 @@ class _Safe:
 
     def name(self, raw: str) -> str:
         """Return a name as one line."""
-        return self._texts.get(_line(raw), "")[:MAX_NAME].strip()
+        return _SPACE.sub(" ", self._texts.get(_line(raw), ""))[:MAX_NAME].strip()
 
     def fitted(self, text: Text, limit: int) -> str:
         """Return the redacted text, of a longer one both ends and how much is missing between them."""
