@@ -144,6 +144,7 @@ def test_a_change_that_names_the_cause_is_a_fix(failing: Step, change: Step) -> 
     assert "README" not in recipe.content
 
 
+@promise("recipes:fix")
 def test_a_long_command_is_cut_where_quotes_are_balanced() -> None:
     long = "pip install pyyaml " + " ".join(f"'package-{number} (extra)'" for number in range(20))
     (recipe,) = recipes_of(ended(BROKEN, shell(long, "done"), WORKS))

@@ -26,7 +26,6 @@ from reasoningbank.safety.arguments import session_name
 from reasoningbank.safety.quotation import clip, fitting
 from reasoningbank.safety.text import reveal
 from reasoningbank.sessions.changes import cut
-from reasoningbank.sessions.distil import retire
 from reasoningbank.sessions.recipes import Recipe, fact_recipe, passed_commands, recipes_of
 from reasoningbank.sessions.sessions import RECIPES
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
@@ -131,6 +130,8 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
         TrajectoryNotFound: When the store does not hold the trajectory; nothing was stored.
         ModelMismatch: When the bank was built with another embedder; nothing was stored.
     """
+    from reasoningbank.sessions.distil import retire
+
     session = trajectory.session or trajectory.id
     passed = passed_commands(trajectory)
     recipes = [*recipes_of(trajectory), *(fact_recipe(one, sessions=_ENOUGH) for one in passed)]
