@@ -59,6 +59,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield tmp_path_factory.mktemp("processes") / "home"
 
 
+@pytest.fixture
+def stocked(tmp_path: Path) -> Path:
+    """A data directory in which the project has a bank."""
+    made = tmp_path / "stocked"
+    answer(rbank(made, "record", "--title", "First", "--content", "It is here.", "--outcome", "success", "--json"))
+    return made
+
+
 @promise(
     "cli:from-process-start",
     "Every command works from process start, and a memory lives through processes.",
@@ -203,8 +211,8 @@ def test_two_processes_write_one_bank_at_once(home: Path) -> None:
     "Data goes to stdout, everything else to stderr; an error leaves stdout empty and names a hint.",
     source="issue, CLI; spec/clients 4e",
 )
-def test_errors_leave_stdout_empty_and_name_a_hint(home: Path) -> None:
-    done = rbank(home, "get", "no-such-memory")
+def test_errors_leave_stdout_empty_and_name_a_hint(stocked: Path) -> None:
+    done = rbank(stocked, "get", "no-such-memory")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("error: ")
     assert "hint: " in done.stderr
@@ -212,10 +220,10 @@ def test_errors_leave_stdout_empty_and_name_a_hint(home: Path) -> None:
 
 
 @promise("cli:broken-pipe", "A reader that goes away ends the command quietly with 141.", source="issue, CLI")
-def test_a_reader_that_goes_away_ends_the_command_quietly(home: Path) -> None:
+def test_a_reader_that_goes_away_ends_the_command_quietly(stocked: Path) -> None:
     command = [str(RBANK), *SCOPE, "list", "--json"]
     reader, writer = os.pipe()
-    process = subprocess.Popen(command, env=environment(home), stdout=writer, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, env=environment(stocked), stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     os.close(reader)
     _, errors = process.communicate(timeout=60)
