@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     )
     from reasoningbank.graph.render import to_cypher, to_d3, to_llm_context, to_mermaid
     from reasoningbank.jobs.jobs import WorkReport
+    from reasoningbank.jobs.schedule import ConsolidationScheduler
     from reasoningbank.memories.similarity import cosine_similarity
-    from reasoningbank.schedule import ConsolidationScheduler
     from reasoningbank.search.search import DEFAULT_SEARCH_LIMIT
     from reasoningbank.settings import Settings
     from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, Belief
@@ -93,7 +93,7 @@ _PLACES = {
     "Captured": "types.session",
     "ConsolidationOptions": "types.consolidation",
     "ConsolidationResult": "types.consolidation",
-    "ConsolidationScheduler": "schedule",
+    "ConsolidationScheduler": "jobs.schedule",
     "Conversation": "types.conversation",
     "ConversationReport": "types.conversation",
     "DEFAULT_SEARCH_LIMIT": "search.search",

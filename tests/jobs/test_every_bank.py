@@ -20,7 +20,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.integrations.hook_work import FOLDER
 from reasoningbank.jobs.jobs import WorkReport
-from reasoningbank.rounds import Rounds
+from reasoningbank.jobs.rounds import Rounds
 from reasoningbank.sessions.sessions import RECIPES
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage

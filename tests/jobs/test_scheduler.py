@@ -14,8 +14,8 @@ from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput
+from reasoningbank.jobs.schedule import INTERVAL, ConsolidationScheduler
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.schedule import INTERVAL, ConsolidationScheduler
 from reasoningbank.types.consolidation import ConsolidationOptions
 from reasoningbank.types.ports import Prompt
 from recorded_memories import said

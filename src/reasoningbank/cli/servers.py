@@ -17,7 +17,7 @@ from reasoningbank.cli.output import Seconds, print_json, print_note, print_text
 from reasoningbank.operations.operation import PROFILES
 
 if TYPE_CHECKING:
-    from reasoningbank.rounds import Rounds
+    from reasoningbank.jobs.rounds import Rounds
     from reasoningbank.types.scope import Membership, Scope
 
 
@@ -139,7 +139,7 @@ def _rounds(call: Call) -> Rounds:
     Each bank is opened for a look and closed after it; the embedder and the model are the same for all.
     """
     from reasoningbank.bank import Bank
-    from reasoningbank.rounds import Rounds
+    from reasoningbank.jobs.rounds import Rounds
     from reasoningbank.settings import load_settings
     from reasoningbank.storage import open_storage
 

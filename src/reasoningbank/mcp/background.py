@@ -55,7 +55,7 @@ class Background:
     def _run(self) -> None:
         if self._stopped.wait(self._poll):
             return
-        from reasoningbank.rounds import Rounds
+        from reasoningbank.jobs.rounds import Rounds
 
         try:
             Rounds(self._banks.storage(), self._whose, self._banks.visit).run(self._stopped, poll=self._poll)

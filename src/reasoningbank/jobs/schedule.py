@@ -6,10 +6,13 @@ import logging
 import threading
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from reasoningbank.bank import Bank
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.types.consolidation import ConsolidationOptions, ConsolidationResult
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
 
 INTERVAL = timedelta(hours=24)
 _log = logging.getLogger(__name__)

@@ -15,14 +15,17 @@ from collections.abc import Callable, Hashable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias
 
-from reasoningbank.bank import Bank
 from reasoningbank.context import SystemClock
 from reasoningbank.errors import BankError, StoreBusy, StoreClosed
 from reasoningbank.jobs.jobs import LOOK_EVERY, WorkReport
 from reasoningbank.storage.store import Storage
 from reasoningbank.types.ports import Clock
 from reasoningbank.types.scope import Membership, Scope
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
 
 JOBS_AT_ONCE = 4
 """After so many jobs of one bank the next bank has its turn."""
@@ -31,7 +34,7 @@ BANKS_AT_ONCE = 8
 _BUSY = timedelta(seconds=10)
 """How long a bank is left alone that another process keeps busy."""
 
-Use = Callable[[Scope, Membership], AbstractContextManager[Bank]]
+Use: TypeAlias = "Callable[[Scope, Membership], AbstractContextManager[Bank]]"
 _log = logging.getLogger(__name__)
 
 
