@@ -39,7 +39,7 @@ def _data(name: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderWeights:
-    """What an encoder needs beside its graph.
+    """Hold what an encoder needs beside its graph.
 
     Attributes:
         words: Token embeddings in 8 bits, (vocabulary, hidden), mapped from the file.

@@ -171,7 +171,7 @@ class OnnxEmbedder:
         """Let go of the weights when no text has been embedded for so long; the next text loads them again.
 
         Returns:
-            Whether there was something to let go of.
+            True when there was something to let go of.
         """
         with self._lock:
             unused = self._loaded is not None and time.monotonic() - self._used > seconds

@@ -54,7 +54,7 @@ def open_model(
         timeout: Seconds that one attempt may take as a whole.
         daily_tokens: Input and output tokens per UTC day that are never exceeded; 0 for no limit.
         output_tokens: Most tokens of one answer, thinking included.
-        paid_calls: Whether a URL that is not on this machine may be called, or a client be run.
+        paid_calls: Allow calls of a URL that is not on this machine, and runs of a client.
         client_sessions: Captured sessions per UTC day that a client is asked about; 0 for no limit.
         client_tokens: Tokens per UTC day that it may use; 0 for no limit.
         client_timeout: Seconds one run of it may take.

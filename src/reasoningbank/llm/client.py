@@ -73,7 +73,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a client's output holds.
+    """Hold the content of a client's output.
 
     Attributes:
         text: The model's answer.
@@ -302,7 +302,7 @@ class ClientModel:
         seconds: How long one run may take; then it is ended with everything that it has started.
         tokens: The tokens of the day; None for no limit.
         sessions: The captured sessions of the day; None for no limit.
-        paid_calls: Whether it may be run at all.
+        paid_calls: Allow it to be run at all.
     """
 
     def __init__(
@@ -460,7 +460,7 @@ def found_program(name: str) -> str:
 
 
 class _Collected:
-    """What a program writes to one stream, read beside it; too much of it ends the program."""
+    """Hold what a program writes to one stream, read beside it; too much of it ends the program."""
 
     def __init__(self, process: subprocess.Popen[bytes], stream: IO[bytes] | None) -> None:
         self._process, self._stream, self._parts = process, stream, bytearray()

@@ -90,9 +90,9 @@ class Failure:
 
     Attributes:
         error: What the caller is told.
-        transient: Whether a further attempt may succeed.
-        unbilled: Whether it is certain that it cost nothing: it was never sent, or refused before any work.
-        rejected: Whether the request itself was refused, as a server does that knows no JSON schemas.
+        transient: True when a further attempt may succeed.
+        unbilled: True when it is certain that it cost nothing: it was never sent, or refused before any work.
+        rejected: True when the request itself was refused, as a server does that knows no JSON schemas.
         wait: Seconds that the provider asked to wait; None when it did not say.
     """
 
@@ -240,7 +240,7 @@ class ProviderRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderAnswer:
-    """What one attempt brought.
+    """Hold what one attempt brought.
 
     Attributes:
         way: How JSON was asked for.
@@ -391,7 +391,7 @@ class ProviderModel:
         key: The key; empty for the provider's own variable, or for none at a URL.
         timeout: Seconds of one attempt as a whole.
         budget: The tokens of the day; None for no limit.
-        paid_calls: Whether a URL that is not on this machine may be called.
+        paid_calls: Allow calls of a URL that is not on this machine.
         max_output_tokens: Most tokens of one answer.
         sleep: Waits between attempts.
     """

@@ -1,4 +1,4 @@
-"""Whether a configured model could be asked: its key is there and its server answers. No prompt is sent."""
+"""Tell whether a configured model could be asked: its key is there and its server answers. No prompt is sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reasoningbank.settings import Settings
 
 SECONDS = 3.0
-"""How long a server may take to answer."""
+"""A server answers within so many seconds, else it is taken for absent."""
 _KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "openai": ("OPENAI_API_KEY",),
@@ -45,7 +45,7 @@ def reach(settings: Settings, *, elsewhere: bool) -> tuple[str, str]:
 
     Args:
         settings: A model is configured, and its name is known to be good.
-        elsewhere: Whether a server that is not on this machine is asked too. No key is sent.
+        elsewhere: Ask a server that is not on this machine too. No key is sent.
     """
     provider = settings.llm.partition(":")[0]
     if provider == "client":

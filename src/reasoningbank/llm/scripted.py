@@ -13,7 +13,7 @@ Line = str | Exception | Callable[[Prompt], str]
 
 
 class ScriptedModel:
-    """Answers prompts in their order, or by their name, and keeps what it was asked. Safe to use from several threads.
+    """Answer prompts in their order, or by their name, and keep what it was asked. Safe to use from several threads.
 
     Args:
         answers: One line per prompt, in order; or a mapping from a prompt's name to the line that always answers it;
@@ -44,7 +44,7 @@ class ScriptedModel:
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What it was asked so far, in order."""
+        """Return what it was asked so far, in order."""
         with self._lock:
             return tuple(self._asked)
 

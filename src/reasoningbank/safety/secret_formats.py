@@ -41,8 +41,8 @@ class Format(NamedTuple):
         literals: What the secret, or the stretch around it, begins with.
         pattern: Tried where a literal stands. The named group is what is replaced, or the whole match without one.
         accepts: Says whether a match is a secret after all.
-        wraps: Whether the shape alone is proof enough to look for it across line breaks too.
-        inside: Whether a letter or digit may stand before the literal.
+        wraps: True when the shape alone is proof enough to look for it across line breaks too.
+        inside: True when a letter or digit may stand before the literal.
         lead: How many characters before the literal the match begins.
     """
 

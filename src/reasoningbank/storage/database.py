@@ -62,7 +62,7 @@ class Writer(RowSource, Protocol):
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open: an engine may have ended it after a failure."""
+        """Return whether a transaction is open: an engine may have ended it after a failure."""
 
     def begin(self) -> None:
         """Begin a transaction that writes."""
@@ -81,7 +81,7 @@ class Writer(RowSource, Protocol):
 
 
 class GraphReader(Protocol):
-    """What a walk needs of a graph: two calls per level, each for many nodes at once."""
+    """Give a walk what it needs of a graph: two calls per level, each for many nodes at once."""
 
     def nodes(self, ids: Collection[str], /) -> Mapping[str, Node]:
         """Return the nodes of these ids that exist."""

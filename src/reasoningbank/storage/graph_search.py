@@ -48,7 +48,7 @@ class GraphView:
     Attributes:
         documents: How many there are.
         keys: The key at each place, ascending.
-        alive: Whether what was at each place is there.
+        alive: True when what was at each place is there.
         lengths: How many words the text at each place has.
         leg: Their vectors; None when there are none.
     """

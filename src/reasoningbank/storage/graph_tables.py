@@ -557,7 +557,7 @@ class GraphTables:
             )
 
     def _erase(self, kind: GraphKind, key: int) -> None:
-        """Remove a row and all that is derived from it, and says so to other processes."""
+        """Remove a row and all that is derived from it, and tell other processes."""
         number = item(kind, key)
         self._unit.forget_words(TABLE[kind], key)
         self._forget_tags(kind, key)

@@ -103,7 +103,7 @@ class WriteLock(Protocol):
     """The write lock of one bank, and the note of its latest change."""
 
     def held(self) -> AbstractContextManager[None]:
-        """Wait for the turn, then holds the lock; raise StoreBusy when the turn does not come."""
+        """Wait for the turn, then hold the lock; raise StoreBusy when the turn does not come."""
 
     def held_if_free(self, *, threads: float = 0.0) -> AbstractContextManager[bool]:
         """Hold the lock when nobody else does, waiting that long for other threads; yield whether it is held."""
@@ -128,7 +128,7 @@ class ProcessLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Wait for the turn, then holds the lock.
+        """Wait for the turn, then hold the lock.
 
         Raises:
             StoreBusy: When the turn did not come within the timeout, or when this thread holds the lock already.
@@ -180,7 +180,7 @@ class BankLock:
         self._process = os.getpid()
 
     def held(self) -> AbstractContextManager[None]:
-        """Wait for the turn, then holds the lock.
+        """Wait for the turn, then hold the lock.
 
         Raises:
             StoreBusy: When the turn did not come within the timeout, or when this thread holds the lock already.
@@ -336,7 +336,7 @@ class _Held:
 
 
 class _Waiter(threading.Thread):
-    """Waits for the lock on an open file of its own, and closes it when nobody wants the lock any more."""
+    """Wait for the lock on an open file of its own, and close it when nobody wants the lock any more."""
 
     def __init__(self, turnstile: int, descriptor: int) -> None:
         super().__init__(name="reasoningbank-lock", daemon=True)

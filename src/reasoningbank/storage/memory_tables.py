@@ -125,7 +125,7 @@ CONSOLIDATED_SQL = (
     f"CASE WHEN m.provenance <> replace(replace(m.provenance, '{{\"{CONSOLIDATION}\": ', ''), "
     f"', \"{CONSOLIDATION}\": ', '') THEN 1 ELSE 0 END"
 )
-"""Whether a memory ``m`` was made of others: its provenance, as JSON is written here, has the key."""
+"""True when a memory ``m`` was made of others: its provenance, as JSON is written here, has the key."""
 
 ERASURES = Mapped(Erasure, "created_at, at")
 

@@ -177,8 +177,8 @@ class Mapped(Generic[_Kind]):
     Args:
         kind: The dataclass.
         columns: Names of its fields, by commas, in the order of the row.
-        trusted: Whether its rules were checked when it was written, and reading does not check them again.
-        ascii: Whether JSON escapes what is not ASCII.
+        trusted: Its rules were checked when it was written, and reading does not check them again.
+        ascii: Escape what is not ASCII in JSON.
     """
 
     def __init__(self, kind: type[_Kind], columns: str, *, trusted: bool = False, ascii: bool = False) -> None:  # noqa: A002

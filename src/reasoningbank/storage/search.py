@@ -294,7 +294,7 @@ class TraceIndex:
         self._count += len(rows)
 
     def _make_room(self, more: int, dimension: int) -> None:
-        """Drop what is too old to be compared, and leaves room for further rows."""
+        """Drop what is too old to be compared, and leave room for further rows."""
         kept = slice(max(0, self._count - COMPARED_TRACES), self._count)
         numbers, matrix = self._numbers[kept], self._matrix[kept]
         capacity = len(numbers) + more + _SPARE
@@ -305,7 +305,7 @@ class TraceIndex:
 
 
 class Indexes:
-    """What searches of one bank hold in memory, made at the first of them. Threads may share it.
+    """Keep what searches of one bank need in memory, made at the first of them. Threads may share it.
 
     Args:
         sidecars: Where whole matrices lie beside the bank.

@@ -41,7 +41,7 @@ class Renewal:
 
 
 class Sidecars(Protocol):
-    """What is derived from a bank's vectors, one matrix for each leg."""
+    """Give what is derived from a bank's vectors, one matrix for each leg."""
 
     def read(self, wanted: Header, tokens: Mapping[str, str]) -> Snapshot | None:
         """Return the current matrix of the leg; None when there is none.

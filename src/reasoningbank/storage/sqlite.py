@@ -70,11 +70,11 @@ class Medium(Protocol):
 
     @property
     def location(self) -> str:
-        """What reports call the place."""
+        """Return what reports call the place."""
 
     @property
     def safety(self) -> str:
-        """What reports say of how its pages are kept."""
+        """Return what reports say of how its pages are kept."""
 
     @property
     def journal(self) -> str:
@@ -86,7 +86,7 @@ class Medium(Protocol):
 
     @property
     def sidecars(self) -> Sidecars:
-        """What is derived from the bank's vectors."""
+        """Return what is derived from the bank's vectors."""
 
     @property
     def identity(self) -> tuple[int, int] | None:
@@ -126,7 +126,7 @@ class Opening:
 
     Attributes:
         model_id: The vector space as the last connection found it; None when there was none.
-        unerased: Whether it found that deleted memories may have left traces.
+        unerased: True when it found that deleted memories may have left traces.
     """
 
     def __init__(self, medium: Medium, scope: Scope) -> None:
@@ -288,7 +288,7 @@ class _Generation:
 
 
 class _Walks:
-    """What walks ask of the graph, answered from what was read lately."""
+    """Hold what walks ask of the graph, answered from what was read lately."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -403,8 +403,8 @@ class SqliteDatabase:
             conditions: What memories must be; searches name them by their numbers.
             query: A vector that is compared with those of the bank.
             leg: The leg that it is compared in, when that is not one of the fused search.
-            context: Whether the words of the descriptions are ranked by themselves.
-            again: Whether the vectors of the last search will do, for what belongs to that search.
+            context: Rank the words of the descriptions by themselves.
+            again: Use the vectors of the last search, for what belongs to that search.
         """
         with self._one_state() as (generation, source):
             yield generation.indexes().search(source, conditions, query, leg, context=context, again=again)
@@ -654,7 +654,7 @@ def _unerased(source: RowSource) -> list[str]:
 
 
 def _rewrite(connection: apsw.Connection) -> None:
-    """Rewrite the file without what was deleted, and empties the write-ahead log into it.
+    """Rewrite the file without what was deleted, and empty the write-ahead log into it.
 
     Secure deletion alone leaves copies behind: a row that was moved when a page was split stays in the unused space of
     the page it came from (measured: up to six copies of a deleted word in a file of 300 memories).

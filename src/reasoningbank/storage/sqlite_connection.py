@@ -129,7 +129,7 @@ class ConnectionSource:
 
     @property
     def is_closed(self) -> bool:
-        """Whether its connection was given up."""
+        """Return whether its connection was given up."""
         try:
             self.connection.in_transaction  # noqa: B018 - raises
         except apsw.ConnectionClosedError:

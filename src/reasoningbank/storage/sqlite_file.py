@@ -375,7 +375,7 @@ def _reading(path: Path) -> apsw.Connection:
 
 
 def verify(scope: Scope, source: Path) -> None:
-    """Read the whole backup and says whose it is.
+    """Read the whole backup and say whose it is.
 
     Raises:
         StoreUnavailable: When there is no backup.
@@ -426,7 +426,7 @@ def _kept_name(target: Path) -> Path:
 
 
 def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
-    """Keep a copy of the living bank, then replaces its content in one transaction."""
+    """Keep a copy of the living bank, then replace its content in one transaction."""
     with closing(open_connection(target)) as bank:
         copy(bank, kept, vfs=bank.open_vfs)
         renewed = _renewed_file(prepared, _latest_change(bank))

@@ -185,7 +185,7 @@ class Store(StoreReader):
 
     @property
     def words_worth(self) -> WordsWorth:
-        """What the bank has learned that words are worth in it; factor 1 when it has not."""
+        """Return what the bank has learned that words are worth in it; factor 1 when it has not."""
         rows = self._database.run("SELECT value FROM meta WHERE name = ?", (WORDS_WORTH,))
         return words_worth_from(rows[0][0] if rows else None)
 

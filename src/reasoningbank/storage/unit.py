@@ -129,7 +129,7 @@ class _Whole:
 
 @dataclass(frozen=True, slots=True)
 class _Progress:
-    """What a transaction goes back to when one of its writes fails."""
+    """Hold what a transaction goes back to when one of its writes fails."""
 
     change: int
     last_key: int
@@ -140,7 +140,7 @@ class _Progress:
 
 
 class Unit:
-    """What the tables of one transaction share. A write that is refused changes nothing, also when that is caught.
+    """Hold what the tables of one transaction share. A write that is refused changes nothing, also when that is caught.
 
     Args:
         writer: The connection that writes; None for tables that are only read.

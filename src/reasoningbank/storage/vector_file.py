@@ -30,7 +30,7 @@ _MIX = numpy.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a snapshot belongs to, and up to which change of the bank it is complete.
+    """Hold what a snapshot belongs to, and up to which change of the bank it is complete.
 
     Attributes:
         token: The name under which the bank knows exactly this file.

@@ -67,7 +67,7 @@ _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 
 class Reader(Protocol):
-    """Runs one query of a consistent read and gives its rows."""
+    """Run one query of a consistent read and give its rows."""
 
     def __call__(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """Return all rows of the query."""
@@ -75,7 +75,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """What the bank says of itself in one consistent read.
+    """Hold what the bank says of itself in one consistent read.
 
     Attributes:
         bank: The bank's identifier, and how often all its vectors were made anew.
@@ -93,7 +93,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What searches need of one state of the bank. Places count the memories by age.
+    """Hold what searches need of one state of the bank. Places count the memories by age.
 
     Attributes:
         documents: How many memories the bank holds.
@@ -130,7 +130,7 @@ class View:
 
 
 class DenseIndex:
-    """What searches need of one bank, refreshed from the bank's change counter before every search."""
+    """Hold what searches need of one bank, refreshed from the bank's change counter before every search."""
 
     _names: dict[int, str]
     _state: _State
@@ -184,8 +184,8 @@ class DenseIndex:
             conditions: What the masks are made for.
             dimension: The query's; None when there is none.
             leg: A leg that must be there although the fused search does not use it.
-            context: Whether the words of the descriptions are to be told from the others.
-            again: Whether the state that was seen last will do: no look is taken at what has changed since.
+            context: Tell the words of the descriptions from the others.
+            again: Use the state that was seen last: no look is taken at what has changed since.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.

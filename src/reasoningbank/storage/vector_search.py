@@ -272,8 +272,8 @@ class LegView:
         snapshot, tail: The vectors, row numbers running through both.
         places: The memory of each row.
         rows: The current row of each memory, -1 for one without a vector in the leg.
-        live: Whether a row is its memory's current one.
-        aligned: Whether row i belongs to memory i.
+        live: True when a row is its memory's current one.
+        aligned: True when row i belongs to memory i.
     """
 
     snapshot: NDArray[numpy.float32]

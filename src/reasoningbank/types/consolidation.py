@@ -48,7 +48,7 @@ class ConsolidationOptions:
         similarity_threshold: Two memories are similar when their cosine is above this, from 0 to 1. It is on the scale
             of all-MiniLM; for a model with closer cosines a higher one is taken (``engine/consolidating/scale.py``).
         max_clusters_per_run: Most clusters that are merged, the closest first; 0 for all.
-        dry_run: Says what would be done, asks no model and writes nothing.
+        dry_run: Say what would be done; ask no model and write nothing.
         force_all: Runs although the last run was less than a window ago, and merges again what was undone.
         window: How long a run that went well keeps the next one away.
     """
@@ -127,7 +127,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationResult:
-    """What a run did.
+    """Hold what a run did.
 
     Attributes:
         created_memories: Ids of the consolidated memories; in a dry run ``dry-run-cluster-`` and a number from 1.
@@ -162,13 +162,13 @@ class ConsolidationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoReport:
-    """What undoing a consolidation did.
+    """Hold what undoing a consolidation did.
 
     Attributes:
         consolidation_id: The memory that stood for the others.
         restored: Its sources, which are what they were before.
         moved_signals: How many pieces of evidence that came since went to the sources.
-        kept: Whether the memory was edited since and is therefore archived instead of erased.
+        kept: True when the memory was edited since and is therefore archived instead of erased.
     """
 
     consolidation_id: str

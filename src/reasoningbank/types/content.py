@@ -35,7 +35,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What was extracted from a text.
+    """Hold what was extracted from a text.
 
     Attributes:
         text: The text that was read, secrets replaced; the places of all spans are places in it.
@@ -53,7 +53,7 @@ class Content:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was found."""
+        """Return whether nothing was found."""
         return not self.entities and not self.concepts
 
 
@@ -63,7 +63,7 @@ class Ingested:
 
     Attributes:
         memory: The memory that holds it.
-        known: Whether the bank held it already; then nothing was stored.
+        known: True when the bank held it already; then nothing was stored.
         message: One sentence for a person; it says so when nothing was extracted.
     """
 

@@ -27,7 +27,7 @@ MAX_PARTS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What somebody said.
+    """Hold what somebody said.
 
     Raises:
         InvalidInput: When the role is none of ``SPEAKERS``.
@@ -68,7 +68,7 @@ class LessonNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What was asked, done, found and answered.
+    """Hold what was asked, done, found and answered.
 
     Attributes:
         conv_id: The conversation's id; all its nodes carry it.
@@ -125,7 +125,7 @@ class Conversation:
 
     @property
     def is_one_turn(self) -> bool:
-        """Whether the final answer is certainly the answer to the request: the user spoke once, or both were given."""
+        """Return whether the final answer certainly answers the request: the user spoke once, or both were given."""
         spoken = sum(each.role == "user" and bool(each.text.strip()) for each in self.messages)
         return spoken <= 1 or bool(self.request.strip() and self.answer.strip())
 
@@ -161,7 +161,7 @@ class RefusedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationReport:
-    """What became of a conversation.
+    """Hold what became of a conversation.
 
     Attributes:
         conv_id: The conversation.
@@ -171,7 +171,7 @@ class ConversationReport:
         new: Ids of the nodes and edges, and of the lesson's memory, that were not there before.
         proposals: Nodes of other conversations that are like those of this one and are not linked with them.
         refused: What was not stored, with the reason.
-        waiting: Whether the rest waits for a language model.
+        waiting: True when the rest waits for a language model.
         message: One sentence for a person.
     """
 
@@ -253,7 +253,7 @@ class QuestionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswer:
-    """What the bank knows about a question.
+    """Hold what the bank knows about a question.
 
     Attributes:
         plan: How it was searched for.
@@ -310,7 +310,7 @@ class WorkflowEvent:
 
     @property
     def final(self) -> bool:
-        """Whether it is a result and not only news about the way to it."""
+        """Return whether it is a result and not only news about the way to it."""
         return self.kind in FINAL_EVENTS
 
 
@@ -348,7 +348,7 @@ class Workflow:
         user_input: What the user asked in it.
         clarification_question: The question back; empty when there was none.
         clarification: The user's answer to it.
-        searched: Whether the memories of the turn have been found.
+        searched: True when the memories of the turn have been found.
         until: Until when whoever searches has time; later another may take the search up.
         user, role: Who asks.
         turns: Turns that have ended, the oldest first; the last 20 of them.

@@ -103,7 +103,7 @@ SUFFIX = ".md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What is to become of files; paths are relative to the root, parts joined by ``/``.
+    """Hold what is to become of files; paths are relative to the root, parts joined by ``/``.
 
     Attributes:
         writes: The new text of files, by path.

@@ -38,7 +38,7 @@ class Trace:
         strategies: Ids of the memories that were extracted from it.
         session: The session it was run for.
         milliseconds: How long the search took.
-        state: Whether a strategy was extracted from it.
+        state: How far the extraction of a strategy from it has come.
         failure_reason: Why it failed, in words; empty otherwise.
     """
 

@@ -120,7 +120,7 @@ TEXT_LEG = "text"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFilter:
-    """What a node or an edge must be to be considered; applied inside every leg, before its best are taken.
+    """Hold what a node or an edge must be to be considered; applied inside every leg, before its best are taken.
 
     Edges have neither a label nor a conversation nor a time: only ``tags`` restrict them.
 
@@ -148,7 +148,7 @@ class GraphFilter:
 
     @property
     def of_nodes(self) -> bool:
-        """Whether it asks for something that only nodes have."""
+        """Return whether it asks for something that only nodes have."""
         return bool(self.labels) or self.conv_id is not None or self.during is not None
 
     def accepts(self, item: Node | Edge) -> bool:
@@ -237,7 +237,7 @@ class Dangling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphImport:
-    """What an import did.
+    """Hold what an import did.
 
     Attributes:
         nodes_added, edges_added, lessons_added, pointers_added: What is new in the bank.
@@ -271,7 +271,7 @@ class GraphImport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphAdded:
-    """What was added to a graph.
+    """Hold what was added to a graph.
 
     Attributes:
         nodes, edges: As they are stored now, in the order they were given; what was there already included.
@@ -367,7 +367,7 @@ class Preference:
 
     @property
     def preference_type(self) -> str:
-        """What it is about: of one type and owner only the newest holds."""
+        """Return what it is about: of one type and owner only the newest holds."""
         return str(self.node.fields.get("preference_type", ""))
 
 
@@ -445,7 +445,7 @@ class Action:
 
     @property
     def parameters(self) -> str:
-        """What it was done with, character for character as stored: SQL, JSON, the text of a call."""
+        """Return what it was done with, character for character as stored: SQL, JSON, the text of a call."""
         return str(self.node.fields.get("parameter_field", ""))
 
     @property
@@ -455,7 +455,7 @@ class Action:
 
     @property
     def outcome(self) -> ActionOutcome:
-        """What the status means; a word that is not known is never taken for a success."""
+        """Return what the status means; a word that is not known is never taken for a success."""
         return action_outcome(self.node)
 
 

@@ -49,7 +49,7 @@ class DecayRules:
     Attributes:
         step: The fall for each full month without activity, 0 to 1; 0 switches it off.
         floor: The share of the initial confidence that is never gone below, above 0 to 1.
-        recorded: Whether memories that a person recorded lose confidence too.
+        recorded: Let memories that a person recorded lose confidence too.
 
     Raises:
         InvalidInput: When a number is out of its range.
@@ -96,7 +96,7 @@ class PruneRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decayed:
-    """What disuse did to one memory.
+    """Hold what disuse did to one memory.
 
     Attributes:
         months: For how many months it lost confidence in this run.
@@ -112,13 +112,13 @@ class Decayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayReport:
-    """What a run of decay did, or would do.
+    """Hold what a run of decay did, or would do.
 
     Attributes:
         decayed: The memories that lost confidence, in the order they were stored.
         examined: How many recallable memories had no activity for a month.
         recorded: How many of these a person recorded, which were left alone.
-        dry_run: Whether nothing was written.
+        dry_run: True when nothing was written.
     """
 
     decayed: tuple[Decayed, ...] = ()
@@ -139,7 +139,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneReport:
-    """What a run of pruning archived, or would archive."""
+    """Hold what a run of pruning archived, or would archive."""
 
     pruned: tuple[Pruned, ...] = ()
     dry_run: bool = False
@@ -147,7 +147,7 @@ class PruneReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityReport:
-    """What the fate of a commit did to one memory.
+    """Hold what the fate of a commit did to one memory.
 
     Attributes:
         commit: The commit, as it was named; empty when none was.
@@ -166,14 +166,14 @@ class StabilityReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityCheck:
-    """What a look at the repository found.
+    """Hold what a look at the repository found.
 
     Attributes:
         reports: The commits that have stood or were reverted and were not counted before; in a dry run all of them.
         commits: How many commits the bank's memories are tied to.
         waiting: How many of them are younger than seven days.
         unknown: How many are not in the history of the repository's current branch.
-        dry_run: Whether nothing was written.
+        dry_run: True when nothing was written.
     """
 
     reports: tuple[StabilityReport, ...] = ()

@@ -22,7 +22,7 @@ MAX_ROLLOUTS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What an agent is asked to do.
+    """Hold what an agent is asked to do.
 
     An agent that only reads ``text`` can be scaled in both modes: when it is to check its own work, the text holds the
     goal, the instruction and what it did before. An agent that can continue its own conversation instead reads
@@ -48,7 +48,7 @@ class Task:
 
     @property
     def goal(self) -> str:
-        """What was asked at first, without instructions to check it."""
+        """Return what was asked at first, without instructions to check it."""
         return self.asked or self.text
 
 
@@ -70,7 +70,7 @@ class Rollout:
 
     @property
     def part(self) -> Trajectory | None:
-        """What happened in this round alone, its steps and evidence numbered from 0; None when the agent failed."""
+        """Return this round alone, its steps and evidence numbered from 0; None when the agent failed."""
         if self.trajectory is None or self.since == 0:
             return self.trajectory
         evidence = tuple(
@@ -92,7 +92,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaled:
-    """What came of several attempts at one task.
+    """Hold what came of several attempts at one task.
 
     Attributes:
         best: Index of the best rollout; None when every one failed.

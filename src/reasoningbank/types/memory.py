@@ -297,7 +297,7 @@ def change_of(old: Memory, new: Memory, cause: Cause) -> StateChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """What a rating did.
+    """Hold what a rating did.
 
     Attributes:
         counted: False when this session had rated this memory before: evidence is counted once.
@@ -314,7 +314,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeReport:
-    """What a reported task outcome did.
+    """Hold what a reported task outcome did.
 
     Attributes:
         recorded: False when this session had reported on this memory before.
@@ -383,7 +383,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What an import did.
+    """Hold what an import did.
 
     Attributes:
         imported: Ids that were stored.
@@ -402,7 +402,7 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """What a check of everything found.
+    """Hold what a check of everything found.
 
     Attributes:
         facts: Versions, places and sizes, by name.
@@ -414,7 +414,7 @@ class Health:
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return whether nothing is wrong."""
         return not self.problems
 
 

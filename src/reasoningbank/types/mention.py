@@ -48,13 +48,13 @@ class Mention:
 
     @property
     def is_concept(self) -> bool:
-        """Whether it is a statement and not a name."""
+        """Return whether it is a statement and not a name."""
         return self.kind in CONCEPT_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mentions:
-    """What was found in one text.
+    """Hold what was found in one text.
 
     Attributes:
         found: In the order of the text.
@@ -71,13 +71,13 @@ class Mentions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport:
-    """What became of a source.
+    """Hold what became of a source.
 
     Attributes:
         source: The node that holds it.
         mentions: What was found in it.
         nodes, edges: What was made of the mentions, besides the source.
-        waiting: Whether the search for mentions waits for a language model.
+        waiting: True when the search for mentions waits for a language model.
         message: One sentence for a person.
     """
 

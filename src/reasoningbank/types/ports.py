@@ -46,7 +46,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a language model is asked.
+    """Hold what a language model is asked.
 
     Attributes:
         name: The prompt's name.

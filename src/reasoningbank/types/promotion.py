@@ -150,7 +150,7 @@ class Promotion:
         reviewer: Who approved it.
         doubtful: Sources that are quarantined now: a reason to look at the promoted memory again.
         gone: Sources that no longer exist or are archived.
-        created: Whether this call made it; False when the same sources had been promoted before.
+        created: True when this call made it; False when the same sources had been promoted before.
     """
 
     memory: Memory
@@ -182,7 +182,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareReport:
-    """What importing shared files did, or what exporting wrote.
+    """Hold what importing shared files did, or what exporting wrote.
 
     Attributes:
         files: The files that were read or written.

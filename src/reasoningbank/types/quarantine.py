@@ -21,7 +21,7 @@ _SOURCES = ("source", "model", "trajectory", "trace", "prompt")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineSelection:
-    """What is put into quarantine: the memories that meet every condition that is set.
+    """Hold what is put into quarantine: the memories that meet every condition that is set.
 
     Attributes:
         memory_id: This memory.
@@ -119,7 +119,7 @@ class Isolated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineReport:
-    """What a quarantine did, or would do.
+    """Hold what a quarantine did, or would do.
 
     Attributes:
         id: What ``release`` takes.
@@ -129,7 +129,7 @@ class QuarantineReport:
         quarantined: Memories that it holds now and did not hold before.
         held: How many it held already.
         surfaced: Sources of quarantined consolidations that are visible again, because nothing is wrong with them.
-        dry_run: Whether nothing was written.
+        dry_run: True when nothing was written.
     """
 
     id: str
@@ -169,7 +169,7 @@ class StillHeld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseReport:
-    """What a release did.
+    """Hold what a release did.
 
     Attributes:
         released: Ids of memories that are what they were before.
@@ -206,5 +206,5 @@ class PastMemory:
 
     @property
     def exact(self) -> bool:
-        """Whether everything is as it was."""
+        """Return whether everything is as it was."""
         return not self.unknown

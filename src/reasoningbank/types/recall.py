@@ -29,7 +29,7 @@ LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What a memory must be to be considered; applied inside every leg, before its best are taken.
+    """Hold what a memory must be to be considered; applied inside every leg, before its best are taken.
 
     Attributes:
         outcome: Only this outcome.
@@ -92,7 +92,7 @@ class Hit:
         memory: The memory as it is now.
         relevance: How well it fits the query, from 0 to 1, independent of confidence.
         legs: Rank and score in every leg that found it.
-        unproven: Whether it is below the confidence asked for and was drawn by Thompson sampling (DESIGN D6).
+        unproven: True when it is below the confidence asked for and was drawn by Thompson sampling (DESIGN D6).
         duplicates: Ids of memories with the same text that this hit stands for.
         scope: Where it is known: in the project itself, its team or its org.
         conflicts: Ids of memories of wider scopes that say the opposite and gave way to it.
@@ -123,12 +123,12 @@ class Hit:
 
     @property
     def content(self) -> str:
-        """What to do, or what to avoid."""
+        """Return what to do, or what to avoid."""
         return self.memory.content
 
     @property
     def outcome(self) -> Outcome:
-        """Whether it is a strategy or an anti-pattern."""
+        """Return success for a strategy, failure for an anti-pattern."""
         return self.memory.outcome
 
     @property
@@ -243,7 +243,7 @@ class Brief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOutcome:
-    """What the end of a session did to the memories that were shown in it.
+    """Hold what the end of a session did to the memories that were shown in it.
 
     Attributes:
         session: The session.

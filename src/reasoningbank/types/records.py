@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """What is derived from a memory and stored with it.
+    """Hold what is derived from a memory and stored with it.
 
     Attributes:
         text: Analysed words for the lexical leg.
@@ -105,7 +105,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordsWorth:
-    """What a bank has learned that words are worth in it.
+    """Hold what a bank has learned that words are worth in it.
 
     Attributes:
         factor: What the fusion's weight of words is multiplied by.
@@ -120,7 +120,7 @@ class WordsWorth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What the legs brought from one pool.
+    """Hold what the legs brought from one pool.
 
     Attributes:
         dense: Per dense leg the inner products of all candidates that have a vector in it, whichever leg brought them.
@@ -167,7 +167,7 @@ class Run:
         kind: What was done.
         at: When it ended.
         said: What came of it, one line; empty when there is nothing to say.
-        failed: Whether it could not be done; then ``said`` is the reason.
+        failed: True when it could not be done; then ``said`` is the reason.
     """
 
     kind: str
@@ -203,10 +203,10 @@ class Idle:
 
 
 class Given(NamedTuple):
-    """What a signal that counts once has said.
+    """Hold what a signal that counts once has said.
 
     Attributes:
-        positive: Whether it speaks for the memory.
+        positive: True when it speaks for the memory.
         weight: Its weight in billionths; None when an earlier version has rolled it up, and it cannot be taken back.
         rater: Who gave it.
     """
@@ -219,7 +219,7 @@ class Given(NamedTuple):
 
 
 class Voices(NamedTuple):
-    """What was said of a memory, which trajectories taught it, and which sessions were shown it; in no order.
+    """Hold what was said of a memory, which trajectories taught it, and which sessions were shown it; in no order.
 
     Attributes:
         signals: The individual ones.
@@ -261,7 +261,7 @@ class RecallEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallLog:
-    """What one search delivered, as it was logged; deleted memories are gone from it."""
+    """Hold what one search delivered, as it was logged; deleted memories are gone from it."""
 
     id: str
     at: datetime
@@ -274,7 +274,7 @@ class RecallLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreReport:
-    """What a check of a store found.
+    """Hold what a check of a store found.
 
     Attributes:
         engine: Name and version of the engine.

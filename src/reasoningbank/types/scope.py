@@ -33,7 +33,7 @@ class Scope:
     Attributes:
         tenant: The owner.
         project: The name: of the project, or of the team or org when that is the level.
-        level: Whether it is a project, a team or an org.
+        level: A project, a team or an org.
 
     Raises:
         MissingTenantError: When the tenant is empty or blank.

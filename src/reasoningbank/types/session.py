@@ -61,7 +61,7 @@ class Step:
 
     @property
     def failed(self) -> bool:
-        """Whether the action reported an error or a non-zero exit status."""
+        """Return whether the action reported an error or a non-zero exit status."""
         return bool(self.error) or self.exit_code not in {None, 0}
 
 
@@ -71,7 +71,7 @@ class Evidence:
 
     Attributes:
         kind: What sort of fact; one of ``EVIDENCE_KINDS``.
-        positive: Whether it speaks for success.
+        positive: True when it speaks for success.
         detail: The fact in words.
         step: Index of the step it was seen in, None when it concerns the whole session.
         name: What was tried when it can be tried again: the test command, the repaired tool, the commit.
@@ -300,7 +300,7 @@ class Captured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReport:
-    """What a capture stored.
+    """Hold what a capture stored.
 
     Attributes:
         captured: How many trajectories were stored.
@@ -319,7 +319,7 @@ class CaptureReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistilReport:
-    """What was made of trajectories.
+    """Hold what was made of trajectories.
 
     Attributes:
         distilled: Ids of new memories.

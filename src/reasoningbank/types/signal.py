@@ -43,7 +43,7 @@ class Signal:
         project: The project it was given in.
         type: explicit (a rating), usage (delivered by a search), outcome (how the task ended), stability (code that it
             is tied to stood or was reverted) or disuse (a month in which nothing of this happened).
-        positive: Whether it speaks for the memory.
+        positive: True when it speaks for the memory.
         session: The session it came from, empty when unknown; the commit of a stability signal.
         rater: Who gave it.
         at: When it was given, timezone-aware.

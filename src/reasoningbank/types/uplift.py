@@ -34,14 +34,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """What one session was shown, and whether it was held out.
+    """Hold what one session was shown, and whether it was held out.
 
     Attributes:
         session: The session.
         at: When it first met a memory, or would have.
-        eligible: Whether a memory was to be injected at any time; only then it belongs to the experiment.
+        eligible: True when a memory was to be injected at any time; only then it belongs to the experiment.
         share: The hold-out share in force when it became eligible; 0 when nothing was drawn.
-        held_out: Whether it was drawn to stay without injected memories; fixed for its life.
+        held_out: True when it was drawn to stay without injected memories; fixed for its life.
         tokens: cl100k tokens that were injected.
         shown: Every memory that it met, once, in the order of meeting.
         succeeded: How it ended, as reported for the whole session; None when nobody has said so.
@@ -107,7 +107,7 @@ class Harm:
         base_bound: What the project's true rate is at least, on the same terms.
         withheld: Sessions that were held out from it and whose end is known.
         withheld_succeeded: How many of them succeeded.
-        set_aside: Whether it is out of use now.
+        set_aside: True when it is out of use now.
     """
 
     memory_id: str
@@ -129,7 +129,7 @@ class Harm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpliftReport:
-    """What injected memories have done for a project.
+    """Hold what injected memories have done for a project.
 
     Attributes:
         sessions: Sessions that met a memory, or would have.

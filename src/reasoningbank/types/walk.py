@@ -148,7 +148,7 @@ class WalkSeed:
     Attributes:
         id: The node.
         score: The energy it starts with.
-        found: Whether there is such a node.
+        found: True when there is such a node.
         reason: ``seed_not_found`` when there is none, else empty.
     """
 
@@ -176,7 +176,7 @@ class Hop:
 
     @property
     def reversed(self) -> bool:
-        """Whether the step goes against the edge: the sentence's subject is then the node reached."""
+        """Return whether the step goes against the edge: the sentence's subject is then the node reached."""
         return self.edge.source == self.reached
 
     @property
@@ -223,7 +223,7 @@ class WalkPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkResult:
-    """What a walk brings back.
+    """Hold what a walk brings back.
 
     Attributes:
         seeds: Every seed that was asked for, in that order.
@@ -231,7 +231,7 @@ class WalkResult:
         nodes: Every node of a path, by id.
         reached: How many nodes were reached, counted once for each seed.
         left_out: How many paths were found and are not in the answer, because they add nothing or there are too many.
-        stopped: Whether the walk ended because it had reached the most nodes that a walk may reach.
+        stopped: True when the walk ended because it had reached the most nodes that a walk may reach.
     """
 
     seeds: tuple[WalkSeed, ...] = ()
