@@ -143,7 +143,7 @@ class Admin:
         self._graph = graph
 
     def stats(self) -> Stats:
-        """Count, learned weights and what searches cost."""
+        """Return counts, learned weights and what searches cost."""
         store = self._context.store()
         recallable = store.memories.count(Filter())
         proven = store.memories.count(Filter(min_confidence=MIN_CONFIDENCE))

@@ -350,7 +350,7 @@ class AsyncBank(Awaited[Bank]):
 
     @property
     def session(self) -> str:
-        """What searches and ratings count for when they name no session."""
+        """Return what searches and ratings count for when they name no session."""
         return self._resource.session
 
     @property

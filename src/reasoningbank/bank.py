@@ -246,7 +246,7 @@ class Bank:
             confidence: What it starts with, from 0 to 1.
             session: What it is recorded in.
             source: Which entrance it came through.
-            vouched: Whether a person has read it and stands by it; else a text that looks like a prompt injection is
+            vouched: A person has read it and stands by it; else a text that looks like a prompt injection is
                 quarantined.
             link_nodes: A node of the graph that it comes from; several are allowed, and every one must exist.
 
@@ -389,7 +389,7 @@ class Bank:
             session: What the delivery counts for; without it a name made for this run.
             outcome: Only strategies (``success``) or only anti-patterns (``failure``).
             limit: Most memories.
-            repeat: Whether what this session was shown before may be shown again.
+            repeat: Show again what this session was shown before.
 
         Raises:
             InvalidInput: When the task is blank, or the budget or an argument is not usable.
@@ -438,9 +438,9 @@ class Bank:
 
         Args:
             memory_id: The memory.
-            helpful: Whether it helped.
+            helpful: True when it helped.
             session: The session that the rating belongs to; without it a name made for this run.
-            rater: Whether a person or an agent rates.
+            rater: Who rates: a person or an agent.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -462,9 +462,9 @@ class Bank:
 
         Args:
             memory_id: The memory.
-            succeeded: Whether the task succeeded.
+            succeeded: True when the task succeeded.
             session: The task; each counts once. Without it every call counts.
-            rater: Whether a person or an agent says so.
+            rater: Who says so: a person or an agent.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -603,7 +603,7 @@ class Bank:
 
     @property
     def session(self) -> str:
-        """What searches and ratings count for when they name no session."""
+        """Return what searches and ratings count for when they name no session."""
         return self._context.session
 
     @property

@@ -76,7 +76,7 @@ class BankError(Exception):
 
     @property
     def advice(self) -> str:
-        """What happened and what to do next, in two sentences."""
+        """Return what happened and what to do next, in two sentences."""
         end = "" if self.message.endswith((".", "!", "?")) else "."
         return f"{self.message}{end} {self.hint}"
 

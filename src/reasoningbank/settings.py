@@ -65,22 +65,22 @@ class Settings:
         llm_votes: How many judgements of the model are put to the vote.
         profile: Which tools the MCP server offers: core, briefing, curation, learning, experience, admin, graph, or
             several as in core,graph.
-        paid_calls: Whether a language model that is not on this machine may be called.
+        paid_calls: Allow calls of a language model that is not on this machine.
         client_daily_sessions: Captured sessions per UTC day that a client's model (``client:NAME``) may judge and
             distil; 0 for no limit.
         client_daily_tokens: Tokens per UTC day that it may use; 0 for no limit.
         client_timeout: Seconds one run of a client may take.
-        reminders: Whether an agent is told, at most once a day, that sessions wait to be distilled.
+        reminders: Tell an agent, at most once a day, that sessions wait to be distilled.
         holdout: The share of sessions that no memory is injected into, so that ``report`` can say what memory is
             worth; at least 0 and below 1.
-        consolidate: Whether the daily upkeep consolidates; without a language model only near-duplicates.
+        consolidate: Consolidate in the daily upkeep; without a language model only near-duplicates.
         decay_step: The fall of the confidence for each full month without activity; 0 for none.
         decay_floor: The share of the initial confidence that decay never goes below.
-        decay_recorded: Whether memories that a person recorded decay too.
+        decay_recorded: Let memories that a person recorded decay too.
         prune_below: Memories below this confidence are archived once they are unused.
         prune_after_days: For so many days.
         repository: The git repository in which the worker looks up what became of commits; empty for none.
-        shared: Whether ``rbank serve`` on stdio, hooks and commands use one server of the user.
+        shared: Use one server of the user for ``rbank serve`` on stdio, hooks and commands.
         run_directory: Where its socket is; empty for the user's own directory of the running system.
         idle_minutes: After so many minutes without a connection the shared server ends.
         model_idle_minutes: After so many minutes without use it unloads a local embedding model.

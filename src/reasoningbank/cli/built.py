@@ -139,11 +139,8 @@ def _options(parameter: Parameter, operation: Operation, command: Command) -> li
     required = parameter.required and parameter.name not in operation.defaults
     said = plain(parameter.help)
     if parameter.kind == "flag":
-        said = (
-            f"Switch off what is on by default: {said[0].lower()}{said[1:]}"
-            if flag.startswith("--no-") and said
-            else said
-        )
+        if flag.startswith("--no-") and said:
+            said = f"Do not {said[0].lower()}{said[1:]}"
         return [click.Option([flag, parameter.name], is_flag=True, default=None, help=said)]
     many = parameter.many or parameter.kind in {"scores", "object"}
     shown = None if default is None or default == "" or many or required else _shown(default)

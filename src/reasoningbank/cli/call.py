@@ -51,7 +51,7 @@ class Call:
         project: The project; None for the configured one, else derived from the working directory.
         team: The team it belongs to; None for the configured one.
         org: The org it belongs to; None for the configured one.
-        as_json: Whether the answer is one JSON object.
+        as_json: True when the answer is one JSON object.
     """
 
     url: str | None = None
@@ -95,7 +95,7 @@ class Call:
         """Open the bank of this call.
 
         Args:
-            reads: Whether the command only reads: then a named project without a bank is an empty one, and no file is
+            reads: The command only reads: then a named project without a bank is an empty one, and no file is
                 made of it. What its team, its org and the tenant's other projects know is still found.
 
         Raises:
@@ -155,7 +155,7 @@ def command(
         name: Its name.
         summary: Its line in ``rbank --help``.
         params: Its arguments and options.
-        own_project: Whether the command means something else by ``--project``.
+        own_project: The command means something else by ``--project``.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:

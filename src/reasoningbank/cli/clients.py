@@ -165,7 +165,7 @@ def agents_md(call: Call, *, write: bool, file: str) -> None:
 
 
 class FileAnswer(TypedDict):
-    """What was done to one file, or would be: create, change, delete or none."""
+    """Hold what was done to one file, or would be: create, change, delete or none."""
 
     path: str
     action: str
@@ -174,7 +174,7 @@ class FileAnswer(TypedDict):
 
 
 class InstallAnswer(TypedDict):
-    """What was done for one client."""
+    """Hold what was done for one client."""
 
     client: str
     level: str

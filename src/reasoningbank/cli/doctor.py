@@ -90,7 +90,7 @@ def examine(call: Call, *, ask_model: bool) -> Health:
 
     Args:
         call: The command line.
-        ask_model: Whether a model's server that is not on this machine is asked whether it answers.
+        ask_model: Ask a model's server that is not on this machine whether it answers.
     """
     facts = {
         "reasoningbank": __version__,

@@ -117,7 +117,7 @@ def hook(call: Call, *, event: str) -> None:
 def worker(call: Call, *, once: bool, poll: float) -> None:
     """Do the background work of all your banks until stopped; several workers may share a bank.
 
-    With --project only of that one. Looked after are also projects whose bank another process makes meanwhile.
+    With --project only of that one. Projects whose banks are made meanwhile are looked after too.
     """
     from reasoningbank.operations.json import to_json
     from reasoningbank.operations.text import work_text

@@ -272,7 +272,7 @@ _KEPT = "the bank holds it with other contents; those were kept"
 
 @dataclass(slots=True)
 class Stored:
-    """What the bank holds of a conversation now."""
+    """Tell what the bank holds of a conversation now."""
 
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
@@ -301,10 +301,10 @@ class ReadyConversation:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the bank has noted about a conversation.
+    """Hold what the bank has noted about a conversation.
 
     Attributes:
-        done: Whether a language model has said what it finds.
+        done: True when a language model has said what it finds.
         preferences: By the id that a preference was to have, the id of the one that holds it.
         waiting: The conversation, as long as it waits.
     """
@@ -358,8 +358,8 @@ def store_parts(
         ready: What is to be stored.
         conversation: The conversation; kept whole as long as it waits.
         key: Its digest.
-        done: Whether a language model has said what it finds.
-        waits: Whether one is to be asked later.
+        done: True when a language model has said what it finds.
+        waits: Ask one later.
         at: Now.
     """
     note = read_note(transaction, key)

@@ -69,7 +69,7 @@ class NewLesson(BaseModel):
 
 
 class ConversationAnswer(BaseModel):
-    """What the model is asked for."""
+    """Name the nodes, the edges and at most one lesson of a conversation."""
 
     nodes: list[NewNode] = Field(max_length=_MOST_NODES)
     edges: list[NewEdge] = Field(max_length=_MOST_EDGES)

@@ -39,7 +39,7 @@ class PlannedBankQuery(BaseModel):
 
 
 class PlannedQuestion(BaseModel):
-    """What the model is asked for."""
+    """Plan what to look up, or ask one question back."""
 
     clarification_question: str | None = None
     graph: list[PlannedGraphQuery] = []

@@ -335,7 +335,7 @@ class Questions:
 
         Args:
             question: The question in words.
-            ask: Whether a question back is allowed; False never asks.
+            ask: Allow a question back.
             clarification: What the user answered to the question back; with it none is asked again.
             history: What was said before, the oldest first; the last of it decides what "it" and "that" mean.
 
@@ -383,7 +383,7 @@ class Questions:
 
         Args:
             question: The question in words.
-            ask: Whether a question back is allowed; False never asks.
+            ask: Allow a question back.
             clarification: What the user answered to the question back.
             history: What was said before, the oldest first.
             nodes: Most nodes to begin at for each sub-query, 0 to 100.

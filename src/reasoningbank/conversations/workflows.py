@@ -255,13 +255,13 @@ class Workflows:
     ) -> Workflow:
         """Begin a turn: the question is planned; when it is ambiguous, the workflow waits for the user's answer.
 
-        Otherwise it is running, and ``workflow_search`` finds what is known. Without an id a new workflow begins; with
+        Otherwise it is running, and ``search`` finds what is known. Without an id a new workflow begins; with
         the id of one that waits this is the answer to its question back; with that of one that has ended, a new turn.
 
         Args:
             user_input: What the user says.
             workflow_id: The workflow; empty for a new one.
-            ask: Whether a question back is allowed.
+            ask: Allow a question back.
             user: Who asks, by id.
             role: In which role.
 

@@ -126,7 +126,7 @@ _COMPARED = Filter(states=("active", "candidate", "archived"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
-    """What a bank holds that is similar.
+    """Hold what a bank holds that is similar.
 
     Attributes:
         clusters: The closest first, by the least similarity of their pairs.

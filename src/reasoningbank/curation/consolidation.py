@@ -82,7 +82,7 @@ class Claim(BaseModel):
 
 
 class MergedAnswer(BaseModel):
-    """What the model is asked for."""
+    """Give the merged memory, claim by claim."""
 
     title: str
     description: str

@@ -221,7 +221,7 @@ class Curation:
 
         Args:
             rules: How; None takes the settings.
-            dry_run: Says what would be done and writes nothing.
+            dry_run: Say what would be done and write nothing.
 
         Raises:
             InvalidInput: When a setting is out of its range.
@@ -240,7 +240,7 @@ class Curation:
 
         Args:
             rules: Which; None takes the settings.
-            dry_run: Says what would be archived and writes nothing.
+            dry_run: Say what would be archived and write nothing.
 
         Raises:
             InvalidInput: When a setting is out of its range.
@@ -259,10 +259,10 @@ class Curation:
 
         Args:
             memory_id: The memory.
-            reverted: Whether it was reverted.
+            reverted: True when it was reverted, False when it has stood.
             commit: Its commit: then either counts once per memory and commit, else once per memory and session.
             session: Who says so; None for the bank's own session.
-            rater: Whether a person or an agent does.
+            rater: Who reports it: a person or an agent.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -284,7 +284,7 @@ class Curation:
 
         Args:
             repository: A directory inside it; None takes the setting, else the working directory.
-            dry_run: Says what would be counted and writes nothing.
+            dry_run: Say what would be counted and write nothing.
 
         Raises:
             InvalidInput: When that is no git repository.

@@ -174,7 +174,7 @@ _QUARANTINED = Filter(states=("quarantined",))
 
 @dataclass(slots=True)
 class HeldMemories:
-    """What one quarantine holds: each memory with the entry of the log that says why."""
+    """List what one quarantine holds: each memory with the entry of the log that says why."""
 
     memories: dict[ScopedMemory, Memory] = field(default_factory=dict)
     entries: dict[ScopedMemory, StateChange] = field(default_factory=dict)
@@ -240,7 +240,7 @@ _VISIBLE = Filter().states
 
 @dataclass(slots=True)
 class Settled:
-    """What a change of a quarantine did to a bank."""
+    """Hold what a change of a quarantine did to a bank."""
 
     changed: list[str] = field(default_factory=list)
     surfaced: list[str] = field(default_factory=list)
@@ -271,7 +271,7 @@ def isolate(transaction: Transaction, members: Mapping[str, Sequence[str]], caus
 
 
 def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) -> Settled:
-    """End the hold of the quarantine that the cause names on these memories, and gives each the state it is due.
+    """End the hold of the quarantine that the cause names on these memories, and give each the state it is due.
 
     Args:
         transaction: Where it is written.
@@ -308,7 +308,7 @@ def due(reader: StoreReader, memory: Memory) -> Standing:
 
 
 def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settled) -> None:
-    """Give a memory the state it is due, and notes what that was."""
+    """Give a memory the state it is due, and note what that was."""
     wanted = due(transaction, memory)
     if wanted == standing_of(memory):
         if wanted.state == "quarantined" and cause.kind == RELEASED:
@@ -435,8 +435,8 @@ class Quarantines:
             since: Recorded at this time or later.
             until: Recorded before this time.
             reason: Why; it is kept and shown in the memories' history.
-            cascade: Whether what was made of them follows.
-            dry_run: Says what would be held and writes nothing.
+            cascade: Include what was made of them.
+            dry_run: Say what would be held and write nothing.
 
         Raises:
             InvalidInput: When nothing is selected or no reason is given.

@@ -45,7 +45,7 @@ class _Standing:
 
     Attributes:
         later: What its state has been changed to since.
-        replaced: Whether its text was replaced since.
+        replaced: True when its text was replaced since.
     """
 
     memory: Memory
@@ -299,7 +299,7 @@ def _with(belief: Belief, counts: SignalAggregate) -> Belief:
 
 
 class Past:
-    """What ``Bank.as_of`` gives.
+    """Read a bank as it stood at an earlier moment; ``Bank.at`` gives it.
 
     Memories have the text, state, belief and evidence of the moment. What cannot be known any more is named: in
     ``notes`` for the bank as a whole, in ``PastMemory.unknown`` for one memory, in ``Recall.warnings`` for a search.
@@ -320,7 +320,7 @@ class Past:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of the bank as a whole cannot be known any more, one sentence each."""
+        """Return what of the bank as a whole cannot be known any more, one sentence each."""
         return self._then.notes()
 
     def get(self, memory_id: str) -> PastMemory:

@@ -183,10 +183,10 @@ def report_stability(
     Args:
         transaction: Where it is written.
         memory_id: The memory that is tied to the commit.
-        reverted: Whether it was reverted.
+        reverted: True when it was reverted, False when it has stood.
         commit: Its name, whole or cut; empty when it is not known: then it counts once per session.
         session: Who says so.
-        rater: Whether a person or a program does.
+        rater: Who reports it: a person or a program.
         at: When.
     """
     memory = transaction.memories.get(memory_id)

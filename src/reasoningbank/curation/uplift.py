@@ -446,7 +446,7 @@ class Uplift:
                 transaction.jobs.enqueue(_look(now + HARM_EVERY))
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
+        """Return the function that does each kind of job."""
         return {HARM: self._harm_job}
 
     def _harm_job(self, job: Job) -> None:

@@ -43,7 +43,7 @@ class Idea:
 
 
 class Shell(Protocol):
-    """What runs a command for an agent."""
+    """Run a command for an agent."""
 
     def run(self, thought: str, command: str) -> Ran:
         """Run a command and return what came of it."""
@@ -55,7 +55,7 @@ SETTINGS_IDEAS: tuple[Idea, ...] = (
     Idea(thought="See what is there.", command="ls", retry=False),
     Idea(thought="Make the missing file from the example.", command="cp local.example.ini local.ini"),
 )
-"""What the agent tries by itself when a test fails, in this order."""
+"""The agent tries these by itself when a test fails, in this order."""
 REPORT_IDEAS: tuple[Idea, ...] = (Idea(thought="It may not be run yet.", command="chmod +x report.sh"),)
 
 

@@ -25,7 +25,7 @@ _MOST_OUTPUT = 30_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """What the installation has written: the hooks of each event, and how the server is started.
+    """Hold what the installation has written: the hooks of each event, and how the server is started.
 
     Attributes:
         hooks: Commands by event.

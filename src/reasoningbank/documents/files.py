@@ -37,7 +37,7 @@ _MAX_SLUG = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What a file says of a memory.
+    """Hold what a file says of a memory.
 
     Attributes:
         title, description, content: The memory's texts.

@@ -81,7 +81,7 @@ _WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """What stands between round or square brackets: a variable, labels and properties, each of which may be missing."""
+    """Hold what stands between brackets: a variable, labels and properties, each of which may be missing."""
 
     variable: str = ""
     labels: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Pattern:
 
     @property
     def bare(self) -> bool:
-        """Whether it is a variable and nothing more."""
+        """Return whether it is a variable and nothing more."""
         return not self.labels and not self.properties
 
 
@@ -107,7 +107,7 @@ class Words:
 
     @property
     def at_end(self) -> bool:
-        """Whether no word is left."""
+        """Return whether no word is left."""
         return self.next.kind == "end"
 
     def take(self) -> Token:
@@ -228,7 +228,7 @@ _MAX_ROWS = 10_000
 
 
 def read_cypher(text: str, reader: RecordReader) -> None:
-    """Run the statements and hands what they make to the reader.
+    """Run the statements and hand what they make to the reader.
 
     Raises:
         InvalidInput: At a statement that is not read; the message names the line.
@@ -249,7 +249,7 @@ def read_cypher(text: str, reader: RecordReader) -> None:
 
 
 class _Graph:
-    """What the statements have made so far."""
+    """Hold what the statements have made so far."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, _Properties] = {}

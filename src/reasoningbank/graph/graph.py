@@ -265,7 +265,7 @@ class Graph:
             )
 
     def walk(self, seeds: Mapping[str, float], parameters: WalkParameters | None = None) -> WalkResult:
-        """Walk from nodes that are known; a seed that does not exist is said so and stop no other.
+        """Walk from nodes that are known; a seed that does not exist is named in the answer and stops no other.
 
         Args:
             seeds: The energy that each node starts with, above 0.
@@ -385,7 +385,7 @@ class Graph:
             since: The first day, or a time with a zone; None for no beginning.
             until: The last day, all of it in the window, or a time with a zone, which is not in it; None for no end.
             tags: Only events with at least one of them; those with more of them come first.
-            recency: Whether among equals the later ones come first; else they are in the order they were stored.
+            recency: Put the later ones first among equals; else they are in the order they were stored.
             limit: At most so many; 0 for all.
 
         Raises:
@@ -430,7 +430,7 @@ class Graph:
                 self.note_pending(transaction, self._context.clock.now())
 
     def _imported(self, draft: GraphFile) -> GraphImport:
-        """Store what is new of a draft, and makes its vectors at once when they are few."""
+        """Store what is new of a draft, and make its vectors at once when they are few."""
         from reasoningbank.graph.importer import write_import
 
         now = self._context.clock.now()

@@ -225,7 +225,7 @@ class ReadyImport:
 
 @dataclass(slots=True)
 class _Count:
-    """What the report is made of."""
+    """Hold what the report is made of."""
 
     added: Counter[str] = field(default_factory=Counter)
     conflicts: dict[str, None] = field(default_factory=dict)

@@ -94,7 +94,7 @@ def preferences(
         user: Who asks; only their own preferences and those of the role are looked at, none for nobody.
         role: In which role; roles are compared without case, dashes and underscores.
         preference_type: Only those of this type; empty for all.
-        history: Whether those that were replaced follow, the newest first.
+        history: Include those that were replaced, after the others, the newest first.
     """
     own, shared = _Owner(user=user), _Owner(role=role)
     if own == shared:
@@ -253,7 +253,7 @@ def events(
         reader: The graph.
         window: From when to when, the end exclusive.
         tags: At least one of these; empty for all.
-        recency: Whether later ones come first among equals.
+        recency: Put later ones first among equals.
         limit: At most so many; 0 for all.
     """
     wanted = frozenset(map(plain_tag, tags))
@@ -302,7 +302,7 @@ class Preferences:
     ) -> Preference:
         """Keep a preference out of somebody's feedback; it takes the place of the earlier one of its type and owner.
 
-        The earlier one is kept, linked by a sentence, and shown with ``preferences(history=True)``; it holds again when
+        The earlier one is kept, linked by a sentence, and listed with its history; it holds again when
         the node of the newer one is deleted. The same words once more add nothing.
 
         Args:
@@ -355,7 +355,7 @@ class Preferences:
             user: Who asks, by id.
             role: In which role.
             preference_type: Only this type.
-            history: Whether those that were replaced follow, each with the id of what holds instead.
+            history: Include those that were replaced, each with the id of what holds instead.
 
         Raises:
             InvalidInput: When neither a user nor a role is given.

@@ -25,7 +25,7 @@ EdgeKey = tuple[str, str, str]
 
 
 class ShownWalk:
-    """What a walk brought back, as it may leave the bank: every text on one clean line, without secrets.
+    """Hold what a walk brought back, as it may leave the bank: every text on one clean line, without secrets.
 
     Attributes:
         result: What the walk brought back.

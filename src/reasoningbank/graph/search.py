@@ -40,7 +40,7 @@ _SHORT_TITLE = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonQuestion:
-    """What is looked for among the lessons.
+    """Hold what is looked for among the lessons.
 
     Attributes:
         text: The query, cleaned.
@@ -63,7 +63,7 @@ class LessonQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLessons:
-    """What was found, best first, and one sentence about it."""
+    """Hold what was found, best first, and one sentence about it."""
 
     lessons: tuple[Blended, ...]
     message: str
@@ -224,7 +224,7 @@ def _nearest(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphQuestion:
-    """What is looked for in the graph.
+    """Hold what is looked for in the graph.
 
     Attributes:
         text: The query, cleaned.

@@ -159,7 +159,7 @@ class _Way:
 
 @dataclass(slots=True)
 class _MemoriaTree:
-    """What one seed has reached."""
+    """Hold what one seed has reached."""
 
     seed: str
     frontier: list[_Way]
@@ -251,7 +251,7 @@ class _Gift(NamedTuple):
 
 @dataclass(slots=True)
 class _Tree:
-    """What one seed has reached: for each node the way to it and its energy."""
+    """Hold what one seed has reached: for each node the way to it and its energy."""
 
     seed: str
     activation: dict[str, float]

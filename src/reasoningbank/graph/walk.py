@@ -136,7 +136,7 @@ def trace(
         goal: The label that is looked for; no way goes on beyond such a node.
         hops: The most edges of a way.
         through: The labels that a way may pass.
-        backwards: Whether a way follows edges from their target to their source alone; the last one, to the goal, may
+        backwards: Follow edges from their target to their source alone; the last one, to the goal, may
             be followed either way.
     """
     ways: dict[str, WalkPath] = {start: WalkPath(seed=start, score=1.0)}

@@ -1,4 +1,4 @@
-"""Any program as an agent of ``Bank.scale``, and memories as the block that it reads."""
+"""Any program as an agent of ``bank.matts.scale``, and memories as the block that it reads."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def note(event_name: str, error: Exception) -> None:
 
 
 def run(event_name: str, source: BinaryIO, target: TextIO, place: HookPlace) -> None:
-    """Read the payload, answers the client, and does what is left to do; never raises.
+    """Read the payload, answer the client, and do what is left to do; never raises.
 
     What only keeps something is done after the answer, in a process of its own where the system has ``fork``.
     """

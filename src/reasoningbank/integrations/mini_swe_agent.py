@@ -98,7 +98,7 @@ class MiniSweAgent:
         self._busy = threading.Lock()
 
     def __call__(self, task: Task, memories: Sequence[Hit]) -> Trajectory:
-        """Run one attempt, or continues one, and returns what happened in it.
+        """Run one attempt, or continue one; return what happened in it.
 
         Raises:
             ConfigurationError: When mini-swe-agent is not installed or its configuration cannot be used.

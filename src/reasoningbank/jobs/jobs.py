@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkReport:
-    """What a worker did.
+    """Hold what a worker did.
 
     Attributes:
         done: Jobs that were finished.
@@ -71,7 +71,7 @@ class WorkReport:
 
 
 class JobSource(Protocol):
-    """A resource that has background work."""
+    """Has background work."""
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return what does each kind of job of this resource."""

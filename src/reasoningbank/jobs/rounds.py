@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the last look at a bank saw: its files from outside, and when there is something to do."""
+    """Hold what the last look at a bank saw: its files from outside, and when there is something to do."""
 
     mark: Hashable
     due: datetime

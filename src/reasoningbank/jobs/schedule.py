@@ -60,7 +60,7 @@ class ConsolidationScheduler:
 
     @property
     def running(self) -> bool:
-        """Whether it was started and not stopped since."""
+        """Return whether it was started and not stopped since."""
         return self._thread is not None
 
     def start(self) -> None:

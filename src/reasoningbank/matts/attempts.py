@@ -80,7 +80,7 @@ def run(coroutine: Coroutine[object, object, Answer]) -> Answer:
 
 
 class _Outcome(Generic[Answer]):
-    """What a block of another thread came to: its value, or whatever it raised."""
+    """Hold what a block of another thread came to: its value, or whatever it raised."""
 
     def __init__(self) -> None:
         self.value: Answer | None = None
@@ -238,7 +238,7 @@ Selector = Callable[[Task, Sequence[Rollout]], Selection | Awaitable[Selection]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingParts:
-    """What scaling is made of; every function may be plain or asynchronous.
+    """Hold what scaling is made of; every function may be plain or asynchronous.
 
     Attributes:
         recall: The memories for the task; called once.

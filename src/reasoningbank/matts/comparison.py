@@ -36,7 +36,7 @@ from reasoningbank.types.session import Item, Judgement, Step, Trajectory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What a model found in rollouts, as it was read and before it was examined.
+    """Hold what a model found in rollouts, as it was read and before it was examined.
 
     Attributes:
         items: Per rollout that was given, in the same order, the items that it shows; their steps are numbered as in
@@ -126,7 +126,7 @@ async def parallel(task: Task, agent: Agent, k: int, parts: ScalingParts) -> Sca
 
 
 async def sequential(task: Task, agent: Agent, k: int, parts: ScalingParts) -> Scaled:
-    """Run once, then lets the agent check and correct its own work, at most k rounds in all.
+    """Run once, then let the agent check and correct its own work, at most k rounds in all.
 
     It ends early when a round gives the same answer without a further action, when it gives the same answer and is
     judged the same again, and when the agent fails; the rounds before count then. The last round is the best one unless

@@ -148,7 +148,7 @@ class Matts:
         at_once: int = 4,
         session: str | None = None,
     ) -> Scaled:
-        """Return the same for a program with an event loop: asynchronous agents run on it. See ``scale``."""
+        """Do what ``scale`` does, on the running event loop, with asynchronous agents."""
         from reasoningbank.matts.comparison import scale
 
         asked = Task(text=task) if isinstance(task, str) else task
@@ -248,7 +248,7 @@ class Matts:
         return noted
 
     def _learned_together(self, rollouts: Sequence[Rollout]) -> DistilReport:
-        """Store every rollout with its judgement, then learns from all of them in one extraction.
+        """Store every rollout with its judgement, then learn from all of them in one extraction.
 
         Without a model, or when it does not answer, they wait to be distilled one by one.
         """

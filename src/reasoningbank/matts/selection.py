@@ -35,7 +35,7 @@ _STANDING = {
 
 
 class Choice(BaseModel):
-    """What the model is asked for."""
+    """Choose one attempt."""
 
     number: int = Field(description="Number of the best attempt.")
     reason: str = Field(description="One sentence: why it is better than the others.")

@@ -40,7 +40,7 @@ def serve_stdio(
         profile: Which tools there are; None for the configured profile.
         membership: The team and org of the projects; None for the configured ones.
         settings: Instead of the environment and the settings file; then the server is not shared.
-        shared: Whether a shared server may be used; the setting of that name must allow it too.
+        shared: Allow a shared server; the setting of that name must allow it too.
 
     Raises:
         ConfigurationError: When a setting is not usable.
@@ -138,7 +138,7 @@ def serve_http(
         allowed_hosts: Further values of the Host header to accept, as ``name`` or ``name:port``.
         profile: Which tools there are; None for the configured profile.
         membership: The team and org of the generated token's projects; None for the configured ones.
-        web: Whether the REST and WebSocket endpoints are served besides; see docs/reference/web.md.
+        web: Serve the REST and WebSocket endpoints too; see docs/reference/web.md.
         settings: Instead of the environment and the settings file.
 
     Raises:

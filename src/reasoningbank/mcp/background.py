@@ -44,7 +44,7 @@ class Background:
 
     @property
     def busy(self) -> bool:
-        """Whether the thread has not come to its end."""
+        """Return whether the thread has not come to its end."""
         return self._thread.is_alive()
 
     def stop(self) -> None:
@@ -70,7 +70,7 @@ class Background:
 
 
 class WarmUp:
-    """Opens the server's bank and loads its embedder on a thread of its own, at most once."""
+    """Open the server's bank and load its embedder on a thread of its own, at most once."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -88,5 +88,5 @@ class WarmUp:
 
     @property
     def busy(self) -> bool:
-        """Whether it still runs."""
+        """Return whether it still runs."""
         return self._thread is not None and self._thread.is_alive()

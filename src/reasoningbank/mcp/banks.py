@@ -76,7 +76,7 @@ class _Kept:
     bank: Bank
     users: int = 0
     visited: bool = False
-    """Whether only background work has used it: then it is closed after that."""
+    """Return whether only background work has used it: then it is closed after that."""
 
 
 class Banks:

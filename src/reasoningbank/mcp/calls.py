@@ -31,12 +31,12 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a tool says.
+    """Hold what a tool says.
 
     Attributes:
         fields: The structured content.
         text: The same for a reader.
-        failed: Whether it is an error.
+        failed: True when it is an error.
     """
 
     fields: Mapping[str, object]

@@ -171,7 +171,7 @@ class Gate:
         self._authenticated = AuthenticationMiddleware(self._known, backend=BearerAuthBackend(grants))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 421 or 403 to a foreign Host or Origin, 401 without a token, and hands everything else on.
+        """Answer 421 or 403 to a foreign Host or Origin, 401 without a token, and hand everything else on.
 
         A WebSocket is refused with the same answers before it is opened.
         """

@@ -34,7 +34,7 @@ def known_answer(message: Json, tools: Mapping[str, ToolSpec], *, greeted: bool)
     Args:
         message: The message.
         tools: The server's tools.
-        greeted: Whether the client has initialized the connection.
+        greeted: True when the client has initialized the connection.
     """
     params = message.get("params", {})
     if message.get("jsonrpc") != "2.0" or not is_id(message.get("id")) or not isinstance(params, dict):

@@ -51,7 +51,7 @@ class _Request(NamedTuple):
     Attributes:
         id: Its id.
         line: As it was sent.
-        repeatable: Whether it may be sent to a second server.
+        repeatable: True when it may be sent to a second server.
     """
 
     id: str | int

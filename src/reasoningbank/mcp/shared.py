@@ -113,7 +113,7 @@ class SharedServer:
 
     @property
     def busy(self) -> bool:
-        """Whether background work is still under way."""
+        """Return whether background work is still under way."""
         return any(keeper.busy for _, keeper in self._keepers.values())
 
     def stop(self) -> None:

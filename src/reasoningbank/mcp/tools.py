@@ -82,7 +82,7 @@ class Tools:
 
     @property
     def busy(self) -> bool:
-        """Whether background work is still under way."""
+        """Return whether background work is still under way."""
         return self._background is not None and self._background.busy
 
     def close(self) -> None:

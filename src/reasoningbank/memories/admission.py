@@ -208,7 +208,7 @@ _Item = TypeVar("_Item", Node, Edge)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What holds for memories of one origin.
+    """Say what holds for memories of one origin.
 
     Attributes:
         confidence: What a memory begins with when nobody says otherwise.
@@ -243,7 +243,7 @@ class Ready:
         memory: The memory; one that the gate stops has the reason in its provenance.
         indexed: Its words and vectors.
         origin: Where it comes from.
-        passed: Whether its text needs no look of the gate: a person vouches for it, or the bank holds it already.
+        passed: True when its text needs no look of the gate: a person vouches for it, or the bank holds it already.
         judged: The memory that the gate has read: the same one needs no second look.
     """
 
@@ -322,7 +322,7 @@ def prepare(
         memories: From ``draft`` or ``clean``.
         embedder: Makes the vectors.
         origin: Where they come from.
-        vouched: Whether a person has read them and stands by them.
+        vouched: A person has read them and stands by them.
         known: Memories of the tenant; a text that is word for word one of theirs needs no look.
 
     Raises:

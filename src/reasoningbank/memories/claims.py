@@ -1,4 +1,4 @@
-"""Whether a claim stands in its sources: by its words, its exact details, and what it says not to do.
+"""Tell whether a claim stands in its sources: by its words, its exact details, and what it says not to do.
 
 Words cannot prove that a sentence follows from others. What can be told without a model is told strictly: no number,
 name or command that no cited source holds; most words from the cited sources; and never advice for what the sources

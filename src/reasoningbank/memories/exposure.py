@@ -103,7 +103,7 @@ def note_memories(transaction: Transaction, session: str, ends: Mapping[str, boo
 
 
 def decide(transaction: Transaction, trace: Trace, outcome: Verdict, *, reason: str, at: datetime) -> Trace:
-    """Set a trace's outcome and has its strategy extracted, once for each outcome.
+    """Set a trace's outcome and have its strategy extracted, once for each outcome.
 
     Another outcome takes back what the trace taught: it no longer counts for that strategy, and is extracted from
     again. The memory itself stays, with the evidence it has.

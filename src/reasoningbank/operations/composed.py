@@ -68,7 +68,7 @@ def history(bank: Bank, memory_id: str) -> History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """What was erased.
+    """Hold what was erased.
 
     Attributes:
         id: Its id.
@@ -179,7 +179,7 @@ def distill_summary(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundWork:
-    """What background work was done in a bank, what waits, and what failed for good.
+    """Hold what background work was done in a bank, what waits, and what failed for good.
 
     Attributes:
         dead: Jobs that failed for good.
@@ -412,7 +412,7 @@ class Kept:
 
     Attributes:
         what: It, as it is stored.
-        new: Whether it was added.
+        new: True when it was added.
     """
 
     what: Node | Edge
@@ -420,7 +420,7 @@ class Kept:
 
     @property
     def message(self) -> str:
-        """What became of it, as a sentence."""
+        """Return what became of it, as a sentence."""
         what = self.what
         if isinstance(what, Node):
             return f"{'Added' if self.new else 'Known already:'} {what.label} {what.id}."
@@ -632,7 +632,7 @@ def node_or_conversation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedLesson:
-    """What became of a lesson that an agent recorded.
+    """Hold what became of a lesson that an agent recorded.
 
     Attributes:
         state: Its state; quarantined when it looks like a prompt injection.

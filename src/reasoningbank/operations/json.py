@@ -114,7 +114,7 @@ class Field:
     Attributes:
         name: Its name in JSON; empty for all fields of what the way leads to.
         way: The attributes to go along; ``[]`` goes into every item.
-        count: Whether the items are counted.
+        count: True when the items are counted.
         missing: What stands where the way ends at None.
         digits: How far numbers are rounded.
     """

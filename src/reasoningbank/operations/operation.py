@@ -49,7 +49,7 @@ class Command:
         stdin: The texts for which ``-`` reads standard input.
         files: The texts that are read from a file.
         clears: The lists that an option ``--no-...`` empties.
-        changes: Whether at least one option must be given.
+        changes: At least one option must be given.
         confirm: A question to ask on a terminal first; empty for none. ``{name}`` stands for an argument, ``{it}`` for
             what ``look`` gives.
         look: The method that shows what the question is about; empty when it says all.
@@ -90,8 +90,8 @@ class Tool:
         most: The largest number that reaches the bank, by parameter.
         defaults: What it takes instead of the method's own defaults.
         fixed: Arguments that every call has.
-        only: Whether the answer holds the named outputs and nothing else.
-        anywhere: Whether a memory is found in every project of the tenant (DESIGN D9).
+        only: The answer holds the named outputs and nothing else.
+        anywhere: A memory is found in every project of the tenant (DESIGN D9).
         reads: It changes nothing.
         destroys: It removes what was there.
         repeatable: Calling it again with the same arguments changes nothing more.
@@ -172,8 +172,8 @@ class Input:
     Attributes:
         given: Its name in a call.
         parameter: The parameter of the operation; ``project_id`` is of no operation.
-        required: Whether it must be given.
-        spread: Whether it stands for several arguments: the special fields of a node, or a whole body.
+        required: True when it must be given.
+        spread: True when it stands for several arguments: the special fields of a node, or a whole body.
     """
 
     given: str

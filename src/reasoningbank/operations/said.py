@@ -13,7 +13,7 @@ from reasoningbank.operations.text import notes_of, text_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What is printed.
+    """Hold what is printed.
 
     Attributes:
         notes: On standard error, one line each.

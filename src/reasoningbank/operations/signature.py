@@ -42,13 +42,13 @@ class Parameter:
     Attributes:
         name: Its name in Python.
         kind: What one value is.
-        many: Whether it takes several values.
+        many: True when it takes several values.
         choices: The values that there are; empty for any.
         default: What holds when it is left out.
-        required: Whether it must be given.
-        optional: Whether None says that it was left out.
+        required: True when it must be given.
+        optional: True when None says that it was left out.
         help: What the docstring says of it.
-        variadic: Whether the method takes its values one by one (``*values``).
+        variadic: True when the method takes its values one by one (``*values``).
         part_of: The argument whose dataclass it is a field of; empty for an argument of its own.
     """
 
@@ -88,7 +88,7 @@ _SCHEMAS: Mapping[Kind, Json] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What a method takes and gives.
+    """Hold what a method takes and gives.
 
     Attributes:
         parameters: Its arguments in their order, those of option objects one by one.
@@ -130,13 +130,13 @@ class Signature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a command needs to know of a method: enough for its options and its help.
+    """Hold what a command needs to know of a method: enough for its options and its help.
 
     Attributes:
         parameters: The arguments that a command can offer.
         summary: The first sentence of the docstring.
         details: The rest of the text before the sections.
-        has_progress: Whether the method tells how far it is.
+        has_progress: True when the method tells how far it is.
     """
 
     parameters: tuple[Parameter, ...]

@@ -327,10 +327,10 @@ class Experience:
         session: str | None = None,
         mode: str = "semantic",
     ) -> ExperienceAnswer:
-        """Search the way that served similar searches best, and adds the strategies those taught (seed 002).
+        """Search the way that served similar searches best, and add the strategies that those taught (seed 002).
 
         The search is kept as a trace of unknown outcome: that something was found is no success. ``outcome`` for a
-        delivered memory in the same session, or ``report_experience``, says how the task ended; then its strategy is
+        delivered memory in the same session, or ``report``, says how the task ended; then its strategy is
         extracted in the background.
 
         Args:

@@ -29,7 +29,7 @@ class Vocabulary:
         self._weigh_after: datetime | None = None
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
+        """Return the function that does each kind of job."""
         return {WEIGH: self._weigh_job}
 
     def queue_due(self) -> None:

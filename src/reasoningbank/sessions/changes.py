@@ -62,8 +62,8 @@ class Change:
     Attributes:
         text: What was done, in the session's own words, on a line or two.
         file: The file that was changed; empty when it was none or not one.
-        whole: Whether the file was written anew as a whole.
-        clear: Whether the text says what was changed; a program that rewrites files says it nowhere.
+        whole: True when the file was written anew as a whole.
+        clear: True when the text says what was changed; a program that rewrites files says it nowhere.
         old: The lines that were replaced, as far as the session says them.
         new: The lines that took their place.
     """
@@ -78,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doing:
-    """What one step did.
+    """Hold what one step did.
 
     Attributes:
         ran: What it ran, equal for the same action; empty when it ran nothing.

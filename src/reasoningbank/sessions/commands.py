@@ -78,7 +78,7 @@ class Program:
 
     @property
     def reads(self) -> bool:
-        """Whether it only shows what is there already, so that a summary in its output is a quotation."""
+        """Return whether it only shows what is there already, so that a summary in its output is a quotation."""
         if self.program == "git":
             return self.word(1) in _READING_GIT
         if self.program == "sed" and self.word(1).startswith(("-i", "--in-place")):
@@ -87,7 +87,7 @@ class Program:
 
     @property
     def silent(self) -> bool:
-        """Whether it only prepares what comes after it."""
+        """Return whether it only prepares what comes after it."""
         return self.program in _SILENT
 
     def word(self, index: int) -> str:

@@ -117,7 +117,7 @@ class ContrastLessons(_Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What a model found, as it was read and before it was examined.
+    """Hold what a model found, as it was read and before it was examined.
 
     Attributes:
         items: Strategies and lessons, in the order of the answer; empty when there is nothing to learn.
@@ -269,7 +269,7 @@ EVIDENT_JUDGES = frozenset({"evidence", "user"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What became of one trajectory's items.
+    """Hold what became of one trajectory's items.
 
     Attributes:
         memories: New memories.
@@ -328,7 +328,7 @@ def learn(
         at: The time.
         confidence: Of new memories; 0.6 for all that is distilled, failures too (seeds 000 and 004).
         limit: Most items of this trajectory since it was judged so, those of earlier calls included.
-        again: Whether to add to what was learned of this trajectory before, as when an agent answers item by item; a
+        again: Add to what was learned of this trajectory before, as when an agent answers item by item; a
             worker that repeats a job passes False, and then nothing changes when it was distilled since the judgement,
             or judged anew: the newer judgement has a job of its own.
         check: Divides the items; another one than ``examine`` is for evaluations of what it is worth.

@@ -199,7 +199,7 @@ class Distillation:
         return tuple(self._context.store().sessions.refusals(trajectory=trajectory, limit=checked_limit(limit)))
 
     def distilled(self, trajectory_id: str, *, again: bool = True, begun: datetime | None = None) -> DistilReport:
-        """Judge where that is open, ask the model for items, and stores what is admitted."""
+        """Judge where that is open, ask the model for items, and store what is admitted."""
         from reasoningbank.llm.budget import counted_as
         from reasoningbank.sessions.distil import extract
 

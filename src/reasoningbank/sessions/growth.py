@@ -1,4 +1,4 @@
-"""Whether one capture of a session is a later state of another: a session is one trajectory (DESIGN D8)."""
+"""Tell whether one capture of a session is a later state of another: a session is one trajectory (DESIGN D8)."""
 
 from __future__ import annotations
 

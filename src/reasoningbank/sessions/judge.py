@@ -280,7 +280,7 @@ def _plain(value: object) -> object:
 
 
 class Opinion(BaseModel):
-    """What the model is asked for, in this order: reasons come before the verdict."""
+    """Give an opinion in this order: reasons come before the verdict."""
 
     reason: str = Field(min_length=1, description="One to three sentences: what decides it, with step numbers.")
     completeness: Annotated[Check, BeforeValidator(_plain)] = Field(
@@ -356,7 +356,7 @@ def judge(
         votes: How often the model is asked, at most ``MAX_VOTES``: more than half of the votes decide, anything else
             is unknown; the probability is the mean. More than one guards against a provider whose answers vary.
         tokens: Most tokens of the session that the model is shown.
-        patient: Whether somebody will ask again later: then no answer is an error, and so is one that cannot be read
+        patient: Somebody will ask again later: then no answer is an error, and so is one that cannot be read
             and leaves it unknown, instead of a judgement.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Whether a change can be what took an error away: it has to do with the error, and it is no way around the check.
+"""Tell whether a change can be what took an error away: it has to do with the error, and it is no way around the check.
 
 A change has to do with an error when its file is named where the error is shown or is what the command runs, or when
 it holds a distinctive word of the error. Documentation and comments never take an error away. What skips, silences or

@@ -65,7 +65,7 @@ class Sessions:
         self._briefings = briefings
 
     def capture(self, *sources: str | Path, format: str = "auto") -> CaptureReport:  # noqa: A002 - the command line's word
-        """Store the sessions of transcripts as trajectories, judged by the evidence in them, and queues them.
+        """Store the sessions of transcripts as trajectories, judged by the evidence in them, and queue them.
 
         The same session twice adds nothing. Secrets are replaced before anything else reads the text; what cannot be
         read is skipped and reported, as is a whole file that holds no session when others do.
@@ -294,7 +294,7 @@ class Sessions:
 
         Args:
             session: The session.
-            succeeded: Whether it succeeded.
+            succeeded: True when it succeeded.
             rater: Who says so.
 
         Raises:
@@ -527,7 +527,7 @@ class Branches:
             description: What the branch is to do.
             budget: The tokens of the branch's whole context.
             share: Which part of them memories may take, above 0 and at most 1.
-            session: The branch's name; None makes one, which is in the answer. ``branch_outcome`` wants it.
+            session: The branch's name; None makes one, which is in the answer. Its outcome is reported under this name.
 
         Raises:
             InvalidInput: When the description is blank or a number is not usable.
@@ -547,12 +547,12 @@ class Branches:
         avoid: str = "",
         rater: Rater = "agent",
     ) -> SessionOutcome:
-        """Report how a branch ended: credits what it was shown, and learns from its account when it gives one.
+        """Report how a branch ended: credit what it was shown, and learn from its account when it gives one.
 
         Args:
-            session: The branch's name, from ``branch_briefing``.
+            session: The branch's name, from its briefing.
             succeeded: How it ended.
-            description: What it was to do; with ``approach`` it becomes a lesson, as in ``distill_session``.
+            description: What it was to do; with ``approach`` it becomes a lesson, as a summary of a session does.
             approach: How it went about it.
             result: What came of it.
             avoid: Of a failed branch: what not to do again.

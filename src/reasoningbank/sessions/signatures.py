@@ -103,7 +103,7 @@ _SLIPS = vocabulary("SyntaxError IndentationError TabError NameError KeyboardInt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What one error has in common with others of its kind.
+    """Hold what one error has in common with others of its kind.
 
     Attributes:
         type: The exception or the sort of error, for example ``ModuleNotFoundError``.

@@ -25,7 +25,7 @@ _SHOWN_QUERY = 100
 
 
 class StrategyAnswer(BaseModel):
-    """What the model is asked for; three empty texts mean that there is nothing to reuse."""
+    """Give one strategy; three empty texts mean that there is nothing to reuse."""
 
     title: str
     description: str

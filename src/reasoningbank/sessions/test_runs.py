@@ -20,7 +20,7 @@ _SEARCHED = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What one run of a test runner reported.
+    """Hold what one run of a test runner reported.
 
     Attributes:
         runner: pytest, unittest, go, cargo, jest, vitest, mocha or maven.
@@ -38,12 +38,12 @@ class Summary:
 
     @property
     def empty(self) -> bool:
-        """Whether no test passed or failed, which proves nothing."""
+        """Return whether no test passed or failed, which proves nothing."""
         return not (self.passed or self.failed or self.errors)
 
     @property
     def succeeded(self) -> bool:
-        """Whether tests passed and none failed."""
+        """Return whether tests passed and none failed."""
         return self.passed > 0 and not (self.failed or self.errors)
 
     def __str__(self) -> str:

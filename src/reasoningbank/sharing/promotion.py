@@ -389,7 +389,7 @@ def described(
         wider: Where it stands.
         sources: What it was made of.
         states: The state of each source that exists.
-        created: Whether it was made just now.
+        created: True when it was made just now.
     """
     return Promotion(
         memory=memory,

@@ -55,7 +55,7 @@ class StepDraft:
     """One step in the making; the fields are those of ``Step``.
 
     Attributes:
-        failed: Whether the observation tells of an error; its ends then become the error.
+        failed: True when the observation tells of an error; its ends then become the error.
         where: On which part of the shelf it stands: ``head``, ``tail``, or nowhere.
     """
 

@@ -42,7 +42,7 @@ _NOTE = re.compile(r"\[answer of the bank's own [^\[\]]{1,600}\]")
 
 
 class TrajectoryBuilder:
-    """Takes the raw parts of one session and makes its trajectory of them.
+    """Take the raw parts of one session and make its trajectory of them.
 
     Attributes:
         shelf: The steps so far.

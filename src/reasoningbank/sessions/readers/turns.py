@@ -22,14 +22,14 @@ MAX_VOICES = 100
 
 @dataclass(slots=True)
 class _Voice:
-    """What one actor said since its last action."""
+    """Hold what one actor said since its last action."""
 
     thoughts: list[str] = field(default_factory=list)
     length: int = 0
 
 
 class SessionBuilder:
-    """Takes turns in order and gives the trajectory.
+    """Take turns in order and give the trajectory.
 
     The first thing a person says is the task. What an agent says goes to its next action, or is a step of its own when
     a person answers. An answer of a tool goes to the call with its id, also when others came in between.
@@ -60,12 +60,12 @@ class SessionBuilder:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of it was read."""
+        """Return whether anything of it was read."""
         return bool(self._messages or self._task or self._fallback or self.desk.shelf.last)
 
     @property
     def has_task(self) -> bool:
-        """Whether it is known what was to be done."""
+        """Return whether it is known what was to be done."""
         return bool(self._task)
 
     def starts(self, at: datetime | None) -> None:
@@ -109,8 +109,8 @@ class SessionBuilder:
         Args:
             text: Its words.
             actor: The sub-agent; empty for the main agent.
-            counted: Whether it is a message of its own.
-            final: Whether it is an answer unless something follows; a thought is not.
+            counted: Count it as a message of its own.
+            final: Take it as an answer unless something follows; a thought is not.
         """
         if not text.strip():
             return
