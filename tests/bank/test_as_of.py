@@ -148,7 +148,7 @@ def test_what_a_consolidation_began_with_is_known_after_any_roll_up(
     bank_of_each_kind.admin.roll_up()
     view = bank_of_each_kind.at(at).get(made)
     assert view.memory.belief == began.belief
-    assert [each[:9] for each in view.unknown] == ["1 signals"]
+    assert [each[:9] for each in view.unknown] == ["1 signal "]
 
 
 @promise("past:unknown")

@@ -82,3 +82,26 @@ def test_doctor_checks_the_model(tmp_path: Path) -> None:
     for llm in ("client:codex", "client:emacs", "nonsense"):
         wrong = said(tmp_path, "doctor", "--json", status=1, llm=llm)
         assert any(llm.removeprefix("client:") in problem for problem in wrong["problems"]), wrong["problems"]
+
+
+@promise(
+    "text:numbers",
+    "One of something is said in the singular, none and several in the plural.",
+    source="issue 11",
+)
+def test_one_of_something_is_no_plural(tmp_path: Path) -> None:
+    texts = {
+        number: REPAIRED.replace("cc-1", f"cc-{number}").replace("Exporter", f"Exporter {number}") for number in "12"
+    }
+    for count, number in enumerate("12"):
+        ends = (
+            {"sessions": "sessions", "trajectories": "trajectories"}
+            if count != 1
+            else {"sessions": "session", "trajectories": "trajectory"}
+        )
+        for command, noun in ends.items():
+            assert said(tmp_path, command).splitlines()[-1] == f"{count} {noun}"
+        said(tmp_path, "capture", *map(str, written(tmp_path, {number: texts[number]})))
+    assert said(tmp_path, "sessions").splitlines()[-1] == "2 sessions"
+
+

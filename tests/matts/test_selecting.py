@@ -126,7 +126,7 @@ def test_attempts_that_did_the_same_cost_no_question() -> None:
 def test_the_only_one_that_ended_is_the_best_and_none_is_an_error() -> None:
     found = select(TASK, [Rollout(error="crashed"), rollout("failure", 0.1, "evidence")])
     assert (found.index, found.ground) == (1, "only")
-    assert "1 others failed" in found.reason
+    assert "1 other failed" in found.reason
     with pytest.raises(InvalidInput):
         select(TASK, [Rollout(error="crashed")])
 

@@ -227,7 +227,7 @@ def test_answers_of_the_banks_command_line_are_replaced_and_others_are_not(tmp_p
     ]
     (trajectory,) = sessions(tmp_path, claude_code(turns))
     assert [step.observation for step in trajectory.steps[:5]] == [
-        "[answer of the bank's own rbank search: 1 memories]",
+        "[answer of the bank's own rbank search: 1 memory]",
         "[answer of the bank's own rbank record: 0 memories]",
         "4 passed",
         "name = reasoningbank",

@@ -18,6 +18,7 @@ from reasoningbank.llm import model_problem
 from reasoningbank.llm.reach import reach
 from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of
 from reasoningbank.types.memory import Health
+from reasoningbank.types.quantity import counted
 
 
 @command(
@@ -50,7 +51,7 @@ def doctor(call: Call, *, reembed: bool, ask_model: bool) -> None:
             lines.append(f"{done} memories re-embedded.")
         lines += [f"problem: {problem}" for problem in health.problems]
         count = len(health.problems)
-        summary = "Everything is in order." if not count else f"{count} {'problem' if count == 1 else 'problems'}."
+        summary = "Everything is in order." if not count else f"{counted(count, 'problem')}."
         print_text("\n".join([*lines, summary]))
     if not health.healthy:
         sys.exit(1)

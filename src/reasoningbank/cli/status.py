@@ -13,6 +13,7 @@ from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.clients import where
 from reasoningbank.cli.output import print_json, print_text
 from reasoningbank.errors import BankError
+from reasoningbank.types.quantity import counted
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
@@ -192,20 +193,17 @@ def _next(clients: list[ClientStatus], sessions: dict[str, int], model: ModelSta
     if model["problem"]:
         said.append(model["problem"])
     if sessions["waiting"] and not model["name"]:
-        waiting = _sessions(sessions["waiting"], "waits", "wait")
+        waiting = counted(sessions["waiting"], "session waits", "sessions wait")
         said.append(
             f"{waiting} for a model to make more of them than recipes: ask the agent to call memory_distill, or name "
             "one with rbank install CLIENT --distill client."
         )
     if sessions["undecided"]:
         ended = "it ended" if sessions["undecided"] == 1 else "they ended"
-        said.append(f"Of {_sessions(sessions['undecided'])} it is not known how {ended}: rbank verdict says it.")
+        said.append(
+            f"Of {counted(sessions['undecided'], 'session')} it is not known how {ended}: rbank verdict says it."
+        )
     return said or ["Nothing."]
-
-
-def _sessions(count: int, one: str = "", several: str = "") -> str:
-    """Return a number of sessions with a verb that fits it."""
-    return f"{count} {'session' if count == 1 else 'sessions'} {one if count == 1 else several}".rstrip()
 
 
 def status_text(found: Status) -> str:

@@ -41,6 +41,7 @@ from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, Lesson, Preference
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job
 
 if TYPE_CHECKING:
@@ -647,8 +648,9 @@ def _report(
     )
     refused = tuple(dict.fromkeys((*parts.refused, *stored.refused)))
     said = (
-        f"{len(stored.nodes)} nodes and {len(stored.edges)} edges are remembered, {len(stored.new)} entries are new"
-        + (f"; {len(refused)} were refused" if refused else "")
+        f"{counted(len(stored.nodes), 'node')} and {counted(len(stored.edges), 'edge')} are remembered, "
+        f"{counted(len(stored.new), 'entry is', 'entries are')} new"
+        + (f"; {len(refused)} {'was' if len(refused) == 1 else 'were'} refused" if refused else "")
         + "."
     )
     if problem:

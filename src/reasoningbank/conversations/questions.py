@@ -43,6 +43,7 @@ from reasoningbank.types.graph_search import (
     Preference,
 )
 from reasoningbank.types.ports import Embedder
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import Filter, Hit, Recall
 from reasoningbank.types.walk import GraphContext, WalkParameters, WalkResult
 
@@ -427,8 +428,8 @@ class Questions:
             graph = with_lessons(graph, found, budget=budget, preferences=wishes)
             observation.delivered(len(graph.seeds) + len(found))
             told = stories(graph.walk)
-        paths = "1 path" if len(told) == 1 else f"{len(told)} paths"
-        said = f"{len(graph.seeds)} nodes, {paths} and {len(found)} lessons were found."
+        parts = counted(len(graph.seeds), "node"), counted(len(told), "path"), counted(len(found), "lesson")
+        said = "{}, {} and {} were found.".format(*parts)
         return QuestionAnswer(plan=plan, graph=graph, lessons=found, sentences=told, message=said)
 
     def _lessons_for(self, store: Store, plan: QuestionPlan, limit: int, session: str | None) -> tuple[LessonHit, ...]:
@@ -452,7 +453,7 @@ class Questions:
                 session=session_name(session) or self._context.session,
                 embedder=self._context.embedder.name,
                 tokens=sum(hit.lesson.memory.tokens for hit in hits),
-                message=f"{len(hits)} lessons.",
+                message=f"{counted(len(hits), 'lesson')}.",
                 at=self._context.clock.now(),
             )
             self._search.logged(store, recall)

@@ -30,6 +30,7 @@ from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import STATES, UNDONE, Memory, State, StateChange, check_memory_id
 from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.quarantine import PastMemory
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter, Hit, Recall
 from reasoningbank.types.records import Candidates, LexicalMatches, Pool
@@ -94,7 +95,7 @@ class Then:
         notes = []
         erased = sum(each.created_at <= self.moment for each in self._store.memories.erasures(since=self.moment))
         if erased:
-            many = "1 memory that existed then was" if erased == 1 else f"{erased} memories that existed then were"
+            many = counted(erased, "memory that existed then was", "memories that existed then were")
             notes.append(f"{many} erased since and cannot be shown.")
         since = self._store.memories.changes_since()
         if since is not None and self.moment < since:
@@ -271,8 +272,8 @@ class Then:
         if not is_nothing(counts):
             number = sum(max(0, int(getattr(counts, name))) for name in COUNTERS)
             unknown.append(
-                f"{number} signals were rolled up into counts since; which of them had been given by then is not "
-                "known, and none is counted."
+                f"{counted(number, 'signal was', 'signals were')} rolled up into counts since; which of them had been "
+                "given by then is not known, and none is counted."
             )
         return belief
 

@@ -15,6 +15,7 @@ from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative
 from reasoningbank.types.memory import RELEASED, Memory
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job, Run
 from reasoningbank.types.session import Judgement
 from reasoningbank.types.uplift import Arm, Exposure, Harm, SessionSource, UpliftReport
@@ -387,20 +388,16 @@ def _said(report: UpliftReport, drawn: bool, only_memories: int) -> Iterable[str
         )
     if report.crossed:
         yield (
-            f"{_sessions(report.crossed, 'held-out session')} searched for memories and found some, so the true "
+            f"{counted(report.crossed, 'held-out session')} searched for memories and found some, so the true "
             "difference is rather larger."
         )
     if only_memories:
         yield (
-            f"Of {_sessions(only_memories, 'session')} only reports about single memories are known; a session without "
+            f"Of {counted(only_memories, 'session')} only reports about single memories are known; a session without "
             "memory cannot make those, so they are in no rate."
         )
     if report.not_drawn:
-        yield f"{_sessions(report.not_drawn, 'session')} from before the hold-out are in no rate."
-
-
-def _sessions(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+        yield f"{counted(report.not_drawn, 'session')} from before the hold-out are in no rate."
 
 
 HARM = "harm"

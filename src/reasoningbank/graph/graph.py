@@ -32,6 +32,7 @@ from reasoningbank.types.graph_search import (
 )
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.moment import as_day
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job
 from reasoningbank.types.walk import WalkParameters, WalkResult
 
@@ -493,6 +494,6 @@ class Graph:
 
 
 def _found(seeds: int, paths: int) -> str:
-    nodes = "1 node fits" if seeds == 1 else f"{seeds} nodes fit"
-    ways = "1 path" if paths == 1 else f"{paths} paths"
+    nodes = counted(seeds, "node fits", "nodes fit")
+    ways = counted(paths, "path")
     return f"{nodes} the question; {ways} begin there."

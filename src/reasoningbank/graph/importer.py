@@ -36,6 +36,7 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.graph import MAX_GRAPH_ID, Edge, Node, WeightBand, weight_band
 from reasoningbank.types.graph_search import GRAPH_FORMATS, Dangling, Duplicate, GraphFilter, GraphFormat, GraphImport
 from reasoningbank.types.memory import ImportOmission, Memory
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job
 
 _SUFFIXES: Mapping[str, GraphFormat] = {
@@ -266,7 +267,7 @@ def write_import(transaction: Transaction, ready: ReadyImport) -> GraphImport:
         left_out=tuple(ready.left_out),
         bands=dict(count.bands),
         messages=tuple(
-            f"{number} times {name!r} was left out: it is not a field of a node, an edge or a lesson."
+            f"{counted(number, 'time')} {name!r} was left out: it is not a field of a node, an edge or a lesson."
             for name, number in sorted(ready.draft.ignored.items())
         ),
     )

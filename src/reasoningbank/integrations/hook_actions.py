@@ -21,6 +21,7 @@ from reasoningbank.settings import (
     own_run,
     project_of,
 )
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
@@ -308,7 +309,7 @@ def reminder(bank: Bank) -> str:
         return ""
     path.write_text(f"{today}\n", encoding="utf-8")
     path.chmod(0o600)
-    sessions = "1 captured session waits" if waiting == 1 else f"{waiting} captured sessions wait"
+    sessions = counted(waiting, "captured session waits", "captured sessions wait")
     return f"ReasoningBank: {sessions} to be made into lessons; the tool memory_distill hands them out."
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from reasoningbank.errors import ConfigurationError, MalformedAnswer
 from reasoningbank.types.mention import MENTION_KINDS, Mention, Mentions
 from reasoningbank.types.ports import LanguageModel, Prompt
+from reasoningbank.types.quantity import counted
 
 if TYPE_CHECKING:
     from langextract.core.types import ScoredOutput
@@ -149,7 +150,7 @@ def _said(found: int, unplaced: int) -> str:
     left = f" {unplaced} left out: their words do not stand in the text." if unplaced else ""
     if not found:
         return f"Nothing was found in the text.{left}"
-    return f"{found} {'mention' if found == 1 else 'mentions'} found.{left}"
+    return f"{counted(found, 'mention')} found.{left}"
 
 
 def _library() -> ModuleType:

@@ -14,6 +14,7 @@ from reasoningbank.safety.text import safe_line
 from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
 from reasoningbank.types.matts import Rollout, Selection, Task
 from reasoningbank.types.ports import LanguageModel
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.session import Judgement, Trajectory
 
 SELECT_TOKENS = 24_000
@@ -60,7 +61,7 @@ def select(task: Task, rollouts: Sequence[Rollout], model: LanguageModel | None 
     if not usable:
         raise InvalidInput("no rollout can be chosen, because none came to an end")
     if len(usable) == 1:
-        lost = f"; {len(rollouts) - 1} others failed" if len(rollouts) > 1 else ""
+        lost = f"; {counted(len(rollouts) - 1, 'other')} failed" if len(rollouts) > 1 else ""
         return Selection(index=usable[0][0], reason=f"It is the only rollout that came to an end{lost}.", ground="only")
     best = max(standing(one) for _, one in usable)
     equals = [(index, one) for index, one in usable if standing(one) == best]

@@ -15,6 +15,7 @@ from reasoningbank.operations.methods import answer_json
 from reasoningbank.safety.quotation import age
 from reasoningbank.types.experience import ExperienceAnswer, RelevantStrategy
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import Hit, Recall
 
 if TYPE_CHECKING:
@@ -297,8 +298,8 @@ def _head(answer: ExperienceAnswer) -> str:
     used = answer.reasoning.strategy_used
     if not used:
         return ""
-    many = "memory" if found == 1 else "memories"
-    return f"{found} relevant {many}, searched with {used}." if found else f"Nothing relevant, searched with {used}."
+    many = counted(found, "relevant memory", "relevant memories")
+    return f"{many}, searched with {used}." if found else f"Nothing relevant, searched with {used}."
 
 
 def _strategy_block(strategy: RelevantStrategy, fields: Json) -> str:

@@ -12,6 +12,7 @@ from reasoningbank.errors import BankError, InvalidInput, NodeNotFound, StoreUna
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job, Run
 from reasoningbank.types.session import (
     VERDICTS,
@@ -116,7 +117,7 @@ def search_lessons(
     recall = bank.search(query, limit=limit, tags=tags, linked_to=linked_to, session=session, by="lesson")
     hits = sorted(recall.delivered, key=lambda each: (-each.relevance, each.id))
     found = tuple(LessonHit(lesson=bank.memories.links(hit.id), score=hit.relevance, legs=hit.legs) for hit in hits)
-    said = f"{len(found)} {'lesson' if len(found) == 1 else 'lessons'}." if found else recall.message
+    said = f"{counted(len(found), 'lesson')}." if found else recall.message
     return LessonAnswer(lessons=found, query=recall.query, message=said, warnings=recall.warnings)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from reasoningbank.types.quantity import counted
+
 if TYPE_CHECKING:
     from reasoningbank.operations import composed
     from reasoningbank.types.memory import ImportReport
@@ -63,20 +65,20 @@ def promotions_text(found: Iterable[Promotion]) -> str:
 def share_text(report: ShareReport) -> str:
     """Return what sharing did in a few lines."""
     if report.files and not (report.added or report.updated or report.unchanged or report.refused):
-        return "\n".join([*report.files, f"{report.memories} memories written"])
+        return "\n".join([*report.files, f"{counted(report.memories, 'memory', 'memories')} written"])
     lines = [f"refused   {one.id}: {one.reason}" for one in report.refused]
     lines += [f"kept      {one}: another text here, of the same or a later version" for one in report.conflicts]
     lines += [f"moved     {one.id}: {one.before:.3f} to {one.after:.3f}" for one in report.moved]
     lines.append(
         f"{len(report.added)} added, {len(report.updated)} updated, {len(report.unchanged)} unchanged, "
-        f"{report.signals} pieces of evidence"
+        f"{counted(report.signals, 'piece')} of evidence"
     )
     return "\n".join(lines)
 
 
 def exported_text(exported: composed.Exported) -> str:
     """Return where an export lies."""
-    return f"{exported.memories} memories in {exported.path}"
+    return f"{counted(exported.memories, 'memory', 'memories')} in {exported.path}"
 
 
 def imported_text(report: ImportReport) -> str:
@@ -92,4 +94,4 @@ def copy_text(copy: composed.Copy) -> str:
 
 def restored_text(restored: composed.Restored) -> str:
     """Return which backup is the bank now."""
-    return f"Restored {restored.memories} memories from {restored.path}."
+    return f"Restored {counted(restored.memories, 'memory', 'memories')} from {restored.path}."

@@ -17,6 +17,7 @@ from reasoningbank.operations.sharing_text import (
     restored_text,
     share_text,
 )
+from reasoningbank.types.quantity import counted
 
 if TYPE_CHECKING:
     from reasoningbank.jobs.jobs import WorkReport
@@ -133,7 +134,7 @@ def memory_text(memory: Memory) -> str:
         f"  project     {memory.project}",
         f"  outcome     {memory.outcome}, {memory.state}",
         f"  confidence  {memory.confidence:.3f} (90 % interval {low:.2f} to {high:.2f})",
-        f"  used        {memory.usage_count} times, last {last}",
+        f"  used        {counted(memory.usage_count, 'time')}, last {last}",
         f"  recorded    {memory.created_at.isoformat()}, version {memory.version} of {memory.updated_at.isoformat()}",
         f"  tokens      {memory.tokens}",
     ]
@@ -246,7 +247,7 @@ def stats_text(stats: Stats) -> str:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in stats.by_outcome.items() if count)
     weights = ", ".join(f"{name} {weight:.3f}" for name, weight in stats.weights.items())
     return (
-        f"{stats.memories} {'memory' if stats.memories == 1 else 'memories'} of {stats.tenant} in {stats.project}\n"
+        f"{counted(stats.memories, 'memory', 'memories')} of {stats.tenant} in {stats.project}\n"
         f"  states      {states or 'none'}\n"
         f"  outcomes    {outcomes or 'none'}\n"
         f"  proven      {stats.proven}, unproven {stats.unproven}\n"
@@ -275,6 +276,7 @@ def _hit_texts(proven: Sequence[Hit], unproven: Sequence[Hit]) -> list[str]:
 
 
 def _hit(number: int, hit: Hit) -> str:
+
     low, high = hit.interval
     lines = [
         f"{number}. {hit.title}",
@@ -407,7 +409,7 @@ def jobs_text(jobs: composed.BackgroundWork) -> str:
         lines += [f"{run.kind:<12} {run.at:%Y-%m-%d %H:%M}  {'failed: ' * run.failed}{run.said or 'done'}"]
     for job in jobs.waiting:
         lines += [f"{job.kind:<12} waits until {job.due:%Y-%m-%d %H:%M}{f', after: {job.error}' * bool(job.error)}"]
-    lines += [f"{job.kind} {job.key} after {job.attempts} attempts: {job.error}" for job in jobs.dead]
+    lines += [f"{job.kind} {job.key} after {counted(job.attempts, 'attempt')}: {job.error}" for job in jobs.dead]
     return "\n".join([*lines, f"{len(jobs.dead)} given up, {_waiting(jobs.pending)} to be distilled"])
 
 
@@ -422,7 +424,7 @@ def queued_text(queued: composed.Queued) -> str:
 
 
 def _waiting(sessions: int) -> str:
-    return "1 session waits" if sessions == 1 else f"{sessions} sessions wait"
+    return counted(sessions, "session waits", "sessions wait")
 
 
 def _verdict(verdict: str, probability: float) -> str:
@@ -449,7 +451,7 @@ def consolidation_text(result: ConsolidationResult) -> str:
 def undo_text(report: UndoReport) -> str:
     """Return what undoing a consolidation did."""
     lines = [f"restored  {name}" for name in report.restored]
-    lines.append(f"{report.moved_signals} pieces of evidence moved to them")
+    lines.append(f"{counted(report.moved_signals, 'piece')} of evidence moved to them")
     if report.kept:
         lines.append(f"{report.consolidation_id} was edited since: it is archived with its evidence")
     return "\n".join(lines)
@@ -465,7 +467,7 @@ def decay_text(report: DecayReport) -> str:
     """Return one line a memory that lost confidence."""
     lines = [
         f"{each.memory_id}  {each.previous_confidence:.3f} -> {each.new_confidence:.3f}  "
-        f"{each.months} months, unused since {each.unused_since.isoformat()[:10]}"
+        f"{counted(each.months, 'month')}, unused since {each.unused_since.isoformat()[:10]}"
         for each in report.decayed
     ]
     verb = "would decay" if report.dry_run else "decayed"
@@ -492,8 +494,9 @@ def stability_text(check: StabilityCheck) -> str:
     ]
     verb = "would count" if check.dry_run else "counted"
     lines.append(
-        f"{len(check.reports)} {verb}; of {check.commits} commits {check.waiting} are younger than seven "
-        f"days and {check.unknown} are not in the history of the current branch"
+        f"{len(check.reports)} {verb}; of {counted(check.commits, 'commit')} {check.waiting} "
+        f"{'is' if check.waiting == 1 else 'are'} younger than seven days and {check.unknown} "
+        f"{'is' if check.unknown == 1 else 'are'} not in the history of the current branch"
     )
     return "\n".join(lines)
 
@@ -527,7 +530,7 @@ def release_text(report: ReleaseReport) -> str:
 def uplift_text(report: UpliftReport) -> str:
     """Return what memory is worth."""
     lines = [
-        f"{report.sessions} {'session' if report.sessions == 1 else 'sessions'} met a memory or would have.",
+        f"{counted(report.sessions, 'session')} met a memory or would have.",
         _arm("with memory", report.with_memory),
         _arm("without memory", report.without_memory),
         f"Injection adds {report.tokens_added:.0f} tokens to a session on average.",
@@ -536,7 +539,7 @@ def uplift_text(report: UpliftReport) -> str:
     for harm in report.harmful:
         state = "set aside" if harm.set_aside else "in use"
         lines.append(
-            f"{harm.memory_id} ({harm.title}), {state}: {harm.succeeded} of {harm.shown} sessions succeeded "
+            f"{harm.memory_id} ({harm.title}), {state}: {harm.succeeded} of {counted(harm.shown, 'session')} succeeded "
             f"({harm.rate:.0%}, at most {harm.upper_bound:.0%}); the project's {harm.base_rate:.0%}."
         )
     return "\n".join(lines)
@@ -550,7 +553,8 @@ def _isolated(word: str, one: Isolated) -> str:
 def _arm(name: str, arm: Arm) -> str:
     known = arm.succeeded + arm.failed
     rate = "not known" if arm.rate is None else f"{arm.rate:.1%}"
-    return f"{name}: {arm.succeeded} of {known} sessions succeeded ({rate}), {arm.unknown} more with an unknown end."
+    sessions = counted(known, "session")
+    return f"{name}: {arm.succeeded} of {sessions} succeeded ({rate}), {arm.unknown} more with an unknown end."
 
 
 # ---- the graph
@@ -619,7 +623,8 @@ def edges_text(hits: Sequence[EdgeHit]) -> str:
 
 def deleted_text(deleted: composed.Deleted) -> str:
     """Return what was erased."""
-    return f"Deleted {deleted.id}, {len(deleted.edges)} edges and {deleted.unlinked_lessons} links to lessons."
+    links = counted(deleted.unlinked_lessons, "link")
+    return f"Deleted {deleted.id}, {counted(len(deleted.edges), 'edge')} and {links} to lessons."
 
 
 def graph_import_text(report: GraphImport) -> str:
@@ -644,7 +649,8 @@ def graph_import_text(report: GraphImport) -> str:
     )
     if report.pending:
         lines.append(
-            f"{report.pending} vectors are pending: `rbank worker` makes them; until then words find these texts"
+            f"{counted(report.pending, 'vector is', 'vectors are')} pending: `rbank worker` makes them; until then "
+            "words find these texts"
         )
     return "\n".join(lines)
 
@@ -655,7 +661,8 @@ def walk_text(result: WalkResult) -> str:
     for number, path in enumerate(result.paths, start=1):
         lines += _path(number, path, result.nodes)
     if result.left_out:
-        lines.append(f"{result.left_out} further paths add nothing or are too many")
+        more = counted(result.left_out, "further path adds nothing or is", "further paths add nothing or are")
+        lines.append(f"{more} too many")
     return "\n".join(lines) or "No path begins there."
 
 
@@ -666,7 +673,9 @@ def graph_answer_text(answer: GraphAnswer) -> str:
     for number, path in enumerate(answer.walk.paths, start=1):
         lines += _path(number, path, answer.walk.nodes)
     if answer.pending:
-        lines.append(f"{answer.pending} vectors are pending: these texts are found by their words alone")
+        lines.append(
+            f"{counted(answer.pending, 'vector is', 'vectors are')} pending: these texts are found by their words alone"
+        )
     return "\n".join(lines)
 
 

@@ -18,6 +18,7 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.memory import Memory, check_outcome
 from reasoningbank.types.ports import Vector
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import HELD_OUT, Brief, BriefItem, Filter, Hit, LeftOut, Recall
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _said(shown: int, left_out: int) -> str:
     if not shown and not left_out:
         return "Nothing known is worth showing here."
     more = f"; {left_out} left out" if left_out else ""
-    return f"{shown} {'memory' if shown == 1 else 'memories'} shown{more}."
+    return f"{counted(shown, 'memory', 'memories')} shown{more}."
 
 
 DEFAULT_BUDGET = 500

@@ -38,6 +38,7 @@ from reasoningbank.types.experience import (
 )
 from reasoningbank.types.memory import MAX_TAG, MAX_TAGS, MAX_TITLE, Memory, Outcome, check_memory_id
 from reasoningbank.types.ports import Vector
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, TASK_LEG, Filter, Hit, Leg
 from reasoningbank.types.records import Job, LexicalMatches
 from reasoningbank.types.session import VERDICTS, Verdict
@@ -589,4 +590,5 @@ def _title(text: str) -> str:
 
 
 def _counted(found: Content) -> str:
-    return f"{len(found.concepts)} concepts and {len(found.entities)} entities were extracted."
+    entities = counted(len(found.entities), "entity", "entities")
+    return f"{counted(len(found.concepts), 'concept')} and {entities} were extracted."

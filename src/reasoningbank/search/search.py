@@ -24,6 +24,7 @@ from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import Memory, OutcomeReport, check_outcome
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Vector
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS
 from reasoningbank.types.session import Verdict
@@ -316,4 +317,4 @@ def _found(proven: int, unproven: int) -> str:
     if not proven:
         return f"Nothing proven is known for this query; {unproven} unproven to test with care."
     extra = f" and {unproven} unproven" if unproven else ""
-    return f"{proven} relevant {'memory' if proven == 1 else 'memories'}{extra}."
+    return f"{counted(proven, 'relevant memory', 'relevant memories')}{extra}."

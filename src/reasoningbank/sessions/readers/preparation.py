@@ -12,6 +12,7 @@ from reasoningbank.safety.unicode import normalise
 from reasoningbank.sessions.facts import facts
 from reasoningbank.sessions.readers.drafts import MARGIN, MAX_TEXT, Shelf, StepDraft, Text, taken
 from reasoningbank.sessions.readers.json_stream import exit_code
+from reasoningbank.types.quantity import counted
 from reasoningbank.types.session import Evidence, Step, Trajectory
 
 MAX_TRAJECTORY = 1_000_000
@@ -82,7 +83,9 @@ class TrajectoryBuilder:
         else:
             shown = memories_in(observation) if shows_memories(own) else []
             self.show(shown)
-            draft.observation = f"[answer of the bank's own {own[:MAX_NAME]}: {len(shown)} memories]"
+            draft.observation = (
+                f"[answer of the bank's own {own[:MAX_NAME]}: {counted(len(shown), 'memory', 'memories')}]"
+            )
         self.shelf.grown(draft, draft.size - before)
 
     def finished(self, trajectory: Trajectory, task: Text, answer: Text) -> Trajectory:
