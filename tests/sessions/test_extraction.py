@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
@@ -12,7 +12,7 @@ from promises import promise
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.sessions.assignment import Proposals, assign
+from reasoningbank.sessions.assignment import assign
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.distil import Extraction, contrast, extract
 from reasoningbank.sessions.validation import examine
@@ -224,6 +224,5 @@ def test_the_calling_agent_gets_record_instructions_and_schema_in_a_bounded_answ
     for wrong in ({"items": [{**item, "outcome": "maybe"}]}, {"items": [item] * 4}, {"items": [{**item, "x": 1}]}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, dict(given.schema))
-    assert Proposals.model_validate({"items": [item]}).items[0].item() == Item(
-        title="T", description="When X", content="Do Y", outcome="success", steps=(0,), tags=("a",)
-    )
+    (shape,) = [each for each in given.schema["$defs"].values() if each["type"] == "object"]  # type: ignore[attr-defined]
+    assert shape["properties"].keys() == {each.name for each in fields(Item)}

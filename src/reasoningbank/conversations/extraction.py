@@ -59,21 +59,12 @@ class NewEdge(BaseModel):
     tags: list[str] = []
 
 
-class NewLesson(BaseModel):
-    """The one lesson."""
-
-    key_lesson: str
-    context_to_prefer: str
-    tags: list[str] = []
-    link_nodes: list[str] = []
-
-
 class ConversationAnswer(BaseModel):
     """Name the nodes, the edges and at most one lesson of a conversation."""
 
     nodes: list[NewNode] = Field(max_length=_MOST_NODES)
     edges: list[NewEdge] = Field(max_length=_MOST_EDGES)
-    lesson: NewLesson | None = None
+    lesson: LessonNote | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +200,7 @@ def _edge(parts: ConversationParts, proposed: NewEdge, ids: Mapping[str, str], s
     add_edge(parts, edge, outside=True)
 
 
-def _lesson(parts: ConversationParts, proposed: NewLesson, ids: Mapping[str, str], said: str) -> None:
+def _lesson(parts: ConversationParts, proposed: LessonNote, ids: Mapping[str, str], said: str) -> None:
     """Take the lesson, when it is one and stands in the conversation."""
     lesson, context = proposed.key_lesson.strip(), proposed.context_to_prefer.strip()
     title = title_of(lesson) if lesson else ""

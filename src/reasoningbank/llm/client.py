@@ -57,7 +57,7 @@ _LIMIT = re.compile(r"rate|limit|quota|overloaded|429|529|usage|credit", re.IGNO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Invocation:
     """How a client is started for one prompt.
 
     Attributes:
@@ -90,8 +90,8 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked, and where the client may put a file for it.
+class HeadlessQuestion:
+    """Hold what is asked, and where the client may put a file for it.
 
     Attributes:
         program: The client's program.
@@ -124,16 +124,18 @@ class Headless:
     """
 
     program: str
-    prepare: Callable[[Question], Run]
+    prepare: Callable[[HeadlessQuestion], Invocation]
     read: Callable[[str], Reply]
     tidy: Callable[[Reply], None] | None = None
 
 
-def _claude_run(question: Question) -> Run:
+def _claude_run(question: HeadlessQuestion) -> Invocation:
     arguments = ["-p", "--output-format", "json", "--safe-mode", "--strict-mcp-config", "--tools", ""]
     arguments += ["--disable-slash-commands", "--no-session-persistence", "--system-prompt", question.instructions]
     arguments += ["--model", question.model] if question.model else []
-    return Run(arguments=arguments, said=question.material, variables={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"})
+    return Invocation(
+        arguments=arguments, said=question.material, variables={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    )
 
 
 def _claude_read(output: str) -> Reply:
@@ -155,7 +157,7 @@ _CODEX_FEATURES = (
 )
 
 
-def _codex_run(question: Question) -> Run:
+def _codex_run(question: HeadlessQuestion) -> Invocation:
     arguments = ["exec", "--json", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--sandbox", "read-only"]
     settings = ["notify=[]", 'web_search="disabled"', "project_doc_max_bytes=0"]
     settings += [f"features.{name}=false" for name in _CODEX_FEATURES]
@@ -165,7 +167,7 @@ def _codex_run(question: Question) -> Run:
     for setting in settings:
         arguments += ["-c", setting]
     arguments += ["-m", question.model] if question.model else []
-    return Run(arguments=[*arguments, "-"], said=f"{question.instructions}\n\n{question.material}")
+    return Invocation(arguments=[*arguments, "-"], said=f"{question.instructions}\n\n{question.material}")
 
 
 def _codex_read(output: str) -> Reply:
@@ -197,7 +199,7 @@ _GEMINI_SETTINGS = {
 }
 
 
-def _gemini_run(question: Question) -> Run:
+def _gemini_run(question: HeadlessQuestion) -> Invocation:
     place = question.directory / ".gemini" / "settings.json"
     written = json.dumps(_GEMINI_SETTINGS)
     if not place.exists() or place.read_text(encoding="utf-8") != written:
@@ -208,7 +210,7 @@ def _gemini_run(question: Question) -> Run:
     arguments = ["-o", "json", "-e", "none", "-p", "Do what your instructions say with the text before this line."]
     arguments += ["-m", question.model] if question.model else []
     variables = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_SYSTEM_MD": str(system)}
-    return Run(arguments=arguments, said=question.material, variables=variables)
+    return Invocation(arguments=arguments, said=question.material, variables=variables)
 
 
 def _gemini_read(output: str) -> Reply:
@@ -234,7 +236,7 @@ def _gemini_tidy(reply: Reply) -> None:
         record.unlink(missing_ok=True)
 
 
-def _opencode_run(question: Question) -> Run:
+def _opencode_run(question: HeadlessQuestion) -> Invocation:
     listed = _json(question.capture(["--pure", "debug", "config"]))
     servers = _part(listed, "mcp") if isinstance(listed, dict) else {}
     agent = {"mode": "primary", "prompt": question.instructions, "tools": {"*": False}, "permission": {"*": "deny"}}
@@ -247,7 +249,7 @@ def _opencode_run(question: Question) -> Run:
     }
     arguments = ["run", "--pure", "--format", "json", "--title", "reasoningbank", "--agent", "reasoningbank"]
     arguments += ["--model", question.model] if question.model else []
-    return Run(
+    return Invocation(
         arguments=arguments, said=question.material, variables={"OPENCODE_CONFIG_CONTENT": json.dumps(config), **_ALONE}
     )
 
@@ -378,7 +380,7 @@ class ClientModel:
             f"with nothing else:\n{wanted}"
         )
         with tempfile.TemporaryDirectory(prefix="reasoningbank-") as aside:
-            question = Question(
+            question = HeadlessQuestion(
                 program=program,
                 model=self._model,
                 instructions=_sendable(instructions),
@@ -397,10 +399,10 @@ class ClientModel:
         return reply
 
     def _captured(self, program: str, arguments: Sequence[str], directory: Path) -> str:
-        status, output, _ = self._ran(program, Run(arguments=arguments, said="", variables=_ALONE), directory)
+        status, output, _ = self._ran(program, Invocation(arguments=arguments, said="", variables=_ALONE), directory)
         return "" if status else output
 
-    def _ran(self, program: str, run: Run, directory: Path) -> tuple[int, str, str]:
+    def _ran(self, program: str, run: Invocation, directory: Path) -> tuple[int, str, str]:
         """Run the program to its end and return its exit status and what it wrote."""
         environment = child_environment({**run.variables, OWN_RUN: "1"})
         for name in _SESSION_VARIABLES:

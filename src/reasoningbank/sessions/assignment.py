@@ -19,8 +19,8 @@ from reasoningbank.types.session import MAX_ITEMS, Item, Judgement, SessionSumma
 AGENT = "agent"
 """What stands for the model in the provenance of these lessons."""
 
-
-class Proposal(BaseModel):
+# The fields of ``Item`` once more: a schema needs limits and words for each, and types import no library.
+class ProposedItem(BaseModel):
     """One item as the calling agent records it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -34,24 +34,13 @@ class Proposal(BaseModel):
     steps: list[int] = Field(default=[], description="Numbers of the steps it was learned from.")
     tags: list[str] = Field(default=[], max_length=MAX_ITEM_TAGS, description="Lower-case words.")
 
-    def item(self) -> Item:
-        """Return the item as the validator examines it."""
-        return Item(
-            title=self.title,
-            description=self.description,
-            content=self.content,
-            outcome=self.outcome,
-            steps=tuple(self.steps),
-            tags=tuple(self.tags),
-        )
 
-
-class Proposals(BaseModel):
+class ProposedItems(BaseModel):
     """All items of one session; none is a good answer."""
 
     model_config = ConfigDict(extra="forbid")
 
-    items: list[Proposal] = Field(max_length=MAX_ITEMS)
+    items: list[ProposedItem] = Field(max_length=MAX_ITEMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +79,7 @@ def assign(trajectory: Trajectory, judgement: Judgement, *, tokens: int = DIGEST
         trajectory=trajectory.id,
         instructions=asked.instructions,
         record=asked.material,
-        schema=Proposals.model_json_schema(),
+        schema=ProposedItems.model_json_schema(),
         prompt=asked.label,
     )
 

@@ -56,7 +56,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
 
-class Strategy(_Answer):
+class FoundStrategy(_Answer):
     """A way that worked. Texts that are missing are empty here and refused by the validator, one item at a time."""
 
     title: str = Field(default="", description="A short name.")
@@ -66,7 +66,7 @@ class Strategy(_Answer):
     tags: list[str] = Field(default=[], description="Up to five lower-case words.")
 
 
-class Lesson(_Answer):
+class FoundLesson(_Answer):
     """A mistake and what prevents it."""
 
     title: str = Field(default="", description="A short name of the mistake.")
@@ -80,29 +80,29 @@ class Lesson(_Answer):
 class Lessons(_Answer):
     """The answer about a session; about one of two parts both lists must be there, even when they are empty."""
 
-    strategies: list[Strategy]
-    lessons: list[Lesson]
+    strategies: list[FoundStrategy]
+    lessons: list[FoundLesson]
 
 
 class SuccessLessons(Lessons):
     """The answer about a session that succeeded."""
 
-    lessons: list[Lesson] = []
+    lessons: list[FoundLesson] = []
 
 
 class FailureLessons(Lessons):
     """The answer about a session that failed."""
 
-    strategies: list[Strategy] = []
+    strategies: list[FoundStrategy] = []
 
 
-class RunStrategy(Strategy):
+class RunStrategy(FoundStrategy):
     """A way that worked, and the run that shows it."""
 
     run: int = Field(default=-1, description="Number of a run that succeeded and shows it.")
 
 
-class RunLesson(Lesson):
+class RunLesson(FoundLesson):
     """A mistake, and the run that shows it."""
 
     run: int = Field(default=-1, description="Number of a run that failed and shows it.")
@@ -231,7 +231,7 @@ def _source(named: int, runs: Sequence[tuple[Trajectory, Judgement]], verdicts: 
     return next(fitting, 0)
 
 
-def _strategy(found: Strategy) -> Item:
+def _strategy(found: FoundStrategy) -> Item:
     return Item(
         title=found.title,
         description=found.description,
@@ -242,7 +242,7 @@ def _strategy(found: Strategy) -> Item:
     )
 
 
-def _lesson(found: Lesson) -> Item:
+def _lesson(found: FoundLesson) -> Item:
     return Item(
         title=found.title,
         description=found.description,
