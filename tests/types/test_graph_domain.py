@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
-from reasoningbank.types.graph import BANDS, GAP_BANDS, LABEL_FIELDS, LABELS, Edge, Label, Node, weight_band
+from reasoningbank.types.graph import LABEL_FIELDS, LABELS, Edge, Label, Node, WeightBand, weight_band
 from reasoningbank.types.graph_search import GraphFilter
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -84,10 +85,11 @@ def test_a_broken_rule_of_an_edge_names_its_field(field: str, values: dict[str, 
 @promise("memoria:P11")
 @given(st.floats(0.0, 1.0))
 def test_every_weight_has_one_band_and_heavier_is_never_lower(weight: float) -> None:
+    bands = get_args(WeightBand)
     band = weight_band(weight)
-    assert BANDS.index(band) <= BANDS.index(weight_band(min(1.0, weight + 0.01)))
+    assert bands.index(band) <= bands.index(weight_band(min(1.0, weight + 0.01)))
     inside = {"direct": (0.85, 1.0), "strong": (0.55, 0.75), "weak": (0.25, 0.45)}
-    assert (band in inside) != (band in GAP_BANDS)
+    assert (band in inside) != (band in {"marginal", "weak-to-strong", "strong-to-direct"})
     if band in inside:
         assert inside[band][0] <= weight <= inside[band][1]
 

@@ -134,11 +134,6 @@ class OnnxEmbedder:
         """Length of every vector."""
         return self._dimension
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether the weights are in memory."""
-        return self._loaded is not None
-
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         """Return vectors of questions: shape (len(texts), dimension), unit rows; the model treats questions as texts.
 

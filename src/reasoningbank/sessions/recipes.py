@@ -29,7 +29,6 @@ from reasoningbank.sessions.test_runs import Run, covers, run_of
 from reasoningbank.types.session import Step, Trajectory
 
 RecipeKind = Literal["fix", "dead-end", "fact"]
-RECIPE_KINDS: tuple[RecipeKind, ...] = ("fix", "dead-end", "fact")
 """The kinds of recipes, which are the categories of their memories."""
 MOST_CHANGES = 4
 """A fix of more changes than this does not say which of them helped."""

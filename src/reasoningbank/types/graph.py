@@ -34,10 +34,6 @@ LIST_FIELDS = frozenset({"analysis_types", "metrics"})
 REQUIRED_FIELDS: Mapping[Label, tuple[str, ...]] = {"AgentAction": ("status",)}
 """Special fields without which a node of the label says too little."""
 
-BANDS: tuple[WeightBand, ...] = get_args(WeightBand)
-GAP_BANDS: frozenset[WeightBand] = frozenset({"marginal", "weak-to-strong", "strong-to-direct"})
-"""Bands that seed 003 leaves unnamed: below 0.25, between 0.45 and 0.55, between 0.75 and 0.85."""
-
 MAX_TEXT = 20_000
 """Most characters of a node's or an edge's text and of a special field."""
 MAX_GRAPH_ID = 200
