@@ -63,8 +63,6 @@ class Surroundings:
         return self._nodes[name]
 
 
-MISSING_WEIGHT = 0.01
-"""What an edge without a weight counts in the system of seed 003."""
 _TAGS = 16_384
 _AGELESS = 0.5
 """The share of the energy that age does not take."""
@@ -86,7 +84,7 @@ def tag_similarity(edge_tags: Collection[str], query_tags: Collection[str], *, f
 
 def transfer_energy(
     activation: float,
-    weight: float | None,
+    weight: float,
     degree: int,
     edge_tags: Collection[str],
     query_tags: Collection[str],
@@ -99,14 +97,13 @@ def transfer_energy(
 
     Args:
         activation: The energy of the node it leaves.
-        weight: The edge's weight; None counts 0.01.
+        weight: The edge's weight.
         degree: How many edges touch the node it leaves, in both directions.
         edge_tags: The tags of the edge.
         query_tags: The tags of the question.
         floor: What an edge without any matching tag keeps.
     """
-    strength = MISSING_WEIGHT if weight is None else weight
-    return activation * strength / math.sqrt(degree) * tag_similarity(edge_tags, query_tags, floor=floor)
+    return activation * weight / math.sqrt(degree) * tag_similarity(edge_tags, query_tags, floor=floor)
 
 
 @lru_cache(maxsize=_TAGS)
@@ -211,14 +208,14 @@ def _grow_memoria(tree: _MemoriaTree, surroundings: Surroundings, parameters: Wa
 
 def _candidates(tree: _MemoriaTree, way: _Way, surroundings: Surroundings, parameters: WalkParameters) -> list[Hop]:
     edges = surroundings.edges(way.node)
-    fan = math.sqrt(len(edges)) if edges else 1.0
     found: list[Hop] = []
     for edge in edges:
         other = edge.target if edge.source == way.node else edge.source
         if other in tree.visited:
             continue
-        similarity = tag_similarity(edge.tags, parameters.tags, floor=parameters.tag_floor)
-        energy = way.activation * edge.weight / fan * similarity
+        energy = transfer_energy(
+            way.activation, edge.weight, len(edges), edge.tags, parameters.tags, floor=parameters.tag_floor
+        )
         if energy > parameters.min_activation:
             found.append(Hop(edge=edge, reached=other, transfer=energy, activation=energy))
     found.sort(key=lambda hop: (-hop.transfer, hop.reached, hop.edge.id))
