@@ -11,7 +11,7 @@ from reasoningbank.storage.delivery_tables import owned_exposure
 from reasoningbank.storage.document_tables import owned_document
 from reasoningbank.storage.job_tables import check_kind, check_lease, error_text
 from reasoningbank.storage.rows import owned
-from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.storage.vector_file import unit_vector
 from reasoningbank.types.document import Document
 from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
 from reasoningbank.types.ports import Vector

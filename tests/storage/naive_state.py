@@ -9,7 +9,7 @@ import numpy
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch
 from reasoningbank.storage.graph_tables import Pointer
-from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.storage.vector_file import unit_vector
 from reasoningbank.types.document import Document
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph import Edge, Node

@@ -79,7 +79,7 @@ class DocumentTables:
 
         None when it has no vector.
         """
-        from reasoningbank.storage.vector_search import unit_vector
+        from reasoningbank.storage.vector_file import unit_vector
 
         query = unit_vector(vector)
         where, values = _where(collection, path)
@@ -103,7 +103,7 @@ class DocumentTables:
 
     def put_document(self, document: Document, vectors: Sequence[Vector] = (), model_id: str = "") -> None:
         """Store a document, in the place of the one that is there, with one vector for each of its texts."""
-        from reasoningbank.storage.vector_search import unit_vector
+        from reasoningbank.storage.vector_file import unit_vector
 
         kept, text = owned_document(document, vectors)
         if len({len(unit_vector(vector)) for vector in vectors}) > 1:

@@ -378,7 +378,7 @@ class GraphTables:
         """
         if not model_id:
             raise InvalidInput("a vector needs the name of its model")
-        from reasoningbank.storage.vector_search import unit_vector
+        from reasoningbank.storage.vector_file import unit_vector
 
         rows = {name: unit_vector(vector) for name, vector in vectors.items()}
         if len({len(row) for row in rows.values()}) > 1:

@@ -435,7 +435,7 @@ class MemoryTables:
             raise ScopeViolation(f"a memory of project {memory.project[:80]!r} does not belong into this bank")
         if indexed is None:
             return {}
-        from reasoningbank.storage.vector_search import unit_vector
+        from reasoningbank.storage.vector_file import unit_vector
 
         vectors: dict[str, bytes] = {}
         dimensions: dict[str, int] = {}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.database import Database
-from reasoningbank.storage.vector_search import unit_vector
+from reasoningbank.storage.vector_file import unit_vector
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector

@@ -312,7 +312,7 @@ class Unit:
 
     def vector(self, vector: Vector, model_id: str) -> bytes:
         """Return the bytes of a vector of the bank's model; raise ModelMismatch."""
-        from reasoningbank.storage.vector_search import unit_vector
+        from reasoningbank.storage.vector_file import unit_vector
 
         if not model_id:
             raise InvalidInput("a vector needs the name of its model")
