@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reasoningbank.jobs.jobs import WorkReport
     from reasoningbank.jobs.schedule import ConsolidationScheduler
     from reasoningbank.memories.similarity import cosine_similarity
-    from reasoningbank.search.search import DEFAULT_SEARCH_LIMIT
+    from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT
     from reasoningbank.settings import Settings
     from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, Belief
     from reasoningbank.types.consolidation import ConsolidationOptions, ConsolidationResult, SimilarityCluster
@@ -96,7 +96,7 @@ _PLACES = {
     "ConsolidationScheduler": "jobs.schedule",
     "Conversation": "types.conversation",
     "ConversationReport": "types.conversation",
-    "DEFAULT_SEARCH_LIMIT": "search.search",
+    "DEFAULT_SEARCH_LIMIT": "search.query",
     "DISTILLED_CONFIDENCE": "types.belief",
     "DecayReport": "types.lifecycle",
     "DecayRules": "types.lifecycle",

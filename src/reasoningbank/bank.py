@@ -30,8 +30,9 @@ from reasoningbank.matts.matts import Matts
 from reasoningbank.memories.memories import Memories
 from reasoningbank.safety.arguments import checked_limit, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS, Briefings
+from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.search.experience import Experience
-from reasoningbank.search.search import DEFAULT_SEARCH_LIMIT, By, Search, checked_question
+from reasoningbank.search.search import By, Search
 from reasoningbank.search.vocabulary import Vocabulary
 from reasoningbank.sessions.distillation import Distillation
 from reasoningbank.sessions.recipe_store import Recipes

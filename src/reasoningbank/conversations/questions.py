@@ -28,7 +28,7 @@ from reasoningbank.memories.words import STOP_WORDS, analyse
 from reasoningbank.safety.arguments import checked_limit, session_name
 from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START
 from reasoningbank.safety.text import safe_line
-from reasoningbank.search.search import MAX_SEARCH_LIMIT, usable_query
+from reasoningbank.search.query import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.conversation import BankQuery, GraphQuery, QuestionAnswer, QuestionPlan

@@ -29,7 +29,7 @@ from reasoningbank.conversations.questions import DEFAULT_LESSONS, DEFAULT_NODES
 from reasoningbank.documents.documents import to_text
 from reasoningbank.errors import BankError, EmptyContent, InvalidInput, WorkflowBusy, WorkflowNotFound
 from reasoningbank.memories.admission import keep_record
-from reasoningbank.search.search import usable_query
+from reasoningbank.search.query import usable_query
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.conversation import (
     ConversationReport,

@@ -24,7 +24,7 @@ from reasoningbank.memories.admission import index
 from reasoningbank.memories.evidence import from_text, is_copy, is_nothing, less
 from reasoningbank.memories.similarity import cosine_similarity
 from reasoningbank.safety.arguments import checked_filter, checked_limit, checked_offset
-from reasoningbank.search.search import DEFAULT_SEARCH_LIMIT, checked_question
+from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.storage.store import Store
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
 from reasoningbank.types.consolidation import is_consolidated

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import InvalidInput, InvalidNode, StoreUnavailable
 from reasoningbank.jobs.jobs import Handler
 from reasoningbank.safety.arguments import checked_limit, checked_offset, usable_path
-from reasoningbank.search.search import MAX_SEARCH_LIMIT, usable_query
+from reasoningbank.search.query import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed

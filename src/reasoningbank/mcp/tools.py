@@ -177,7 +177,7 @@ def _check_project(bank: Bank, memory_id: str, wanted: str) -> None:
 
 
 def _no_recall(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.search.search import checked_question
+    from reasoningbank.search.query import checked_question
     from reasoningbank.types.recall import Recall
 
     names = ("limit", "min_confidence", "outcome", "tags", "unproven")
@@ -186,7 +186,7 @@ def _no_recall(values: Mapping[str, Any], said: str) -> object:
 
 
 def _no_brief(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.search.search import checked_question
+    from reasoningbank.search.query import checked_question
     from reasoningbank.types.recall import Brief
 
     if values.get("task") is not None:
@@ -197,7 +197,7 @@ def _no_brief(values: Mapping[str, Any], said: str) -> object:
 
 def _no_experience(values: Mapping[str, Any], said: str) -> object:
     from reasoningbank.search.experience import checked_mode
-    from reasoningbank.search.search import checked_question
+    from reasoningbank.search.query import checked_question
     from reasoningbank.types.experience import ExperienceAnswer, Reasoning
 
     checked_mode(values.get("mode", "semantic"))
@@ -208,7 +208,7 @@ def _no_experience(values: Mapping[str, Any], said: str) -> object:
 
 def _no_answer(values: Mapping[str, Any], said: str) -> object:
     from reasoningbank.safety.arguments import checked_limit
-    from reasoningbank.search.search import usable_query
+    from reasoningbank.search.query import usable_query
     from reasoningbank.types.conversation import QuestionAnswer, QuestionPlan
 
     checked_limit(values.get("nodes", 0))
@@ -227,7 +227,7 @@ def _no_paths(values: Mapping[str, Any], _: str) -> object:
 
 def _no_lessons(values: Mapping[str, Any], said: str) -> object:
     from reasoningbank.safety.arguments import checked_limit, clean_tags
-    from reasoningbank.search.search import usable_query
+    from reasoningbank.search.query import usable_query
     from reasoningbank.types.graph import check_graph_id
     from reasoningbank.types.graph_search import LessonAnswer
 

@@ -13,7 +13,7 @@ from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.similarity import cosine_similarity, is_near
 from reasoningbank.safety.quotation import fitting
 from reasoningbank.safety.text import reveal
-from reasoningbank.search.search import checked_question
+from reasoningbank.search.query import checked_question
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.memory import Memory, check_outcome

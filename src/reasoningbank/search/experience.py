@@ -21,7 +21,7 @@ from reasoningbank.memories.admission import TASK
 from reasoningbank.memories.exposure import EXTRACT, decide
 from reasoningbank.safety.arguments import checked_limit, session_name
 from reasoningbank.safety.text import reveal
-from reasoningbank.search.search import _UNLOGGED, DEFAULT_SEARCH_LIMIT, MAX_QUERY, checked_question, usable_query
+from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, MAX_QUERY, UNLOGGED, checked_question, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, MIN_CONFIDENCE
@@ -405,7 +405,7 @@ class Experience:
                     execution_time_ms=round((time.perf_counter() - began) * 1_000),
                     relevant_strategies=strategies,
                     message=" ".join([*logged.warnings, message]).strip(),
-                    trace_id="" if any(one.startswith(_UNLOGGED) for one in logged.warnings) else trace.id,
+                    trace_id="" if any(one.startswith(UNLOGGED) for one in logged.warnings) else trace.id,
                 ),
             )
 

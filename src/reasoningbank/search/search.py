@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from reasoningbank.errors import (
-    EmptyQuery,
     MemoryNotFound,
     StoreBusy,
     StoreError,
     StoreFull,
     StoreUnavailable,
-    TextTooLong,
 )
-from reasoningbank.safety.arguments import checked_limit, clean_tags, session_name
+from reasoningbank.safety.arguments import session_name
+from reasoningbank.search.query import MAX_SEARCH_LIMIT, UNLOGGED, checked_question
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
-from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.experience import Trace
-from reasoningbank.types.memory import Memory, OutcomeReport, check_outcome
-from reasoningbank.types.moment import as_moment
+from reasoningbank.types.memory import Memory, OutcomeReport
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
@@ -35,11 +32,6 @@ if TYPE_CHECKING:
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.recall import Question
 
-DEFAULT_SEARCH_LIMIT = 10
-"""Most proven memories of a search that names no limit (seed 000)."""
-MAX_SEARCH_LIMIT = 100
-MAX_QUERY = 20_000
-_UNLOGGED = "This delivery was not logged"
 By = Literal["memory", "experience", "lesson"]
 
 
@@ -238,9 +230,9 @@ class Search:
                 elif used:
                     note_search(transaction, answer.session, used, at=answer.at)
         except (StoreFull, StoreUnavailable, StoreBusy) as error:
-            unlogged = f"{_UNLOGGED}: {error}. {error.hint}"
+            unlogged = f"{UNLOGGED}: {error}. {error.hint}"
         except MemoryNotFound as error:
-            unlogged = f"{_UNLOGGED}: {error} It was deleted meanwhile."
+            unlogged = f"{UNLOGGED}: {error} It was deleted meanwhile."
         else:
             return answer
         return replace(answer, warnings=(*answer.warnings, unlogged))
@@ -262,53 +254,6 @@ class Search:
         stores, _ = self.wider_stores()
         warnings = log_wider(stores, answer, self._context.scope, usage=usage)
         return replace(answer, warnings=(*answer.warnings, *warnings))
-
-
-def checked_question(
-    query: str,
-    *,
-    limit: int = DEFAULT_SEARCH_LIMIT,
-    min_confidence: float = MIN_CONFIDENCE,
-    outcome: str | None = None,
-    tags: Iterable[str] = (),
-    category: str | None = None,
-    created_after: datetime | str | None = None,
-    created_before: datetime | str | None = None,
-    unproven: int | None = None,
-) -> Question:
-    """Return what a search with these arguments asks for; it needs no bank.
-
-    Raises:
-        EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome, InvalidInput, TextTooLong: When an
-            argument is not usable.
-    """
-    from reasoningbank.search.recall import Question
-
-    return Question(
-        text=usable_query(query),
-        condition=Filter(
-            outcome=None if outcome is None else check_outcome(outcome),
-            tags=clean_tags(tags),
-            category=category,
-            created_after=None if created_after is None else as_moment(created_after, "created_after"),
-            created_before=None if created_before is None else as_moment(created_before, "created_before"),
-        ),
-        limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
-        min_confidence=check_confidence(min_confidence),
-        unproven=None if unproven is None else min(checked_limit(unproven), MAX_SEARCH_LIMIT),
-    )
-
-
-def usable_query(query: str) -> str:
-    """Return the query on one clean line without secrets."""
-    from reasoningbank.safety.text import safe_line
-
-    if len(query) > MAX_QUERY:
-        raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}")
-    text = safe_line(query)
-    if not text:
-        raise EmptyQuery("query cannot be empty")
-    return text
 
 
 def _found(proven: int, unproven: int) -> str:

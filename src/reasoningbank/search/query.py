@@ -1,0 +1,70 @@
+"""What a search is asked: the checks of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import EmptyQuery, TextTooLong
+from reasoningbank.safety.arguments import checked_limit, clean_tags
+from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
+from reasoningbank.types.memory import check_outcome
+from reasoningbank.types.moment import as_moment
+from reasoningbank.types.recall import Filter
+
+if TYPE_CHECKING:
+    from reasoningbank.search.recall import Question
+
+DEFAULT_SEARCH_LIMIT = 10
+"""Most proven memories of a search that names no limit (seed 000)."""
+MAX_SEARCH_LIMIT = 100
+MAX_QUERY = 20_000
+UNLOGGED = "This delivery was not logged"
+
+
+def checked_question(
+    query: str,
+    *,
+    limit: int = DEFAULT_SEARCH_LIMIT,
+    min_confidence: float = MIN_CONFIDENCE,
+    outcome: str | None = None,
+    tags: Iterable[str] = (),
+    category: str | None = None,
+    created_after: datetime | str | None = None,
+    created_before: datetime | str | None = None,
+    unproven: int | None = None,
+) -> Question:
+    """Return what a search with these arguments asks for; it needs no bank.
+
+    Raises:
+        EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome, InvalidInput, TextTooLong: When an
+            argument is not usable.
+    """
+    from reasoningbank.search.recall import Question
+
+    return Question(
+        text=usable_query(query),
+        condition=Filter(
+            outcome=None if outcome is None else check_outcome(outcome),
+            tags=clean_tags(tags),
+            category=category,
+            created_after=None if created_after is None else as_moment(created_after, "created_after"),
+            created_before=None if created_before is None else as_moment(created_before, "created_before"),
+        ),
+        limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
+        min_confidence=check_confidence(min_confidence),
+        unproven=None if unproven is None else min(checked_limit(unproven), MAX_SEARCH_LIMIT),
+    )
+
+
+def usable_query(query: str) -> str:
+    """Return the query on one clean line without secrets."""
+    from reasoningbank.safety.text import safe_line
+
+    if len(query) > MAX_QUERY:
+        raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}")
+    text = safe_line(query)
+    if not text:
+        raise EmptyQuery("query cannot be empty")
+    return text
