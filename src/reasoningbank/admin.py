@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.documents.documents import put_again, vectors_of
+from reasoningbank.documents.values import put_again, vectors_of
 from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.graph.nodes import embedded
 from reasoningbank.memories.admission import index, reindex
@@ -220,7 +220,7 @@ class Admin:
 
     def export(self, target: str | Path) -> int:
         """Write all memories with their evidence as JSON lines, secrets removed; return how many memories."""
-        from reasoningbank.documents.documents import exported
+        from reasoningbank.documents.values import exported
         from reasoningbank.graph.importer import exported_graph
         from reasoningbank.memories.transfer import write_export
 
@@ -248,7 +248,7 @@ class Admin:
         Raises:
             InvalidInput: When a line is not a part of an export; the message names it.
         """
-        from reasoningbank.documents.documents import imported, put, vectors_of
+        from reasoningbank.documents.values import imported, put, vectors_of
         from reasoningbank.graph.importer import graph_of, put_graph
         from reasoningbank.memories.admission import clean, prepare, sift_documents, why_held
         from reasoningbank.memories.transfer import Record, parse, write_import

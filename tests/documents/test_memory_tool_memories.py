@@ -279,7 +279,7 @@ def test_the_librarys_own_runner_drives_it(memory_tool_bank: Bank) -> None:
 @promise("memory-tool:text", "Any text becomes a memory whose file reads as it was kept.", source="spec/clients 4d")
 @given(text=st.text(max_size=60), path=st.sampled_from(["strategies/a.md", "failures/some-name.md"]))
 def test_any_text_becomes_a_memory_that_reads_as_it_was_kept(text: str, path: str) -> None:
-    from reasoningbank.documents.documents import safe_text
+    from reasoningbank.documents.values import safe_text
     from reasoningbank.errors import EmptyContent
 
     if not safe_text(text).strip():

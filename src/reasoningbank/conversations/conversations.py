@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
 from reasoningbank.conversations.format import conversation_fields, derived_id, read_conversation, short
-from reasoningbank.documents.documents import safe_value, to_text
+from reasoningbank.documents.values import safe_value, to_text
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
 from reasoningbank.graph.nodes import EMBED, EMBED_KEY, PreparedGraph, prepared, words
 from reasoningbank.graph.provenance import add as add_preference

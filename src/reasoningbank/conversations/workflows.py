@@ -26,7 +26,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
 from reasoningbank.conversations.questions import DEFAULT_LESSONS, DEFAULT_NODES
-from reasoningbank.documents.documents import to_text
+from reasoningbank.documents.values import to_text
 from reasoningbank.errors import BankError, EmptyContent, InvalidInput, WorkflowBusy, WorkflowNotFound
 from reasoningbank.memories.admission import keep_record
 from reasoningbank.search.query import usable_query
@@ -373,7 +373,7 @@ class Workflows:
             WorkflowNotFound: When there is no such workflow.
             WorkflowBusy: When no turn waits for an answer, or another one does.
         """
-        from reasoningbank.documents.documents import safe_value, to_text
+        from reasoningbank.documents.values import safe_value, to_text
         from reasoningbank.safety.secrets import redact
         from reasoningbank.safety.text import clean
 

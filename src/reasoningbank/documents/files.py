@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from reasoningbank.documents.documents import admitted, put, reveal_document, safe_text
+from reasoningbank.documents.values import admitted, put, reveal_document, safe_text
 from reasoningbank.errors import EmptyContent, InvalidInput, StoreBusy, TextTooLong
 from reasoningbank.memories.admission import Ready, admit, clean, edit, prepare_edits, why_held
 from reasoningbank.memories.admission import prepare as ready_to_admit
