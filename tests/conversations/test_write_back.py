@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.conversations.conversations import why_bare
+from reasoningbank.conversations.parts import why_bare
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.testing import FrozenClock

@@ -9,8 +9,8 @@ from typing import cast
 
 from pydantic import BaseModel, Field
 
-from reasoningbank.conversations.conversations import ConversationParts, add_edge, add_node, why_bare
 from reasoningbank.conversations.format import derived_id
+from reasoningbank.conversations.parts import ConversationParts, add_edge, add_node, why_bare
 from reasoningbank.errors import InvalidEdge, InvalidNode
 from reasoningbank.graph.search import title_of
 from reasoningbank.llm.answers import read_answer

@@ -484,8 +484,8 @@ def add_edge(
         id: Its id; by default made from its ends and its text.
         tags: A tag.
     """
-    from reasoningbank.conversations.conversations import why_bare
     from reasoningbank.conversations.format import derived_id
+    from reasoningbank.conversations.parts import why_bare
 
     if problem := why_bare(text, (source, target)):
         raise InvalidInput(f"text: {problem}", hint="Say in a whole sentence why and how they belong together.")
