@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.conversations.questions import Asked, TagVocabulary, plan_by_rule, split
+from reasoningbank.conversations.plan import Asked, TagVocabulary, plan_by_rule, split
 from reasoningbank.demo.graph import QUESTION, copy_shop_graph
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
-from reasoningbank.conversations.questions import MOST_PARTS, MOST_TAGS, Asked, TagVocabulary, plan_by_rule
+from reasoningbank.conversations.plan import MOST_PARTS, MOST_TAGS, Asked, TagVocabulary, plan_by_rule
 from reasoningbank.errors import MalformedAnswer
 from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
