@@ -21,12 +21,11 @@ from reasoningbank.bank import Bank
 from reasoningbank.integrations.hook_work import FOLDER
 from reasoningbank.jobs.jobs import WorkReport
 from reasoningbank.jobs.rounds import Rounds
-from reasoningbank.sessions.sessions import RECIPES
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.scope import Membership, Scope
-from reasoningbank.types.session import CAPTURE
+from reasoningbank.types.session import CAPTURE, RECIPES
 from sessions.learned_sessions import RBANK, REPAIRED, environment, eventually
 
 TENANT = "acme"

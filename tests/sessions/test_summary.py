@@ -13,11 +13,11 @@ from promises import promise
 from reasoningbank.errors import InvalidInput
 from reasoningbank.sessions.assignment import TITLE_CHARACTERS, items_of, shorten
 from reasoningbank.sessions.distil import learn
-from reasoningbank.sessions.validation import TEMPLATE, examine
+from reasoningbank.sessions.validation import examine
 from reasoningbank.storage import open_storage
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder
-from reasoningbank.types.session import Item, SessionSummary, Verdict
+from reasoningbank.types.session import TEMPLATE, Item, SessionSummary, Verdict
 from sessions.lesson_examples import TRAJECTORY
 from sessions.stored_trajectories import AT, SCOPE, found, judged, kept
 

@@ -17,14 +17,14 @@ from reasoningbank.types.belief import beta_cumulative
 from reasoningbank.types.memory import RELEASED, Memory
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job, Run
-from reasoningbank.types.session import Judgement
+from reasoningbank.types.session import USER, Judgement
 from reasoningbank.types.uplift import Arm, Exposure, Harm, SessionSource, UpliftReport
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
 
-USER, EVIDENCE = "user", "evidence"
-"""The judges of a trajectory that are believed here: a person, and what the transcript itself proves."""
+EVIDENCE = "evidence"
+"""The judge of a trajectory that is believed here beside a person: what the transcript itself proves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

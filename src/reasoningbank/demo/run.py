@@ -205,8 +205,7 @@ def _learned(place: Path, session: str) -> tuple[SessionState, tuple[Memory, ...
     Raises:
         BankError: When that takes too long.
     """
-    from reasoningbank.sessions.sessions import CREDIT, RECIPES
-    from reasoningbank.types.session import CAPTURE
+    from reasoningbank.types.session import CAPTURE, CREDIT, RECIPES
 
     needed = {CAPTURE, RECIPES, CREDIT}
     deadline = time.monotonic() + _PATIENCE

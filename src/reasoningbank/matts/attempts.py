@@ -20,12 +20,11 @@ from typing import Generic, TypeVar, cast
 
 from reasoningbank.errors import BankError, InvalidInput, PaidCallRefused
 from reasoningbank.llm.prompts import prompt
-from reasoningbank.matts.matts import TASK_ID
 from reasoningbank.matts.selection import select as select_without_model
 from reasoningbank.safety.text import safe_line
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.facts import facts
-from reasoningbank.types.matts import Rollout, Selection, Task
+from reasoningbank.types.matts import TASK_ID, Rollout, Selection, Task
 from reasoningbank.types.memory import Memory, new_id
 from reasoningbank.types.recall import Hit, Recall
 from reasoningbank.types.session import DistilReport, Evidence, Judgement, Step, Trajectory

@@ -13,7 +13,7 @@ from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean
 from reasoningbank.sessions.sessions import together
 from reasoningbank.storage.store import StoreReader, Transaction
-from reasoningbank.types.matts import Mode, Rollout, Scaled, Selection, Task
+from reasoningbank.types.matts import TASK_ID, Mode, Rollout, Scaled, Selection, Task
 from reasoningbank.types.memory import Memory, OutcomeReport, fingerprint
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.records import Job
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from reasoningbank.sessions.distillation import Distillation
     from reasoningbank.sessions.sessions import Sessions
 
-TASK_ID = "task_id"
-"""The key of a trajectory's metadata that holds its task's own id."""
 PROVENANCE_TASK = 2_000
 """How many characters of its task a memory's provenance keeps."""
 

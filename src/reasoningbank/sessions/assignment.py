@@ -16,8 +16,6 @@ from reasoningbank.sessions.distil import prompt_name
 from reasoningbank.sessions.validation import MAX_ITEM_CONTENT, MAX_ITEM_DESCRIPTION, MAX_ITEM_TAGS, MAX_ITEM_TITLE
 from reasoningbank.types.session import MAX_ITEMS, Item, Judgement, SessionSummary, Trajectory
 
-AGENT = "agent"
-"""What stands for the model in the provenance of these lessons."""
 
 # The fields of ``Item`` once more: a schema needs limits and words for each, and types import no library.
 class ProposedItem(BaseModel):

@@ -18,7 +18,16 @@ from reasoningbank.safety.injection import find_danger, find_markup, is_about_me
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.text import safe_texts
 from reasoningbank.types.memory import MAX_TAG, Memory, fingerprint
-from reasoningbank.types.session import DO_INSTEAD, MAX_ITEMS, Item, Refusal, RefusalReason, Trajectory, Verdict
+from reasoningbank.types.session import (
+    DO_INSTEAD,
+    MAX_ITEMS,
+    TEMPLATE,
+    Item,
+    Refusal,
+    RefusalReason,
+    Trajectory,
+    Verdict,
+)
 
 _CONDITION = re.compile(
     r"\b(?:when|whenever|if|while|before|after|during|once|upon|unless|until|as soon as|in case|wherever|where|whether"
@@ -124,8 +133,6 @@ MAX_ITEM_DESCRIPTION = 1_500
 MAX_ITEM_CONTENT = 4_000
 """Longest texts of a distilled item: a lesson has a few sentences, and an agent pays for every one of them."""
 MAX_ITEM_TAGS = 8
-TEMPLATE = "template"
-"""Stands for the model where a summary was put into sections: the words are its agent's own and name their task."""
 MAX_PROPOSED = 100
 """Items beyond this number are not even kept as refused ones: no session teaches that much."""
 

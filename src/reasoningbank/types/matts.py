@@ -137,3 +137,7 @@ class Scaled:
     def rounds(self) -> int:
         """How many attempts or rounds were run."""
         return len(self.rollouts)
+
+
+TASK_ID = "task_id"
+"""The key of a trajectory's metadata that holds its task's own id."""

@@ -17,6 +17,12 @@ EvidenceKind = Literal["exit_code", "test_run", "repair", "commit", "submission"
 
 CAPTURE, DISTILL = "capture", "distill"
 """The kinds of jobs that capture the file of their payload, and that distill the trajectory that is their key."""
+CREDIT = "credit"
+"""The kind of job that settles what the session of the trajectory that is its key was shown."""
+RECIPES = "recipes"
+"""The kind of job that makes the recipes of the trajectory that is its key where no model is; else ``DISTILL`` does."""
+AGENT, TEMPLATE, USER = "agent", "template", "user"
+"""Who judges a session or distils its lessons, when it is no language model."""
 QUIET = timedelta(minutes=10)
 """A session that nobody ended has ended when nothing was heard of it for so long."""
 SUPERSEDED_AT = "superseded_at"
