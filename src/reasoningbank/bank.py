@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from reasoningbank.admin import Admin
 from reasoningbank.context import Context
-from reasoningbank.conversations.conversations import Conversations
+from reasoningbank.conversations.conversations import Conversations, ConversationWriter
 from reasoningbank.conversations.questions import Questions
 from reasoningbank.conversations.workflows import Workflows
 from reasoningbank.curation.curation import Curation
@@ -31,7 +31,7 @@ from reasoningbank.memories.memories import Memories
 from reasoningbank.safety.arguments import checked_limit, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS, Briefings
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
-from reasoningbank.search.experience import Experience
+from reasoningbank.search.experience import Experience, TraceLearner
 from reasoningbank.search.search import By, Search
 from reasoningbank.search.vocabulary import Vocabulary
 from reasoningbank.sessions.distillation import Distillation
@@ -116,19 +116,27 @@ class Bank:
         self.sharing = Sharing(context, self._search)
         self.matts = Matts(context, self._search, self.sessions, self.distillation)
         self.admin = Admin(context, self.graph)
+        vocabulary = Vocabulary(context)
         self.jobs = Jobs(
             context,
             [
-                Vocabulary(context),
+                vocabulary,
                 self.sessions,
                 self.recipes,
                 self.distillation,
-                self.experience,
+                TraceLearner(context),
                 self.curation,
                 self._uplift,
                 self.graph,
                 self.sources,
-                self.conversations,
+                ConversationWriter(context),
+            ],
+            due=[
+                vocabulary.queue_due,
+                self.distillation.queue_due,
+                self.curation.queue_due,
+                self._uplift.queue_due,
+                self.graph.queue_due,
             ],
         )
 

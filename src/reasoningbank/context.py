@@ -112,6 +112,18 @@ class Context:
             raise self.damage or StoreClosed("the bank is not open")
         return self._store
 
+    def store_in_space(self) -> Store:
+        """Return the store of this project, when the embedder is the one that the bank was built with.
+
+        Raises:
+            ModelMismatch: When it is another one.
+        """
+        from reasoningbank.memories.admission import check_space
+
+        store = self.store()
+        check_space(store, self.embedder)
+        return store
+
     def owner(self, memory_id: str) -> Store:
         """Return the store of this tenant that holds a memory (DESIGN D9).
 

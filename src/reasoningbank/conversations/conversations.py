@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
-from reasoningbank.conversations.format import conversation_fields
+from reasoningbank.conversations.format import conversation_fields, read_conversation
 from reasoningbank.conversations.parts import ConversationParts, certain_parts, prepared_conversation
 from reasoningbank.documents.values import to_text
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
@@ -298,6 +298,7 @@ class Conversations:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._writer = ConversationWriter(context)
 
     def remember(self, conversation: Conversation | Mapping[str, object]) -> ConversationReport:
         """Store a finished conversation in the graph; the same conversation a second time adds nothing.
@@ -322,15 +323,15 @@ class Conversations:
         told = prepared_conversation(conversation, at=now)
         key = digest(told)
         with observed("create_memory", store=self._context.place):
-            store = self._conversation_store()
+            store = self._context.store_in_space()
             parts = certain_parts(told, at=now)
             proposals = propose(store, self._context.embedder, parts)
             asks = self._context.model is not None and not read_note(store, key).done
-            stored = self._remembered(store, parts, told, key, done=False, waits=asks, at=now)
+            stored = self._writer.remembered(store, parts, told, key, done=False, waits=asks, at=now)
             problem = ""
             if asks:
                 try:
-                    stored, parts = self._asked(store, told, key, proposals, stored)
+                    stored, parts = self._writer.asked(store, told, key, proposals, stored)
                     with store.transaction() as transaction:
                         transaction.jobs.finish(Job(kind=CONVERSE, key=key, due=now))
                 except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
@@ -338,27 +339,29 @@ class Conversations:
             self._context.keep_up()
             return _report(parts, stored, proposals, problem)
 
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-        return {} if self._context.model is None else {CONVERSE: self._converse_job}
 
-    def queue_due(self) -> None:
-        """Do nothing: a conversation is queued when it is stored."""
+class ConversationWriter:
+    """Write conversations into the graph, and ask the language model about those that wait, in the background."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the function that does each kind of job."""
+        return {} if self._context.model is None else {CONVERSE: self._converse_job}
 
     def _converse_job(self, job: Job) -> None:
         """Ask the language model about a conversation that waits."""
-        from reasoningbank.conversations.format import read_conversation
-
-        store = self._conversation_store()
+        store = self._context.store_in_space()
         note = read_note(store, job.key)
         if note.done or note.waiting is None:
             return
         now = self._context.clock.now()
         told = read_conversation(note.waiting, at=now)
         proposals = propose(store, self._context.embedder, certain_parts(told, at=now))
-        self._asked(store, told, job.key, proposals, Stored())
+        self.asked(store, told, job.key, proposals, Stored())
 
-    def _asked(
+    def asked(
         self, store: Store, told: Conversation, key: str, proposals: tuple[Proposal, ...], before: Stored
     ) -> tuple[Stored, ConversationParts]:
         """Ask the model and store what it finds, all of it or nothing."""
@@ -369,12 +372,12 @@ class Conversations:
         now = self._context.clock.now()
         parts = certain_parts(told, at=now)
         ask(self._context.model, told, parts, [each.neighbour for each in proposals], at=now)
-        stored = self._remembered(store, parts, told, key, done=True, waits=False, at=now)
+        stored = self.remembered(store, parts, told, key, done=True, waits=False, at=now)
         stored.new = [*before.new, *stored.new]
         stored.preferences = tuple({each.id: each for each in (*before.preferences, *stored.preferences)}.values())
         return stored, parts
 
-    def _remembered(
+    def remembered(
         self,
         store: Store,
         parts: ConversationParts,
@@ -427,14 +430,6 @@ class Conversations:
             provenance={name: text for name, text in provenance.items() if text},
         )
         return prepare([replace(memory, state="candidate")], self._context.embedder, origin="model")[0]
-
-    def _conversation_store(self) -> Store:
-        """Return the store, when the embedder is the one that the bank was built with."""
-        from reasoningbank.memories.admission import check_space
-
-        store = self._context.store()
-        check_space(store, self._context.embedder)
-        return store
 
 
 def _report(

@@ -242,7 +242,7 @@ class Questions:
         if plan.clarification:
             return QuestionAnswer(plan=plan, message=plan.clarification)
         with observed("search_memory", store=self._context.place) as observation:
-            store = self._question_store()
+            store = self._context.store_in_space()
             found = self._lessons_for(store, plan, min(checked_limit(lessons), MAX_SEARCH_LIMIT), session)
             wishes = preferences(store, user=user, role=role)
             graph = answer_graph(
@@ -281,14 +281,6 @@ class Questions:
             )
             self._search.logged(store, recall)
         return hits
-
-    def _question_store(self) -> Store:
-        """Return the store, when the embedder is the one that the bank was built with."""
-        from reasoningbank.memories.admission import check_space
-
-        store = self._context.store()
-        check_space(store, self._context.embedder)
-        return store
 
 
 def _lesson_question(query: BankQuery, limit: int) -> LessonQuestion:

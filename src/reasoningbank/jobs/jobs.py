@@ -74,10 +74,7 @@ class JobSource(Protocol):
     """Has background work."""
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-
-    def queue_due(self) -> None:
-        """Queue the work of this resource that is due."""
+        """Return the function that does each kind of job."""
 
 
 class Worker:
@@ -244,9 +241,10 @@ def _safe(words: str) -> str:
 class Jobs:
     """Do the background work of a bank; any number of workers may share one bank."""
 
-    def __init__(self, context: Context, sources: Sequence[JobSource]) -> None:
+    def __init__(self, context: Context, sources: Sequence[JobSource], due: Sequence[Callable[[], None]] = ()) -> None:
         self._context = context
         self._sources = sources
+        self._due = due
 
     def work(self, *, limit: int = 0, lease: timedelta = LEASE) -> WorkReport:
         """Do the jobs that are due now; sessions that wait are queued before.
@@ -297,5 +295,5 @@ class Jobs:
         )
 
     def _queue_due(self) -> None:
-        for source in self._sources:
-            source.queue_due()
+        for queue in self._due:
+            queue()

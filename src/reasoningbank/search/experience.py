@@ -422,7 +422,6 @@ class Experience:
             InvalidInput: When the outcome is not one of the verdicts.
         """
         from reasoningbank.safety.text import safe_line
-
         if outcome not in VERDICTS:
             raise InvalidInput(f"an outcome is one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
         reason = safe_line(details[:MAX_QUERY])
@@ -541,12 +540,22 @@ class Experience:
             message=f"{said} {found.message or _counted(found)}",
         )
 
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-        return {} if self._context.model is None else {EXTRACT: self._extract_job}
+    @staticmethod
+    def _safe(text: str) -> str:
+        from reasoningbank.safety.text import safe_texts
 
-    def queue_due(self) -> None:
-        """Do nothing: a strategy is queued when the outcome of its search is known."""
+        return safe_texts("", "", text, (), "").content
+
+
+class TraceLearner:
+    """Extract strategies from searches whose outcome is known, in the background."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the function that does each kind of job."""
+        return {} if self._context.model is None else {EXTRACT: self._extract_job}
 
     def _extract_job(self, job: Job) -> None:
         """Extract the strategy of a trace whose outcome is known, unless that was done already."""
@@ -560,12 +569,6 @@ class Experience:
                 job.key,
                 at=self._context.clock.now(),
             )
-
-    @staticmethod
-    def _safe(text: str) -> str:
-        from reasoningbank.safety.text import safe_texts
-
-        return safe_texts("", "", text, (), "").content
 
 
 def _checked_mode(mode: str) -> ContentMode:
