@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.documents.values import put_again, vectors_of
 from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
-from reasoningbank.graph.nodes import embedded
+from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
 from reasoningbank.safety.arguments import checked_limit, usable_path
 from reasoningbank.storage.graph_tables import GraphText
@@ -26,7 +26,6 @@ from reasoningbank.types.signal import SIGNAL_TYPES
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.graph.graph import Graph
     from reasoningbank.memories.admission import Ready
     from reasoningbank.types.records import WeightChange
 
@@ -138,9 +137,8 @@ _IMPORT_BATCH = 64
 class Admin:
     """Care for a bank as a whole: counts, checks, copies, exports and its embedder."""
 
-    def __init__(self, context: Context, graph: Graph) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._graph = graph
 
     def stats(self) -> Stats:
         """Return counts, learned weights and what searches cost."""
@@ -291,7 +289,7 @@ class Admin:
             for record in records
             if record.memory.id in same and record.memory.fingerprint != known[record.memory.id].fingerprint
         }
-        self._graph.embed_few(store)
+        embed_few(store, self._context.embedder, at=self._context.clock.now())
         return ImportReport(
             imported=tuple(record.memory.id for record in fresh),
             unchanged=tuple(sorted(same - conflicts)),

@@ -23,8 +23,9 @@ from reasoningbank.documents.documents import Documents
 from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.graph.edges import Edges
 from reasoningbank.graph.graph import Graph
+from reasoningbank.graph.nodes import GraphVectors
 from reasoningbank.graph.provenance import Preferences
-from reasoningbank.graph.sources import Sources
+from reasoningbank.graph.sources import Citations, Sources
 from reasoningbank.jobs.jobs import Jobs
 from reasoningbank.matts.matts import Matts
 from reasoningbank.memories.memories import Memories
@@ -115,8 +116,8 @@ class Bank:
         self.documents = Documents(context)
         self.sharing = Sharing(context, self._search)
         self.matts = Matts(context, self._search, self.sessions, self.distillation)
-        self.admin = Admin(context, self.graph)
-        vocabulary = Vocabulary(context)
+        self.admin = Admin(context)
+        vocabulary, vectors = Vocabulary(context), GraphVectors(context)
         self.jobs = Jobs(
             context,
             [
@@ -127,8 +128,8 @@ class Bank:
                 TraceLearner(context),
                 self.curation,
                 self._uplift,
-                self.graph,
-                self.sources,
+                vectors,
+                Citations(context),
                 ConversationWriter(context),
             ],
             due=[
@@ -136,7 +137,7 @@ class Bank:
                 self.distillation.queue_due,
                 self.curation.queue_due,
                 self._uplift.queue_due,
-                self.graph.queue_due,
+                vectors.queue_due,
             ],
         )
 

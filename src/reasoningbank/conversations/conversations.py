@@ -12,7 +12,7 @@ from reasoningbank.conversations.format import conversation_fields, read_convers
 from reasoningbank.conversations.parts import ConversationParts, certain_parts, prepared_conversation
 from reasoningbank.documents.values import to_text
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
-from reasoningbank.graph.nodes import EMBED, EMBED_KEY, PreparedGraph, prepared, words
+from reasoningbank.graph.nodes import PreparedGraph, note_pending, prepared, words
 from reasoningbank.graph.provenance import add as add_preference
 from reasoningbank.graph.search import GraphQuestion, find_nodes
 from reasoningbank.jobs.jobs import Handler
@@ -179,8 +179,7 @@ def store_parts(
     keep_record(transaction, document, ready.fresh.model_id)
     if waits:
         transaction.jobs.enqueue(Job(kind=CONVERSE, key=key, due=at + PATIENCE))
-    if transaction.graph.graph_size().pending:
-        transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
+    note_pending(transaction, at=at)
     return stored
 
 

@@ -139,13 +139,11 @@ class Edges:
             EmptyQuery, NegativeLimit, InvalidInput: When an argument is not usable.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.graph.search import find_edges
+        from reasoningbank.graph.search import asked, find_edges
 
         condition = GraphFilter(tags=tuple(tags))
-        question = self._graph.question(
-            query, limit, condition, bm25_weight, dense_weight, fusion=fusion, min_score=min_score
-        )
+        question = asked(query, limit, condition, bm25_weight, dense_weight, fusion=fusion, min_score=min_score)
         with observed("search_memory", store=self._context.place) as observation:
-            hits, _ = find_edges(self._graph.store(), self._context.embedder, question)
+            hits, _ = find_edges(self._context.store_in_space(), self._context.embedder, question)
             observation.delivered(len(hits))
             return hits

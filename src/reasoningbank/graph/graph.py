@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidNode, StoreUnavailable
-from reasoningbank.jobs.jobs import Handler
 from reasoningbank.safety.arguments import checked_limit, checked_offset, usable_path
-from reasoningbank.search.query import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.graph_tables import GraphText
-from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.graph import Edge, FieldValue, Node, check_graph_id
 from reasoningbank.types.graph_search import (
@@ -33,14 +31,12 @@ from reasoningbank.types.graph_search import (
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.moment import as_day
 from reasoningbank.types.quantity import counted
-from reasoningbank.types.records import Job
 from reasoningbank.types.walk import WalkParameters, WalkResult
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.graph.importer import ReadyImport
     from reasoningbank.graph.records import GraphFile, LessonDraft
-    from reasoningbank.graph.search import GraphQuestion
 
 DEFAULT_SEEDS = 3
 """Nodes that a walk begins at when nobody says how many (seed 003)."""
@@ -65,7 +61,7 @@ class Graph:
             NodeNotFound: When an end of an edge is neither among the nodes nor in the bank.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.graph.nodes import add, prepared
+        from reasoningbank.graph.nodes import add, note_pending, prepared
 
         now = self._context.clock.now()
         ready = prepared(
@@ -77,7 +73,7 @@ class Graph:
             store = self._context.store()
             with store.transaction() as transaction:
                 added = add(transaction, ready)
-                self.note_pending(transaction, now)
+                note_pending(transaction, at=now)
         return added
 
     def update(
@@ -163,34 +159,6 @@ class Graph:
             raise InvalidInput(f"{source} is not UTF-8 text") from error
         return self._imported(read_draft(text, name=path.name, form=form, at=self._context.clock.now()))
 
-    def note_pending(self, transaction: Transaction, now: datetime) -> None:
-        """Queue making the vectors that nodes and edges lack."""
-        from reasoningbank.graph.nodes import EMBED, EMBED_KEY
-
-        if transaction.graph.graph_size().pending:
-            transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=now))
-
-    def embed_few(self, store: Store) -> int:
-        """Make the missing vectors when they are few; return how many are left to the background."""
-        from reasoningbank.graph.nodes import AT_ONCE, EMBED, EMBED_KEY, embed_pending
-
-        pending = store.graph.graph_size().pending
-        if 0 < pending <= AT_ONCE:
-            embed_pending(store, self._context.embedder)
-            pending = store.graph.graph_size().pending
-            if not pending:
-                with store.transaction() as transaction:
-                    transaction.jobs.finish(Job(kind=EMBED, key=EMBED_KEY, due=self._context.clock.now()))
-        return pending
-
-    def store(self) -> Store:
-        """Return the store, when the embedder is the one that the bank was built with."""
-        from reasoningbank.memories.admission import check_space
-
-        store = self._context.store()
-        check_space(store, self._context.embedder)
-        return store
-
     def get(self, node_id: str) -> NodeView:
         """Return a node with its edges and the lessons it points to, secrets removed once more.
 
@@ -244,12 +212,12 @@ class Graph:
         """
         from reasoningbank.graph.provenance import preferences
         from reasoningbank.graph.render import BUDGET, to_llm_context
-        from reasoningbank.graph.search import find_nodes
+        from reasoningbank.graph.search import asked, find_nodes
         from reasoningbank.graph.walk import asked_with, reveal_walk, walk
 
-        question = self.question(query, limit, condition, bm25_weight, dense_weight, fusion=fusion, min_score=min_score)
+        question = asked(query, limit, condition, bm25_weight, dense_weight, fusion=fusion, min_score=min_score)
         with observed("search_memory", store=self._context.place) as observation:
-            store = self.store()
+            store = self._context.store_in_space()
             hits, message = find_nodes(store, self._context.embedder, question)
             scores = {hit.node.id: hit.score for hit in hits if hit.score > 0.0}
             result = reveal_walk(walk(store.graph, scores, asked_with(question.text, parameters)))
@@ -297,32 +265,6 @@ class Graph:
     def size(self) -> GraphSize:
         """Return how many nodes, edges and links there are, and how many vectors are still to be made."""
         return self._context.store().graph.graph_size()
-
-    def question(
-        self,
-        query: str,
-        limit: int,
-        condition: GraphFilter | None,
-        bm25_weight: float,
-        dense_weight: float,
-        *,
-        fusion: str,
-        min_score: float | None,
-    ) -> GraphQuestion:
-        """Return a checked question to the graph, with its vector when one is needed."""
-        from reasoningbank.graph.search import GraphQuestion
-        from reasoningbank.search.fusion import check_fusion, check_least, check_weights
-
-        check_weights({"bm25": bm25_weight, "dense": dense_weight})
-        return GraphQuestion(
-            text=usable_query(query),
-            limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
-            bm25_weight=bm25_weight,
-            dense_weight=dense_weight,
-            condition=condition or GraphFilter(),
-            fusion=check_fusion(fusion),
-            min_score=check_least(min_score),
-        )
 
     def conversation(self, conv_id: str) -> tuple[Node, ...]:
         """Return the nodes of one conversation in the order in which they were ingested.
@@ -411,37 +353,19 @@ class Graph:
                 for each in found
             )
 
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-        from reasoningbank.graph.nodes import EMBED
-
-        return {EMBED: self._embed_job}
-
-    def _embed_job(self, job: Job) -> None:  # noqa: ARG002 - there is one per bank
-        """Make the vectors of nodes and edges that have none."""
-        from reasoningbank.graph.nodes import embed_pending
-
-        embed_pending(self._context.store(), self._context.embedder)
-
-    def queue_due(self) -> None:
-        """Queue making the vectors that nodes and edges lack."""
-        store = self._context.store()
-        if store.model_id in {None, self._context.embedder.model_id} and store.graph.graph_size().pending:
-            with store.transaction() as transaction:
-                self.note_pending(transaction, self._context.clock.now())
-
     def _imported(self, draft: GraphFile) -> GraphImport:
         """Store what is new of a draft, and make its vectors at once when they are few."""
         from reasoningbank.graph.importer import write_import
+        from reasoningbank.graph.nodes import embed_few, note_pending
 
         now = self._context.clock.now()
         with observed("create_memory", store=self._context.place):
-            store = self.store()
+            store = self._context.store_in_space()
             ready = self._ready(store, draft)
             with store.transaction() as transaction:
                 report = write_import(transaction, ready)
-                self.note_pending(transaction, now)
-            return replace(report, pending=self.embed_few(store))
+                note_pending(transaction, at=now)
+            return replace(report, pending=embed_few(store, self._context.embedder, at=now))
 
     def _ready(self, store: Store, draft: GraphFile) -> ReadyImport:
         """Return the draft with texts that may be stored.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from reasoningbank.errors import EdgeNotFound, InvalidEdge, InvalidNode, ModelMismatch, NodeNotFound
 from reasoningbank.memories.admission import Passed, admit_edges, admit_nodes, check_items
@@ -14,6 +15,11 @@ from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.graph import Edge, Node, check_graph_id
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphAdded, GraphKind
 from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.records import Job
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+    from reasoningbank.jobs.jobs import Handler
 
 EMBED = "graph_embed"
 """The kind of job that makes the vectors of nodes and edges that have none."""
@@ -70,6 +76,46 @@ def embed_pending(store: Store, embedder: Embedder, *, limit: int = 0) -> int:
                 }
                 made += transaction.graph.put_graph_vectors(kind, same, embedder.model_id)
     return made
+
+
+def note_pending(transaction: Transaction, *, at: datetime) -> None:
+    """Queue making the vectors that nodes and edges lack."""
+    if transaction.graph.graph_size().pending:
+        transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=at))
+
+
+def embed_few(store: Store, embedder: Embedder, *, at: datetime) -> int:
+    """Make the missing vectors when they are few; return how many are left to the background."""
+    pending = store.graph.graph_size().pending
+    if 0 < pending <= AT_ONCE:
+        embed_pending(store, embedder)
+        pending = store.graph.graph_size().pending
+        if not pending:
+            with store.transaction() as transaction:
+                transaction.jobs.finish(Job(kind=EMBED, key=EMBED_KEY, due=at))
+    return pending
+
+
+class GraphVectors:
+    """Make the vectors of nodes and edges in the background."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the function that does each kind of job."""
+        return {EMBED: self._embed_job}
+
+    def queue_due(self) -> None:
+        """Queue making the vectors that nodes and edges lack."""
+        store = self._context.store()
+        if store.model_id in {None, self._context.embedder.model_id} and store.graph.graph_size().pending:
+            with store.transaction() as transaction:
+                note_pending(transaction, at=self._context.clock.now())
+
+    def _embed_job(self, job: Job) -> None:  # noqa: ARG002 - there is one per bank
+        """Make the vectors of nodes and edges that have none."""
+        embed_pending(self._context.store(), self._context.embedder)
 
 
 def _pending(store: Store, kind: GraphKind) -> Iterator[Sequence[GraphText]]:

@@ -28,7 +28,6 @@ from reasoningbank.types.graph_search import (
     Source,
 )
 from reasoningbank.types.memory import fingerprint
-from reasoningbank.types.records import Job
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -317,8 +316,8 @@ class Preferences:
             InvalidNode: When the type or the text is empty, or not exactly one owner is given.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.graph.nodes import EMBED, EMBED_KEY, embedded
-        from reasoningbank.memories.admission import check_items, check_space
+        from reasoningbank.graph.nodes import embedded, note_pending
+        from reasoningbank.memories.admission import check_items
 
         owner = _owner(user, role)
         if not preference_type.strip():
@@ -333,14 +332,13 @@ class Preferences:
             ingestion_time=now,
         )
         (node,) = check_items([node])
-        store = self._context.store()
-        check_space(store, self._context.embedder)
+        store = self._context.store_in_space()
         vectors = embedded([GraphText(id=node.id, text=node.text)], self._context.embedder)
         with observed("create_memory", store=self._context.place), store.transaction() as transaction:
             kept = add(transaction, node)
             if kept.id == node.id:
                 transaction.graph.put_graph_vectors("node", vectors, self._context.embedder.model_id)
-                transaction.jobs.enqueue(Job(kind=EMBED, key=EMBED_KEY, due=now))
+                note_pending(transaction, at=now)
         return kept
 
     def list(

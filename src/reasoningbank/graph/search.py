@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.memories.links import checked_nodes, linked_with
 from reasoningbank.memories.words import STOP_WORDS, query_terms
+from reasoningbank.safety.arguments import checked_limit
 from reasoningbank.safety.graph_text import reveal
+from reasoningbank.search.query import MAX_SEARCH_LIMIT, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.types.graph_search import (
     BM25_LEG,
@@ -242,6 +244,35 @@ class GraphQuestion:
     dense_weight: float = 0.5
     fusion: Fusion = "weighted"
     min_score: float | None = None
+
+
+def asked(
+    query: str,
+    limit: int,
+    condition: GraphFilter | None,
+    bm25_weight: float,
+    dense_weight: float,
+    *,
+    fusion: str,
+    min_score: float | None,
+) -> GraphQuestion:
+    """Return a checked question to the graph.
+
+    Raises:
+        EmptyQuery, NegativeLimit, InvalidInput: When an argument is not usable.
+    """
+    from reasoningbank.search.fusion import check_fusion, check_least, check_weights
+
+    check_weights({"bm25": bm25_weight, "dense": dense_weight})
+    return GraphQuestion(
+        text=usable_query(query),
+        limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
+        bm25_weight=bm25_weight,
+        dense_weight=dense_weight,
+        condition=condition or GraphFilter(),
+        fusion=check_fusion(fusion),
+        min_score=check_least(min_score),
+    )
 
 
 def find_nodes(store: Store, embedder: Embedder, question: GraphQuestion) -> tuple[tuple[NodeHit, ...], str]:

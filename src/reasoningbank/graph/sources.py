@@ -104,6 +104,7 @@ class Sources:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._citations = Citations(context)
 
     def mentions(self, text: str) -> Mentions:
         """Return what a text names and states, each at its exact place in the text as it is returned by redaction.
@@ -123,7 +124,7 @@ class Sources:
 
         if not text.strip():
             raise EmptyContent("a source cannot be empty")
-        return self._found(redact(clean(text)).text)
+        return self._citations.found(redact(clean(text)).text)
 
     def add(
         self,
@@ -170,7 +171,7 @@ class Sources:
                     add(transaction, ready)
                     transaction.jobs.enqueue(Job(kind=CITE, key=admitted.id, due=now))
             try:
-                return self._cited(admitted.id)
+                return self._citations.cited(admitted.id)
             except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
                 source = store.graph.nodes([admitted.id])[admitted.id]
                 said = f"The source is stored; its mentions wait: {error.message}"
@@ -196,18 +197,22 @@ class Sources:
             paths = reveal_paths([each.path for each in found])
         return tuple(Source(node=node, path=path) for node, path in zip(nodes, paths, strict=True))
 
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-        return {} if self._context.model is None else {CITE: self._cite_job}
 
-    def queue_due(self) -> None:
-        """Do nothing: a source is queued when it is stored."""
+class Citations:
+    """Find what sources name and state, at once or in the background."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the function that does each kind of job."""
+        return {} if self._context.model is None else {CITE: self._cite_job}
 
     def _cite_job(self, job: Job) -> None:
         """Find what a stored source names and states."""
-        self._cited(job.key)
+        self.cited(job.key)
 
-    def _cited(self, source_id: str) -> SourceReport:
+    def cited(self, source_id: str) -> SourceReport:
         """Find and store the mentions of a stored source, and end the wait for them, in one transaction."""
         from reasoningbank.graph.nodes import add, existing_node, prepared, words
         from reasoningbank.memories.admission import admit_nodes
@@ -217,7 +222,7 @@ class Sources:
         if self._context.model is None:
             said = f"The source is stored. {_NO_MODEL} Its mentions wait for one."
             return SourceReport(source=source, mentions=Mentions(message=_NO_MODEL), waiting=True, message=said)
-        mentions = self._found(source.text)
+        mentions = self.found(source.text)
         nodes, edges = statements(source, mentions.found)
         ready = prepared(nodes, edges, self._context.embedder)
         with store.transaction() as transaction:
@@ -229,7 +234,8 @@ class Sources:
         said = f"The source is stored. {mentions.message}"
         return SourceReport(source=current, mentions=mentions, nodes=added.nodes, edges=added.edges, message=said)
 
-    def _found(self, text: str) -> Mentions:
+    def found(self, text: str) -> Mentions:
+        """Return what a text names and states, as the language model says; nothing without one."""
         from reasoningbank.llm.mentions import find_mentions
         from reasoningbank.llm.prompts import prompt
 
