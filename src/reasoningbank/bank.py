@@ -18,6 +18,7 @@ from reasoningbank.conversations.questions import Questions
 from reasoningbank.conversations.workflows import Workflows
 from reasoningbank.curation.curation import Curation
 from reasoningbank.curation.quarantine import Quarantines
+from reasoningbank.curation.upkeep import Upkeep
 from reasoningbank.curation.uplift import Uplift
 from reasoningbank.documents.documents import Documents
 from reasoningbank.errors import InvalidInput, MissingTenantError
@@ -118,6 +119,7 @@ class Bank:
         self.matts = Matts(context, self._search, self.sessions, self.distillation)
         self.admin = Admin(context)
         vocabulary, vectors = Vocabulary(context), GraphVectors(context)
+        upkeep = Upkeep(context, self.curation)
         self.jobs = Jobs(
             context,
             [
@@ -126,7 +128,7 @@ class Bank:
                 self.recipes,
                 self.distillation,
                 TraceLearner(context),
-                self.curation,
+                upkeep,
                 self._uplift,
                 vectors,
                 Citations(context),
@@ -135,7 +137,7 @@ class Bank:
             due=[
                 vocabulary.queue_due,
                 self.distillation.queue_due,
-                self.curation.queue_due,
+                upkeep.queue_due,
                 self._uplift.queue_due,
                 vectors.queue_due,
             ],

@@ -73,7 +73,7 @@ def test_the_upkeep_finds_candidates_that_are_proven_already(
     clock.advance(DAY)
     assert bank.jobs.work().done == 1
     assert bank.get(memory.id).state == "active"
-    assert said(bank)["activate"] == "1 candidates became active"
+    assert said(bank)["activate"] == "1 candidate became active"
 
 
 @promise(
@@ -127,7 +127,7 @@ def test_the_repository_of_the_working_directory_is_looked_into(
     for each in (bank, stranger):
         each.curation.upkeep()
     assert bank.get(memories[0].id).confidence > 0.8
-    assert said(bank)["stability"] == "1 memories moved by 1 commits"
+    assert said(bank)["stability"] == "1 memory moved by 1 commit"
     assert stranger.get(memories[1].id).confidence == 0.8
     assert "stability" not in said(stranger)
     monkeypatch.chdir(tmp_path)

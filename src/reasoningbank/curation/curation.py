@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.context import ROLL_UP
 from reasoningbank.errors import (
     BankError,
-    BudgetExhausted,
     InvalidInput,
-    MalformedAnswer,
-    MemoryNotFound,
-    ModelUnavailable,
-    PaidCallRefused,
-    StoreBusy,
 )
-from reasoningbank.jobs.jobs import LOOK_EVERY, Handler
 from reasoningbank.safety.arguments import session_name, usable_path
-from reasoningbank.settings import project_of
-from reasoningbank.storage.store import Store, Transaction
+from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (
-    CONTRADICTS,
     SIMILARITY_THRESHOLD,
     ConsolidatedMemory,
     ConsolidationOptions,
@@ -46,29 +34,13 @@ from reasoningbank.types.lifecycle import (
     StabilityReport,
 )
 from reasoningbank.types.memory import check_memory_id
-from reasoningbank.types.recall import CONTENT_LEG
-from reasoningbank.types.records import Job, Link, Run
+from reasoningbank.types.records import Run
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Rater
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from reasoningbank.context import Context
-    from reasoningbank.curation.clusters import Similar
-
-CONSOLIDATED = "consolidated"
-"""The kind of the note that says when the last run that went well was; it is no work to be done."""
-UNDONE = "undone"
-"""The kind of the notes that say which memories a person wants apart."""
-_MOST_SAID = 500
-_NEVER_DUE = timedelta(days=36_500)
-_ALL_TIME = timedelta(days=73_000)
-TEND = "tend"
-"""The kind of job that does the day's upkeep: see ``Curation.upkeep``."""
-TEND_EVERY = timedelta(hours=24)
-_UPKEEP_WINDOW = timedelta(hours=12)
-"""A person's consolidation keeps the daily one away for so long: less than a day, whose runs are not on the second."""
+    from reasoningbank.curation.consolidator import Consolidator
 
 
 class Curation:
@@ -76,7 +48,6 @@ class Curation:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._tend_after: datetime | None = None
 
     def clusters(self, threshold: float = SIMILARITY_THRESHOLD) -> tuple[SimilarityCluster, ...]:
         """Return memories of one outcome, recallable ones alone, whose every pair is more similar than the threshold.
@@ -94,7 +65,7 @@ class Curation:
         """
         from reasoningbank.curation.clusters import with_centroids
 
-        clusters = self._similar(check_threshold(threshold)).clusters
+        clusters = self._consolidator().similar(check_threshold(threshold)).clusters
         return with_centroids(self._context.store(), clusters)
 
     def merge(self, cluster: SimilarityCluster) -> ConsolidatedMemory:
@@ -109,16 +80,7 @@ class Curation:
                 not; nothing was changed.
             StoreBusy: When a member was changed meanwhile; nothing was changed.
         """
-        from reasoningbank.curation.consolidation import merge, put_together
-
-        if len(set(cluster.ids)) < 2 or len(set(cluster.ids)) < len(cluster.members):
-            raise InvalidInput("a cluster has at least two members, each once")
-        if len({memory.outcome for memory in cluster.members}) > 1:
-            raise InvalidInput("memories of opposite outcome are never merged", hint="They are linked and shown.")
-        if any(memory.project != self._context.scope.project for memory in cluster.members):
-            raise InvalidInput("a cluster's members belong to the bank's own project")
-        text = merge(cluster, self._context.model)
-        return put_together(self._context.store(), self._context.embedder, cluster, text, at=self._context.clock.now())
+        return self._consolidator().merge(cluster)
 
     def consolidate(self, options: ConsolidationOptions | None = None) -> ConsolidationResult:
         """Find clusters and make one memory of each; a second run finds nothing more to do.
@@ -137,7 +99,7 @@ class Curation:
         options = options or ConsolidationOptions()
         began = time.perf_counter()
         with observed("consolidate_memories", store=self._context.place):
-            result = self._consolidated(options)
+            result = self._consolidator().run(options)
         spent = timedelta(seconds=time.perf_counter() - began)
         return ConsolidationResult(duration=spent) + result
 
@@ -184,20 +146,7 @@ class Curation:
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When it is not a consolidation, was undone, went into a further one, or is in quarantine.
         """
-        from reasoningbank.curation.consolidation import take_apart
-
-        store = self._context.owner(check_memory_id(consolidation_id))
-        now = self._context.clock.now()
-        with observed("undo_consolidation", store=self._context.place), store.transaction() as transaction:
-            report = take_apart(transaction, consolidation_id, at=now)
-            note = Job(
-                kind=UNDONE,
-                key=consolidation_id,
-                due=now + _NEVER_DUE,
-                payload={"apart": json.dumps(list(report.restored))},
-            )
-            transaction.jobs.enqueue(note)
-        return report
+        return self._consolidator().undo(consolidation_id)
 
     def contradictions(self, memory_id: str | None = None) -> tuple[Contradiction, ...]:
         """Return recallable memories of nearly the same text and opposite outcome, the closest first.
@@ -210,7 +159,7 @@ class Curation:
         """
         if memory_id is not None:
             self._context.store().memories.get(check_memory_id(memory_id))
-        found = self._similar(SIMILARITY_THRESHOLD).contradictions
+        found = self._consolidator().similar(SIMILARITY_THRESHOLD).contradictions
         return tuple(each for each in found if memory_id in {None, each.success, each.failure})
 
     def decay(self, rules: DecayRules | None = None, *, dry_run: bool = False) -> DecayReport:
@@ -226,11 +175,14 @@ class Curation:
         Raises:
             InvalidInput: When a setting is out of its range.
         """
-        from reasoningbank.curation.lifecycle import decay
+        from reasoningbank.curation.lifecycle import decay, decay_rules
 
         with observed("decay_memories", store=self._context.place):
             return decay(
-                self._context.store(), rules or self._decay_rules(), at=self._context.clock.now(), dry_run=dry_run
+                self._context.store(),
+                rules or decay_rules(self._context.settings),
+                at=self._context.clock.now(),
+                dry_run=dry_run,
             )
 
     def prune(self, rules: PruneRules | None = None, *, dry_run: bool = False) -> PruneReport:
@@ -245,11 +197,14 @@ class Curation:
         Raises:
             InvalidInput: When a setting is out of its range.
         """
-        from reasoningbank.curation.lifecycle import prune
+        from reasoningbank.curation.lifecycle import prune, prune_rules
 
         with observed("prune_memories", store=self._context.place):
             return prune(
-                self._context.store(), rules or self._prune_rules(), at=self._context.clock.now(), dry_run=dry_run
+                self._context.store(),
+                rules or prune_rules(self._context.settings),
+                at=self._context.clock.now(),
+                dry_run=dry_run,
             )
 
     def report_stability(
@@ -290,124 +245,15 @@ class Curation:
             InvalidInput: When that is no git repository.
             StoreUnavailable: When git is not installed or takes too long.
         """
-        from reasoningbank.curation.stability import Repository, foreseen, report_stability, ties
+        from reasoningbank.curation.stability import check
 
         where = usable_path(repository or self._context.settings.repository or Path.cwd())
-        store, now = self._context.store(), self._context.clock.now()
-        with observed("check_stability", store=self._context.place):
-            tied = ties(store)
-            names = list(dict.fromkeys(name for each in tied.values() for name in each))
-            fates = Repository(where).fates(names, now=now)
-            reports: list[StabilityReport] = []
-            known = store.memories.many(list(tied))
-            for memory_id, commits in tied.items():
-                for commit in commits:
-                    if memory_id not in known or fates[commit] not in {"stood", "reverted"}:
-                        continue
-                    reverted = fates[commit] == "reverted"
-                    if dry_run:
-                        reports.append(foreseen(store, known[memory_id], reverted=reverted, commit=commit))
-                        continue
-                    with store.transaction() as transaction:
-                        report = report_stability(
-                            transaction,
-                            memory_id,
-                            reverted=reverted,
-                            commit=commit,
-                            session=self._context.session,
-                            rater="agent",
-                            at=now,
-                        )
-                    reports.append(report)
-        count = list(fates.values()).count
-        return StabilityCheck(
-            reports=tuple(report for report in reports if report.counted),
-            commits=len(names),
-            waiting=count("waiting"),
-            unknown=count("unknown"),
-            dry_run=dry_run,
-        )
+        return check(self._context, where, dry_run=dry_run)
 
-    def _similar(self, threshold: float) -> Similar:
-        from reasoningbank.curation.clusters import find_similar
-        from reasoningbank.memories.admission import check_space
+    def _consolidator(self) -> Consolidator:
+        from reasoningbank.curation.consolidator import Consolidator
 
-        store = self._context.store()
-        check_space(store, self._context.embedder)
-        return find_similar(store, threshold)
-
-    def _consolidated(self, options: ConsolidationOptions, *, near: bool = False) -> ConsolidationResult:
-        """Return what was merged; with ``near`` only near-duplicates of the source whose text is kept."""
-        store, now = self._context.store(), self._context.clock.now()
-        until = None if options.force_all else _last_run(store, now, options.window)
-        if until is not None:
-            return ConsolidationResult(
-                messages=(f"Nothing was done: the last run was less than a window ago. Next run at {until:%F %R} UTC.",)
-            )
-        similar = self._similar(options.similarity_threshold)
-        apart = [] if options.force_all else _apart(store, now)
-        clusters = [cluster for cluster in similar.clusters if not _wanted_apart(cluster, apart)]
-        undone = len(similar.clusters) - len(clusters)
-        if near:
-            clusters = [kept for cluster in clusters if (kept := self._near(cluster)) is not None]
-        notes = (f"{undone} clusters stay apart because they were undone before; a forced run merges them.",)
-        if options.max_clusters_per_run:
-            clusters = clusters[: options.max_clusters_per_run]
-        if options.dry_run:
-            return ConsolidationResult(
-                created_memories=tuple(f"dry-run-cluster-{number}" for number in range(1, len(clusters) + 1)),
-                archived_memories=tuple(name for cluster in clusters for name in cluster.ids),
-                total_processed=sum(len(cluster.members) for cluster in clusters),
-                contradictions=similar.contradictions,
-                messages=notes if undone else (),
-            )
-        result = ConsolidationResult(messages=notes if undone else ())
-        for cluster in clusters:
-            result += self._merged(cluster)
-        if result.created_memories:
-            similar = self._similar(options.similarity_threshold)
-        with store.transaction() as transaction:
-            for each in similar.contradictions:
-                transaction.memories.link(Link(source=each.success, target=each.failure, kind=CONTRADICTS))
-            if not result.skipped_count:
-                note = Job(kind=CONSOLIDATED, key="last", due=now + _NEVER_DUE, payload={"at": now.isoformat()})
-                transaction.jobs.finish(note)
-                transaction.jobs.enqueue(note)
-        return result + ConsolidationResult(contradictions=similar.contradictions)
-
-    def _near(self, cluster: SimilarityCluster) -> SimilarityCluster | None:
-        """Return the cluster's best member with those that say what it says; None when there are none."""
-        from reasoningbank.curation.consolidation import best
-        from reasoningbank.memories.similarity import cosine_similarity, is_near
-
-        kept = best(cluster.members)
-        vectors = self._context.store().search.vectors(CONTENT_LEG, list(cluster.ids))
-        model_id = self._context.embedder.model_id
-        members = tuple(
-            each
-            for each in cluster.members
-            if each.id == kept.id
-            or is_near(each, kept, cosine_similarity(vectors.get(each.id, ()), vectors.get(kept.id, ())), model_id)
-        )
-        return replace(cluster, members=members) if len(members) > 1 else None
-
-    def _merged(self, cluster: SimilarityCluster) -> ConsolidationResult:
-        """Return one cluster, merged or left as it was with the reason."""
-        size = len(cluster.members)
-        try:
-            made = self.merge(cluster)
-        except (
-            ModelUnavailable,
-            BudgetExhausted,
-            PaidCallRefused,
-            MalformedAnswer,
-            StoreBusy,
-            MemoryNotFound,
-            InvalidInput,
-        ) as error:
-            reason = f"{', '.join(cluster.ids)}: {error.advice}"
-            return ConsolidationResult(skipped_count=size, total_processed=size, messages=(reason,))
-        return ConsolidationResult(created_memories=(made.id,), archived_memories=made.source_ids, total_processed=size)
+        return Consolidator(self._context)
 
     def _in_project(
         self, known: dict[str, Scope], name: str, options: ConsolidationOptions | None
@@ -422,29 +268,6 @@ class Curation:
         finally:
             context.close()
 
-    def _decay_rules(self) -> DecayRules:
-        settings = self._context.settings
-        return DecayRules(step=settings.decay_step, floor=settings.decay_floor, recorded=settings.decay_recorded)
-
-    def _prune_rules(self) -> PruneRules:
-        return PruneRules(below=self._context.settings.prune_below, after_days=self._context.settings.prune_after_days)
-
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-        return {TEND: self._tend_job}
-
-    def queue_due(self) -> None:
-        """Do the roll-up that is due, and queue the daily upkeep when none is waiting; look for that once an hour."""
-        now = self._context.clock.now()
-        store = self._context.store()
-        if store.jobs.claimable((ROLL_UP,), at=now):
-            self._context.roll_up()
-        if self._tend_after is not None and now < self._tend_after:
-            return
-        self._tend_after = now + LOOK_EVERY
-        if not any(job.kind == TEND for job in store.jobs.waiting(due=now + _ALL_TIME)):
-            self._queue_next(now)
-
     def upkeep(self) -> tuple[Run, ...]:
         """Do what a bank needs once a day, and keep what came of each step where ``rbank jobs`` shows it.
 
@@ -453,96 +276,6 @@ class Curation:
         it can put together), and the commits that strategies are tied to are looked up in the project's repository. A
         step that fails keeps none of the others away.
         """
-        return self._upkept()[0]
+        from reasoningbank.curation.upkeep import Upkeep
 
-    def _upkept(self) -> tuple[tuple[Run, ...], BankError | None]:
-        """Return what was done, and the first error."""
-        steps: tuple[tuple[str, Callable[[], str]], ...] = (
-            ("roll-up", self._roll_up_step),
-            ("activate", self._activate_step),
-            ("decay", lambda: f"{len(self.decay().decayed)} memories lost confidence"),
-            ("prune", lambda: f"{len(self.prune().pruned)} memories archived"),
-            ("consolidate", self._consolidate_step),
-            ("stability", self._stability_step),
-        )
-        runs, first = list[Run](), None
-        for kind, step in steps:
-            try:
-                said, failed = step(), False
-            except BankError as error:
-                said, failed, first = error.advice, True, first or error
-            if said:
-                runs.append(Run(kind=kind, at=self._context.clock.now(), said=said[:_MOST_SAID], failed=failed))
-        with self._context.store().transaction() as transaction:
-            for run in runs:
-                transaction.note_run(run)
-        return tuple(runs), first
-
-    def _roll_up_step(self) -> str:
-        return f"{self._context.roll_up()} signals rolled up"
-
-    def _activate_step(self) -> str:
-        from reasoningbank.curation.lifecycle import activate
-
-        return f"{len(activate(self._context.store(), at=self._context.clock.now()))} candidates became active"
-
-    def _consolidate_step(self) -> str:
-        """Return what was consolidated; nothing is said when a person does not want it."""
-        if not self._context.settings.consolidate:
-            return ""
-        with observed("consolidate_memories", store=self._context.place):
-            done = self._consolidated(ConsolidationOptions(window=_UPKEEP_WINDOW), near=self._context.model is None)
-        made = f"{len(done.archived_memories)} memories became {len(done.created_memories)}"
-        undo = "; rbank undo takes one apart" if done.created_memories else ""
-        return " ".join([f"{made}{undo}", *done.messages])
-
-    def _stability_step(self) -> str:
-        """Return what the repository says of commits; nothing when there is none to look into."""
-        repository = self._repository()
-        if repository is None:
-            return ""
-        check = self.check_stability(repository)
-        return f"{len(check.reports)} memories moved by {check.commits} commits"
-
-    def _repository(self) -> Path | None:
-        """Return the configured repository, else the working directory's when that is this project's."""
-        if self._context.settings.repository:
-            return Path(self._context.settings.repository)
-        here = Path.cwd()
-        inside = any((folder / ".git").exists() for folder in (here, *here.parents))
-        return here if inside and project_of(here) == self._context.scope.project else None
-
-    def _queue_next(self, now: datetime) -> None:
-        due = now + TEND_EVERY
-        with self._context.store().transaction() as transaction:
-            transaction.jobs.enqueue(Job(kind=TEND, key=f"{due:%Y-%m-%d}", due=due))
-
-    def _tend_job(self, job: Job) -> None:  # noqa: ARG002 - there is one a day
-        """Do the day's work; the next day's is queued first, so that it comes even when this one fails."""
-        self._queue_next(self._context.clock.now())
-        _, error = self._upkept()
-        if error is not None:
-            raise error
-
-
-def _last_run(store: Store, now: datetime, window: timedelta) -> datetime | None:
-    """Return when the next run may be, when the last one that went well was less than a window ago."""
-    for job in _notes(store, now, lambda job: job.kind == CONSOLIDATED):
-        until = datetime.fromisoformat(job.payload["at"]) + window
-        if now < until:
-            return until
-    return None
-
-
-def _apart(store: Store, now: datetime) -> list[frozenset[str]]:
-    return [frozenset(json.loads(job.payload["apart"])) for job in _notes(store, now, lambda job: job.kind == UNDONE)]
-
-
-def _notes(store: Store, now: datetime, wanted: Callable[[Job], bool]) -> list[Job]:
-    return [job for job in store.jobs.waiting(due=now + _ALL_TIME) if wanted(job)]
-
-
-def _wanted_apart(cluster: SimilarityCluster, apart: Sequence[frozenset[str]]) -> bool:
-    """Return whether two of the members were taken apart by a person."""
-    members = set(cluster.ids)
-    return any(len(members & each) > 1 for each in apart)
+        return Upkeep(self._context, self).done()[0]

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from reasoningbank.memories.evidence import from_text, proven
+from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.consolidation import CONSOLIDATION
@@ -36,6 +37,16 @@ from reasoningbank.types.signal import Signal
 
 PAGE = 500
 """Memories that one transaction looks at: it holds the bank's lock for a fraction of a second."""
+
+
+def decay_rules(settings: Settings) -> DecayRules:
+    """Return the rules of decay that the settings give."""
+    return DecayRules(step=settings.decay_step, floor=settings.decay_floor, recorded=settings.decay_recorded)
+
+
+def prune_rules(settings: Settings) -> PruneRules:
+    """Return the rules of pruning that the settings give."""
+    return PruneRules(below=settings.prune_below, after_days=settings.prune_after_days)
 
 
 @dataclass(slots=True)

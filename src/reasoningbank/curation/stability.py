@@ -14,16 +14,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, StoreUnavailable, TrajectoryNotFound
 from reasoningbank.memories.evidence import proven
 from reasoningbank.settings import child_environment
 from reasoningbank.storage.store import Store, StoreReader, Transaction
+from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import to_units
-from reasoningbank.types.lifecycle import STABILITY_SHARE, STABLE_AFTER, Fate, StabilityReport, commit_key
+from reasoningbank.types.lifecycle import (
+    STABILITY_SHARE,
+    STABLE_AFTER,
+    Fate,
+    StabilityCheck,
+    StabilityReport,
+    commit_key,
+)
 from reasoningbank.types.memory import PROVEN, Cause, Memory
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.signal import Rater, Signal
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
 
 TIMEOUT = 60.0
 """Seconds that one question to git may take."""
@@ -287,4 +299,42 @@ def _reported(
         new_confidence=believed.confidence,
         counted=counted,
         message=message,
+    )
+
+
+def check(context: Context, repository: Path, *, dry_run: bool = False) -> StabilityCheck:
+    """Look up what became of the commits of the project's strategies; see ``Curation.check_stability``."""
+    store, now = context.store(), context.clock.now()
+    with observed("check_stability", store=context.place):
+        tied = ties(store)
+        names = list(dict.fromkeys(name for each in tied.values() for name in each))
+        fates = Repository(repository).fates(names, now=now)
+        reports: list[StabilityReport] = []
+        known = store.memories.many(list(tied))
+        for memory_id, commits in tied.items():
+            for commit in commits:
+                if memory_id not in known or fates[commit] not in {"stood", "reverted"}:
+                    continue
+                reverted = fates[commit] == "reverted"
+                if dry_run:
+                    reports.append(foreseen(store, known[memory_id], reverted=reverted, commit=commit))
+                    continue
+                with store.transaction() as transaction:
+                    report = report_stability(
+                        transaction,
+                        memory_id,
+                        reverted=reverted,
+                        commit=commit,
+                        session=context.session,
+                        rater="agent",
+                        at=now,
+                    )
+                reports.append(report)
+    count = list(fates.values()).count
+    return StabilityCheck(
+        reports=tuple(report for report in reports if report.counted),
+        commits=len(names),
+        waiting=count("waiting"),
+        unknown=count("unknown"),
+        dry_run=dry_run,
     )
