@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.memories.credit import FITTED
 from reasoningbank.memories.evidence import MOST_USAGE
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.recall import FITTING
 from reasoningbank.types.session import Evidence, Step, Trajectory, Verdict
 from reasoningbank.types.signal import ProjectWeights, Rater, Signal, replay
 
@@ -179,7 +179,7 @@ def test_all_usage_together_weighs_less_than_one_rating(local_bank: Bank, clock:
     weights = []
     for number in range(60):
         hit = local_bank.search(TASK, session=f"s{number}").memories[0]
-        assert hit.relevance >= FITTED
+        assert hit.relevance >= FITTING
         local_bank.search(TASK, session=f"s{number}")
         local_bank.sessions.keep(ended(f"s{number}", "partial"))
         if number % 20 == 19:
@@ -282,3 +282,44 @@ def test_a_memory_that_never_helps_does_not_rise_in_a_year(local_bank: Bank, clo
         highest = max(highest, local_bank.get(memory).confidence)
     assert highest == 0.8
     assert local_bank.get(memory).confidence < 0.4
+
+
+@promise(
+    "credit:fitting",
+    "How a session is judged to have ended counts only for memories that fitted its questions: one that a bank of one "
+    "memory showed to an unrelated question stays as it was.",
+    source="issue 11; DESIGN D5",
+)
+@pytest.mark.parametrize("verdict", ["success", "failure"])
+def test_what_fitted_no_question_is_not_credited_by_a_verdict(local_bank: Bank, verdict: Verdict) -> None:
+    memory = lesson(local_bank)
+    (hit,) = local_bank.search("wait for the bus", session="s").memories
+    assert 0 < hit.relevance < FITTING
+    captured = local_bank.sessions.keep(ended("s", verdict))
+    assert captured.verdict == verdict
+    assert (signals(local_bank, memory), local_bank.get(memory).confidence) == ([], 0.8)
+    local_bank.sessions.outcome("s", verdict == "success")
+    assert [(one.type, one.positive) for one in signals(local_bank, memory)] == [("outcome", verdict == "success")]
+
+
+@promise(
+    "credit:undecided",
+    "A verdict that says nothing takes back only what an earlier verdict has credited: what an agent has reported "
+    "itself about a memory stands.",
+    source="DESIGN D5, D8",
+)
+def test_an_undecided_session_takes_back_no_report_about_a_memory(local_bank: Bank) -> None:
+    memory = lesson(local_bank)
+    local_bank.search(TASK, session="s")
+    local_bank.outcome(memory, succeeded=True, session="s", rater="agent")
+    reported = local_bank.get(memory).confidence
+    assert reported > 0.8
+    assert local_bank.sessions.keep(ended("s", "unknown")).verdict == "unknown"
+    assert [(one.type, one.positive) for one in signals(local_bank, memory)] == [("outcome", True), ("usage", True)]
+    assert local_bank.get(memory).confidence >= reported
+    local_bank.sessions.keep(ended("s", "failure", steps=2))
+    assert local_bank.get(memory).confidence < 0.8
+    local_bank.sessions.keep(ended("s", "unknown", steps=3))
+    assert local_bank.get(memory).confidence == 0.8
+
+

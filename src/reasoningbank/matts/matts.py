@@ -160,7 +160,7 @@ class Matts:
         All attempts are one session, which has one outcome for each memory; the memories share its weight.
         """
         from reasoningbank.memories.evidence import report_outcome
-        from reasoningbank.search.recall import FITTING
+        from reasoningbank.types.recall import FITTING
 
         judgement = scaled.judgement
         if judgement is None or judgement.verdict not in {"success", "failure"}:

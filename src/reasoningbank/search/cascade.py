@@ -357,6 +357,7 @@ def credit(
     at: datetime,
     shared_by: int,
     for_task: bool = False,
+    withdraw: bool = True,
 ) -> Sequence[OutcomeReport]:
     """Report in a wider scope how a session ended for what it has shown it, all of it or nothing.
 
@@ -368,11 +369,21 @@ def credit(
         rater: Who says so.
         at: When.
         shared_by: How many memories of all scopes share the weight of the outcome.
-        for_task: Whether only what was shown for a task is credited.
+        for_task: Whether only what fitted a task is credited.
+        withdraw: Whether a verdict that says nothing takes back what was counted.
     """
     place = session_in(store.scope, session, origin)
     with store.transaction() as transaction:
-        return settle(transaction, place, verdict, rater=rater, at=at, shared_by=shared_by, for_task=for_task)
+        return settle(
+            transaction,
+            place,
+            verdict,
+            rater=rater,
+            at=at,
+            shared_by=shared_by,
+            for_task=for_task,
+            withdraw=withdraw,
+        )
 
 
 def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: bool) -> tuple[str, ...]:

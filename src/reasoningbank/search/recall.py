@@ -16,7 +16,7 @@ from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder, Vector
-from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, Filter, Hit
+from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, FITTING, LEGS, LEXICAL_LEG, Filter, Hit
 from reasoningbank.types.records import Candidates, Pool
 from reasoningbank.types.scope import Level, Scope
 
@@ -32,8 +32,6 @@ UNPROVEN_BEST = 3
 """How many unproven memories are shown where nothing proven answers (DESIGN D6)."""
 UNPROVEN_DRAWN = 1
 """How many are drawn beside proven ones that answer."""
-FITTING = 0.5
-"""A proven memory answers a question when it is at least as likely relevant as not."""
 SURE = 0.999
 """Relevance above this is not told apart when unproven memories are chosen: the rest is what is known of them."""
 

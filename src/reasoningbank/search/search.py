@@ -113,6 +113,7 @@ class Search:
         at: datetime,
         shared_by: int,
         for_task: bool = False,
+        withdraw: bool = True,
     ) -> list[OutcomeReport]:
         """Report how the session ended for what the team and the org have shown it."""
         from reasoningbank.search.cascade import credit
@@ -130,6 +131,7 @@ class Search:
                 at=at,
                 shared_by=shared_by,
                 for_task=for_task,
+                withdraw=withdraw,
             )
         ]
 

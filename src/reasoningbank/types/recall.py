@@ -265,5 +265,10 @@ class SessionOutcome:
         return tuple({"memory_id": one.memory_id, "new_confidence": one.new_confidence} for one in self.credited)
 
 
+FITTING = 0.5
+"""A memory fits a question when it is at least as likely relevant as not.
+
+Then it answers it, a session has used it, and how the session ended counts for it.
+"""
 BRANCH_SHARE = 0.2
 """Which part of a context's budget a branch of it may spend on memories."""
