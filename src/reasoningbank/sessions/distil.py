@@ -13,11 +13,10 @@ from reasoningbank.llm.answers import Shape, read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.admission import Ready, admit, prepare
-from reasoningbank.memories.evidence import report_outcome
 from reasoningbank.memories.similarity import NEIGHBOURS, cosine_similarity, is_near
-from reasoningbank.memories.states import sources_of
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.text import safe_line
+from reasoningbank.sessions.corroboration import corroborate
 from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
 from reasoningbank.sessions.validation import examine, is_hearsay
 from reasoningbank.storage.store import Store, Transaction
@@ -370,7 +369,8 @@ def learn(
                 unkept.append(_refusal(candidate, origin, f"the same text is in quarantine as {held}"))
             elif (twin := twin_of(store, transaction, candidate.ready.memory, candidate.ready.indexed)) is not None:
                 known.append(twin.id)
-                _corroborate(transaction, twin, origin, trajectory, judgement, at)
+                counts = judgement.judge in EVIDENT_JUDGES and not is_hearsay(twin, trajectory)
+                corroborate(transaction, twin, origin, trajectory, counts=counts, at=at)
             elif len(new) + taught >= limit:
                 unkept.append(
                     _refusal(candidate, origin, f"at most {limit} items are kept of one trajectory", many=True)
@@ -514,22 +514,6 @@ def _held(transaction: Transaction, memory: Memory) -> str | None:
 def _near(candidate: _Candidate, other: _Candidate) -> bool:
     cosine = cosine_similarity(candidate.ready.indexed.vectors[CONTENT_LEG], other.ready.indexed.vectors[CONTENT_LEG])
     return is_near(candidate.ready.memory, other.ready.memory, cosine, candidate.ready.indexed.model_id)
-
-
-def _corroborate(
-    transaction: Transaction, twin: Memory, origin: Origin, trajectory: Trajectory, judgement: Judgement, at: datetime
-) -> None:
-    origins = transaction.sessions.origins(memory_id=twin.id)
-    if any(known.trajectory == trajectory.id for known in origins):
-        return
-    sessions = {known.session for known in origins} | {twin.provenance.get("session", "")}
-    transaction.sessions.add_origin(replace(origin, memory_id=twin.id, kind="corroborated"))
-    shown = transaction.evidence.voices([twin.id])[twin.id].shown
-    unseen = not {twin.id, *sources_of(twin)} & set(trajectory.memories) and origin.session not in shown
-    heard = is_hearsay(twin, trajectory)
-    independent = bool(origin.session) and origin.session not in sessions and unseen and not heard
-    if independent and judgement.judge in EVIDENT_JUDGES:
-        report_outcome(transaction, twin.id, succeeded=True, session=origin.session, rater="agent", at=at)
 
 
 def _refusal(candidate: _Candidate, origin: Origin, detail: str, *, many: bool = False) -> Refusal:

@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.admission import Ready, admit, draft, prepare
-from reasoningbank.memories.evidence import report_outcome
-from reasoningbank.memories.states import sources_of
 from reasoningbank.memories.words import terms
 from reasoningbank.safety.arguments import session_name
 from reasoningbank.safety.quotation import clip, fitting
 from reasoningbank.safety.text import reveal
 from reasoningbank.sessions.changes import cut
+from reasoningbank.sessions.corroboration import corroborate
 from reasoningbank.sessions.recipes import Recipe, fact_recipe, passed_commands, recipes_of
 from reasoningbank.sessions.sessions import RECIPES
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
-from reasoningbank.storage.store import Store, StoreReader, Transaction
+from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, SUPERSEDED, Memory, check_memory_id
 from reasoningbank.types.ports import Embedder
@@ -170,7 +169,11 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
                 transaction.memories.link(Link(source=ready.memory.id, target=candidate.recipe.key, kind=SIGNATURE))
                 transaction.sessions.add_origin(origin)
                 new.append(ready.memory.id)
-            elif _is_alike(twin, ready.memory) and _corroborate(transaction, twin, origin, trajectory, at):
+            elif (
+                twin.state in _RECALLABLE
+                and _is_alike(twin, ready.memory)
+                and corroborate(transaction, twin, origin, trajectory, counts=True, at=at)
+            ):
                 known.append(twin.id)
         for one in passed:
             transaction.memories.link(Link(source=f"session:{session}", target=one.key, kind=PASSED))
@@ -262,23 +265,3 @@ def _is_alike(known: Memory, new: Memory) -> bool:
     if not first or not second:
         return not first and not second
     return len(first & second) >= ALIKE * min(len(first), len(second))
-
-
-def _corroborate(transaction: Transaction, twin: Memory, origin: Origin, trajectory: Trajectory, at: datetime) -> bool:
-    """Note that a session showed the same; once per session one outcome for it, when it did not know it already."""
-    if twin.state not in _RECALLABLE:
-        return False
-    origins = transaction.sessions.origins(memory_id=twin.id)
-    sessions = {known.session for known in origins} | {twin.provenance.get("session", "")}
-    if any(known.trajectory == trajectory.id for known in origins) or origin.session in sessions:
-        return False
-    transaction.sessions.add_origin(origin)
-    ids = {twin.id, *sources_of(twin)}
-    shown = {
-        entry.memory_id
-        for log in transaction.deliveries.recalls(limit=0, session=origin.session)
-        for entry in log.entries
-    }
-    if not ids & (shown | set(trajectory.memories)):
-        report_outcome(transaction, twin.id, succeeded=True, session=origin.session, rater="agent", at=at)
-    return True
