@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 from reasoningbank.types.quantity import counted
 
 if TYPE_CHECKING:
-    from reasoningbank.types.session import SessionState
+    from reasoningbank.types.session import SaidBy, SessionState, Verdict
 
 _TASK = 80
+
+
+def ended_text(verdict: Verdict, said_by: SaidBy) -> str:
+    """Return how a session ended and who says so: ``success (person)``."""
+    return f"{verdict} ({said_by})" if said_by else verdict
 
 
 def sessions_text(found: Sequence[SessionState]) -> str:
@@ -19,6 +24,6 @@ def sessions_text(found: Sequence[SessionState]) -> str:
     for one in found:
         task = " ".join(one.task.split())
         task = task if len(task) <= _TASK else f"{task[: _TASK - 1]}…"
-        lines.append(f"{one.state:9}  {one.verdict:8}  {one.shown:2} shown  {task}")
+        lines.append(f"{one.state:9}  {ended_text(one.verdict, one.said_by):18}  {one.shown:2} shown  {task}")
         lines.append(f"    {one.id or 'not captured yet'}  {one.reason}")
     return "\n".join([*lines, counted(len(found), "session")])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from reasoningbank.sessions.ends import end_of
 from reasoningbank.storage.store import StoreReader
 from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import CAPTURE, DISTILL, SUMMARY_SOURCE, Progress, SessionState
@@ -63,6 +65,7 @@ def _known(
 ) -> SessionState:
     taught = reader.sessions.origins(trajectory=entry.id)
     exposure = reader.deliveries.exposure(entry.session) if entry.session else None
+    verdict, said_by = end_of(entry, exposure)
     state = SessionState(
         state="distilled",
         reason=f"taught {len(taught)}" if taught else "taught nothing new",
@@ -70,8 +73,9 @@ def _known(
         session=entry.session,
         task=entry.task,
         steps=entry.steps,
-        verdict="unknown" if entry.judgement is None else entry.judgement.verdict,
+        verdict=verdict,
         judge="" if entry.judgement is None else entry.judgement.judge,
+        said_by=said_by,
         shown=0 if exposure is None else sum(one.how != "withheld" for one in exposure.shown),
         taught=len(taught),
         at=entry.at,
@@ -82,19 +86,7 @@ def _known(
     name: Progress = "captured" if job is not None and job.due > now and not job.error else "waiting"
     if entry.source == SUMMARY_SOURCE and job is None:
         waits = "waits for a verdict"
-    return SessionState(
-        state=name,
-        reason=waits,
-        id=state.id,
-        session=state.session,
-        task=state.task,
-        steps=state.steps,
-        verdict=state.verdict,
-        judge=state.judge,
-        shown=state.shown,
-        taught=state.taught,
-        at=state.at,
-    )
+    return replace(state, state=name, reason=waits)
 
 
 def _waits(job: Job | None, buried: Job | None, *, now: datetime, has_model: bool, taught: bool) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter, Leg
-from reasoningbank.types.session import Judgement, Origin
+from reasoningbank.types.session import Judgement, Origin, SaidBy, Verdict
 from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, Rater, Signal, SignalType
 from reasoningbank.types.uplift import Shown
 
@@ -299,6 +299,8 @@ class TrajectoryEntry:
         judgement: The latest; None before the first.
         distilled: When it was distilled, with or without a lesson; None while it waits.
         memories: What its session was shown by hooks, searches and tools, and how.
+        verdict: How it ended, as far as it is known now.
+        said_by: Whose word that is.
     """
 
     id: str
@@ -310,3 +312,5 @@ class TrajectoryEntry:
     judgement: Judgement | None
     distilled: datetime | None
     memories: tuple[Shown, ...] = ()
+    verdict: Verdict = "unknown"
+    said_by: SaidBy = ""

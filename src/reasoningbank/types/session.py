@@ -29,6 +29,10 @@ SUPERSEDED_AT = "superseded_at"
 """Entry of a trajectory's metadata: when a longer capture last took the place of a shorter one."""
 SUMMARY_SOURCE = "compaction"
 """The source of a trajectory that is a client's summary of what it compacted."""
+SaidBy = Literal["person", "session", "model", "evidence", ""]
+"""Who says how a session ended: a person, its own agent, a language model, its evidence; empty when nobody does."""
+CURSOR_SESSION, TOOL_OUTCOME = "cursor_session", "tool_outcome"
+"""The types of the lines that our hooks add to a copy of Cursor's transcript: whose it is, and what a command did."""
 VERDICTS: tuple[Verdict, ...] = ("success", "failure", "partial", "unknown")
 EVIDENCE_KINDS: tuple[EvidenceKind, ...] = (
     "exit_code",
@@ -363,7 +367,8 @@ class SessionState:
         task: What it was asked to do; while it is queued the name of its transcript.
         steps: How many steps it has.
         verdict: How it ended, as far as that is known.
-        judge: Who says so; empty when nobody does.
+        judge: Who has judged it last, by name; empty when nobody has.
+        said_by: Whose word the verdict is.
         shown: How many memories hooks, searches and tools have shown it.
         taught: How many memories it taught, or taught again.
         at: When it began; while it is queued when it is to be read.
@@ -377,6 +382,7 @@ class SessionState:
     steps: int = 0
     verdict: Verdict = "unknown"
     judge: str = ""
+    said_by: SaidBy = ""
     shown: int = 0
     taught: int = 0
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
