@@ -36,9 +36,11 @@ from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.search.experience import Experience, TraceLearner
 from reasoningbank.search.search import By, Search
 from reasoningbank.search.vocabulary import Vocabulary
-from reasoningbank.sessions.distillation import Distillation
+from reasoningbank.sessions.distillation import Distillation, Distiller
 from reasoningbank.sessions.recipe_store import Recipes
+from reasoningbank.sessions.recorder import Recorder
 from reasoningbank.sessions.sessions import Branches, Sessions
+from reasoningbank.sessions.settlement import Settlement
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.storage.store import Store, Transaction
@@ -100,9 +102,12 @@ class Bank:
         self._briefings = Briefings(context, self._search)
         self.memories = Memories(context)
         self.experience = Experience(context, self._search)
-        self.sessions = Sessions(context, self._search, self._briefings)
+        settlement = Settlement(context, self._search)
+        recorder = Recorder(context, settlement)
+        self.sessions = Sessions(context, recorder, settlement)
         self.recipes = Recipes(context, self.sessions, self._briefings)
-        self.distillation = Distillation(context, self.sessions, self.recipes)
+        distiller = Distiller(context, self.sessions, settlement, self.recipes)
+        self.distillation = Distillation(context, self.sessions, settlement, distiller)
         self.branches = Branches(context, self.sessions, self.distillation, self.briefing)
         self.curation = Curation(context)
         self.quarantine = Quarantines(context)
@@ -116,7 +121,7 @@ class Bank:
         self.workflows = Workflows(context, self.conversations, self.questions)
         self.documents = Documents(context)
         self.sharing = Sharing(context, self._search)
-        self.matts = Matts(context, self._search, self.sessions, self.distillation)
+        self.matts = Matts(context, self._search, settlement, distiller)
         self.admin = Admin(context)
         vocabulary, vectors = Vocabulary(context), GraphVectors(context)
         upkeep = Upkeep(context, self.curation)
@@ -124,9 +129,9 @@ class Bank:
             context,
             [
                 vocabulary,
-                self.sessions,
-                self.recipes,
-                self.distillation,
+                recorder,
+                settlement,
+                distiller,
                 TraceLearner(context),
                 upkeep,
                 self._uplift,
@@ -136,7 +141,7 @@ class Bank:
             ],
             due=[
                 vocabulary.queue_due,
-                self.distillation.queue_due,
+                distiller.queue_due,
                 upkeep.queue_due,
                 self._uplift.queue_due,
                 vectors.queue_due,

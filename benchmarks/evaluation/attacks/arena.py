@@ -179,7 +179,7 @@ class Undefended(Bank):
         super().__init__(context)
         guarded = context.store
         context.store = lambda: cast("Store", _LooseStore(guarded()))  # type: ignore[method-assign]
-        self.distillation.learned = self._learned  # type: ignore[method-assign]
+        self.distillation._distiller.learned = self._learned  # type: ignore[method-assign]
 
     def _learned(
         self,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, MemoryNotFound, ModelUnavailable, TrajectoryNotFound
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean
-from reasoningbank.sessions.sessions import together
+from reasoningbank.sessions.distillation import together
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.matts import TASK_ID, Mode, Rollout, Scaled, Selection, Task
 from reasoningbank.types.memory import Memory, OutcomeReport, fingerprint
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.matts.attempts import Agent, ScalingParts
     from reasoningbank.search.search import Search
-    from reasoningbank.sessions.distillation import Distillation
-    from reasoningbank.sessions.sessions import Sessions
+    from reasoningbank.sessions.distillation import Distiller
+    from reasoningbank.sessions.settlement import Settlement
 
 PROVENANCE_TASK = 2_000
 """How many characters of its task a memory's provenance keeps."""
@@ -90,11 +90,11 @@ _PATIENCE = timedelta(minutes=10)
 class Matts:
     """Let an agent try a task several times and learn from all attempts together."""
 
-    def __init__(self, context: Context, search: Search, sessions: Sessions, distillation: Distillation) -> None:
+    def __init__(self, context: Context, search: Search, settlement: Settlement, distiller: Distiller) -> None:
         self._context = context
         self._search = search
-        self._sessions = sessions
-        self._distillation = distillation
+        self._settlement = settlement
+        self._distiller = distiller
 
     def scale(
         self,
@@ -255,27 +255,25 @@ class Matts:
 
         kept = [(self._kept_rollout(rollout), rollout) for rollout in rollouts if rollout.trajectory is not None]
         if self._context.model is None:
-            return DistilReport(
-                pending=self._distillation.pending(), messages=("No language model: the rollouts wait.",)
-            )
+            return DistilReport(pending=self._distiller.pending(), messages=("No language model: the rollouts wait.",))
         try:
             found = compare([rollout for _, rollout in kept], self._context.model)
         except (ModelUnavailable, MalformedAnswer, BudgetExhausted) as error:
             return DistilReport(
-                pending=self._distillation.pending(), messages=(f"The rollouts wait: {safe_line(error.message)}",)
+                pending=self._distiller.pending(), messages=(f"The rollouts wait: {safe_line(error.message)}",)
             )
         report = DistilReport()
         room = MAX_CONTRAST_ITEMS
         for (trajectory_id, rollout), items in zip(kept, found.items, strict=True):
             judgement = rollout.judgement
             if judgement is None or judgement.verdict == "unknown":
-                judgement = self._sessions.latest(self._sessions.get(trajectory_id))
-            one = self._distillation.learned(
+                judgement = self._settlement.latest(self._context.store().sessions.trajectory(trajectory_id))
+            one = self._distiller.learned(
                 trajectory_id, judgement, items, model=found.model, prompt=found.prompt, limit=room
             )
             room -= len(one.distilled)
             report = together(report, one)
-        return replace(report, pending=self._distillation.pending())
+        return replace(report, pending=self._distiller.pending())
 
     def _kept_rollout(self, rollout: Rollout) -> str:
         """Store a rollout as it was judged; one that did exactly the same as another is that one."""

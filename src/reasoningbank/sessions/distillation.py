@@ -16,12 +16,14 @@ from reasoningbank.errors import (
     Undecided,
 )
 from reasoningbank.safety.arguments import checked_limit, session_name
-from reasoningbank.sessions.sessions import AGENT, TEMPLATE, together
 from reasoningbank.types.memory import check_memory_id, check_outcome
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import (
+    AGENT,
     DISTILL,
     MAX_ITEMS,
+    RECIPES,
+    TEMPLATE,
     DistilReport,
     Item,
     Judgement,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from reasoningbank.sessions.assignment import Assignment
     from reasoningbank.sessions.recipe_store import Recipes
     from reasoningbank.sessions.sessions import Sessions
+    from reasoningbank.sessions.settlement import Settlement
 
 _NO_MODEL = (
     "No language model is configured. Set llm, for example to your own agent (client:claude-code), or let the calling "
@@ -49,11 +52,11 @@ _NO_MODEL = (
 class Distillation:
     """Distil lessons from captured sessions: with a language model, by the calling agent, or from a summary."""
 
-    def __init__(self, context: Context, sessions: Sessions, recipes: Recipes) -> None:
+    def __init__(self, context: Context, sessions: Sessions, settlement: Settlement, distiller: Distiller) -> None:
         self._context = context
         self._sessions = sessions
-        self._recipes = recipes
-        self._queued = False
+        self._settlement = settlement
+        self._distiller = distiller
 
     def run(self, *trajectory_ids: str, pending: bool = False) -> DistilReport:
         """Make lessons of trajectories with the language model; what cannot be done now waits and is reported.
@@ -77,17 +80,17 @@ class Distillation:
             wanted |= dict.fromkeys(entry.id for entry in store.sessions.trajectories(limit=0, pending=True))
         report = DistilReport()
         for trajectory_id in wanted:
-            report = together(report, self._recipes.learn(trajectory_id))
+            report = together(report, self._distiller.recipes_of(trajectory_id))
         if wanted and self._context.model is None:
             report, wanted = replace(report, messages=(_NO_MODEL,)), {}
         for trajectory_id in wanted:
             try:
-                report = together(report, self.distilled(trajectory_id))
+                report = together(report, self._distiller.distilled(trajectory_id))
                 with store.transaction() as transaction:
                     transaction.jobs.finish(Job(kind=DISTILL, key=trajectory_id, due=self._context.clock.now()))
             except (ModelUnavailable, MalformedAnswer, BudgetExhausted, Undecided) as error:
                 report = replace(report, messages=(*report.messages, f"{trajectory_id}: {safe_line(error.advice)}"))
-        return replace(report, pending=self.pending())
+        return replace(report, pending=self._distiller.pending())
 
     def from_summary(self, summary: SessionSummary) -> DistilReport:
         """Make lessons of a finished session's own summary, without a model (seed 004 ``DistillSession``).
@@ -133,9 +136,9 @@ class Distillation:
             raise TrajectoryNotFound(f"the summary of session {trajectory.session[:80]!r} was not kept")
         if known != trajectory.id and self._context.store().sessions.entry(known).distilled is not None:
             message = f"{known}: this account of the session was distilled before, nothing was added"
-            return DistilReport(pending=self.pending(), messages=(message,))
-        report = self.learned(known, judgement, items_of(summary), model=TEMPLATE)
-        return replace(report, pending=self.pending())
+            return DistilReport(pending=self._distiller.pending(), messages=(message,))
+        report = self._distiller.learned(known, judgement, items_of(summary), model=TEMPLATE)
+        return replace(report, pending=self._distiller.pending())
 
     def assignment(self, trajectory_id: str) -> Assignment:
         """Return what a calling agent needs to distil a session itself: digest, schema, instructions.
@@ -146,7 +149,7 @@ class Distillation:
         from reasoningbank.sessions.assignment import assign
 
         trajectory = self._sessions.get(trajectory_id)
-        return assign(trajectory, self._sessions.latest(trajectory))
+        return assign(trajectory, self._settlement.latest(trajectory))
 
     def record(
         self,
@@ -174,11 +177,11 @@ class Distillation:
             tags=tuple(tags),
             steps=tuple(steps),
         )
-        judgement = self._sessions.latest(self._sessions.get(trajectory_id))
+        judgement = self._settlement.latest(self._sessions.get(trajectory_id))
         if judgement.verdict == "unknown":
             raise Undecided(f"it is not known how the session ended: {judgement.rationale}")
-        report = self.learned(trajectory_id, judgement, (item,), model=AGENT)
-        return replace(report, pending=self.pending())
+        report = self._distiller.learned(trajectory_id, judgement, (item,), model=AGENT)
+        return replace(report, pending=self._distiller.pending())
 
     def skip(self, trajectory_id: str) -> DistilReport:
         """Note that the calling agent found nothing in a trajectory that is worth a lesson; it no longer waits.
@@ -186,8 +189,10 @@ class Distillation:
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
         """
-        judgement = self._sessions.latest(self._sessions.get(trajectory_id))
-        return replace(self.learned(trajectory_id, judgement, (), model=AGENT), pending=self.pending())
+        judgement = self._settlement.latest(self._sessions.get(trajectory_id))
+        return replace(
+            self._distiller.learned(trajectory_id, judgement, (), model=AGENT), pending=self._distiller.pending()
+        )
 
     def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> tuple[Refusal, ...]:
         """Return items that were not stored, with the reason, newest first; limit 0 means all.
@@ -198,6 +203,34 @@ class Distillation:
         """
         return tuple(self._context.store().sessions.refusals(trajectory=trajectory, limit=checked_limit(limit)))
 
+
+class Distiller:
+    """Distil sessions with the language model and store what is found, at once or in the background."""
+
+    def __init__(self, context: Context, sessions: Sessions, settlement: Settlement, recipes: Recipes) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._settlement = settlement
+        self._recipes = recipes
+        self._queued = False
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the function that does each kind of job; without a language model sessions wait for other workers."""
+        return {RECIPES: self._recipes_job} | ({} if self._context.model is None else {DISTILL: self._distill_job})
+
+    def queue_due(self) -> None:
+        """Give every session that waits a job, once; what is stored later brings its own."""
+        if self._context.model is None or self._queued:
+            return
+        now = self._context.clock.now()
+        store = self._context.store()
+        waiting = store.sessions.trajectories(limit=0, pending=True)
+        if waiting:
+            with store.transaction() as transaction:
+                for entry in waiting:
+                    transaction.jobs.enqueue(Job(kind=DISTILL, key=entry.id, due=now))
+        self._queued = True
+
     def distilled(self, trajectory_id: str, *, again: bool = True, begun: datetime | None = None) -> DistilReport:
         """Judge where that is open, ask the model for items, and store what is admitted."""
         from reasoningbank.llm.budget import counted_as
@@ -207,9 +240,9 @@ class Distillation:
         if self._context.model is None:
             raise ModelUnavailable(_NO_MODEL)
         with counted_as(trajectory_id):
-            judgement = self._sessions.latest(trajectory)
+            judgement = self._settlement.latest(trajectory)
             if judgement.verdict == "unknown":
-                judgement = self._sessions.judged(trajectory, begun or self._context.clock.now(), patient=True)
+                judgement = self._settlement.judged(trajectory, begun or self._context.clock.now(), patient=True)
             if judgement.verdict == "unknown":
                 raise Undecided(f"it is not known how the session ended: {judgement.rationale}")
             found = extract(trajectory, judgement, self._context.model)
@@ -253,6 +286,13 @@ class Distillation:
         """Return how many sessions wait to be distilled."""
         return len(self._context.store().sessions.trajectories(limit=0, pending=True))
 
+    def recipes_of(self, trajectory_id: str) -> DistilReport:
+        """Make the recipes of a session, which need no model."""
+        return self._recipes.learn(trajectory_id)
+
+    def _recipes_job(self, job: Job) -> None:
+        self._recipes.learn(job.key)
+
     def _distill_job(self, job: Job) -> None:
         """Make its recipes and distill the trajectory, unless a worker that was killed after it has done so already."""
         begun = self._context.clock.now()
@@ -262,19 +302,12 @@ class Distillation:
         if entry.distilled is None or (judged is not None and judged.at > entry.distilled):
             self.distilled(job.key, again=False, begun=begun)
 
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-        return {} if self._context.model is None else {DISTILL: self._distill_job}
 
-    def queue_due(self) -> None:
-        """Give every session that waits a job, once; what is stored later brings its own."""
-        if self._context.model is None or self._queued:
-            return
-        now = self._context.clock.now()
-        store = self._context.store()
-        waiting = store.sessions.trajectories(limit=0, pending=True)
-        if waiting:
-            with store.transaction() as transaction:
-                for entry in waiting:
-                    transaction.jobs.enqueue(Job(kind=DISTILL, key=entry.id, due=now))
-        self._queued = True
+def together(first: DistilReport, second: DistilReport) -> DistilReport:
+    """Return both reports as one, without what is pending."""
+    return DistilReport(
+        distilled=(*first.distilled, *second.distilled),
+        corroborated=(*first.corroborated, *second.corroborated),
+        refused=(*first.refused, *second.refused),
+        messages=(*first.messages, *second.messages),
+    )

@@ -12,7 +12,6 @@ loses nothing and doubles nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -26,19 +25,17 @@ from reasoningbank.safety.text import reveal
 from reasoningbank.sessions.changes import cut
 from reasoningbank.sessions.corroboration import corroborate
 from reasoningbank.sessions.recipes import Recipe, fact_recipe, passed_commands, recipes_of
-from reasoningbank.sessions.sessions import RECIPES
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, SUPERSEDED, Memory, check_memory_id
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import Brief, BriefItem, Filter, Hit
-from reasoningbank.types.records import Job, Link
+from reasoningbank.types.records import Link
 from reasoningbank.types.session import RECIPE, DistilReport, Origin, Trajectory
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.jobs.jobs import Handler
     from reasoningbank.search.briefing import Briefings
     from reasoningbank.sessions.sessions import Sessions
 
@@ -104,16 +101,6 @@ class Recipes:
         return self._briefings.kept(
             store, Brief(text=text, items=tuple(items), tokens=count_tokens(text), session=place), signature.text
         )
-
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return what does each kind of job of this resource."""
-        return {RECIPES: self._recipes_job}
-
-    def queue_due(self) -> None:
-        """Do nothing: a session brings its job when it is captured."""
-
-    def _recipes_job(self, job: Job) -> None:
-        self.learn(job.key)
 
 
 @dataclass(frozen=True, slots=True)

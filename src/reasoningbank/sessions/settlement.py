@@ -1,0 +1,132 @@
+"""How sessions ended, and what they were shown credited with it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reasoningbank.sessions.ends import end_of_session, personal
+from reasoningbank.types.records import Job
+from reasoningbank.types.session import CREDIT, DISTILL, Judgement, Trajectory, Verdict
+from reasoningbank.types.signal import Rater
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from reasoningbank.context import Context
+    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.search.search import Search
+    from reasoningbank.storage.store import Transaction
+    from reasoningbank.types.memory import OutcomeReport
+
+
+class Settlement:
+    """Judge sessions and credit what they were shown, at once or in the background."""
+
+    def __init__(self, context: Context, search: Search) -> None:
+        self._context = context
+        self._search = search
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the function that does each kind of job."""
+        return {CREDIT: self._credit_job}
+
+    def latest(self, trajectory: Trajectory) -> Judgement:
+        """Return the latest judgement of a session; by its evidence when none was stored."""
+        from reasoningbank.sessions.judge import by_evidence
+
+        judgements = self._context.store().sessions.judgements(trajectory.id)
+        return judgements[-1] if judgements else by_evidence(trajectory, at=self._context.clock.now())
+
+    def judged(self, trajectory: Trajectory, at: datetime, *, patient: bool = False) -> Judgement:
+        """Judge a session, credit what it was shown, store the judgement and return it."""
+        from reasoningbank.sessions.judge import judge
+
+        judgement = judge(
+            trajectory, self._context.model, at=at, votes=self._context.settings.llm_votes, patient=patient
+        )
+        with self._context.store().transaction() as transaction:
+            transaction.sessions.judge(trajectory.id, judgement)
+            requeue(transaction, CREDIT, trajectory.id, self._context.clock.now())
+        self.credited(trajectory.id)
+        return judgement
+
+    def settled(
+        self, session: str, verdict: Verdict, rater: Rater, *, for_task: bool = False, withdraw: bool = True
+    ) -> Sequence[OutcomeReport]:
+        """Credit what the session was shown, or only for its task, with how it ended; return what became of each."""
+        from reasoningbank.memories.credit import settle, shown
+        from reasoningbank.memories.exposure import decide_served
+
+        store, at = self._context.store(), self._context.clock.now()
+        wider = self._search.shown_wider(session, for_task=for_task)
+        # What was shown for a question and fitted less takes its share and gets nothing: others are not credited more.
+        sharing = [each for each, relevance in shown(store, session).items() if relevance > 0 or not for_task]
+        sharers = len(store.memories.many(sharing)) + len(wider)
+        reports: list[OutcomeReport] = []
+        with store.transaction() as transaction:
+            reports += settle(
+                transaction,
+                session,
+                verdict,
+                rater=rater,
+                at=at,
+                shared_by=max(1, sharers),
+                for_task=for_task,
+                withdraw=withdraw,
+            )
+            if verdict in {"success", "failure"}:
+                for memory_id in wider:
+                    decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)
+        if wider:
+            reports += self._search.credit_wider(
+                session, verdict, rater=rater, at=at, shared_by=sharers, for_task=for_task, withdraw=withdraw
+            )
+        return reports
+
+    def credited(self, trajectory_id: str) -> None:
+        """Do the job that settles what the session was shown, at once; a worker does it when this process is killed."""
+        with self._context.store().transaction() as transaction:
+            job = Job(kind=CREDIT, key=trajectory_id, due=self._context.clock.now())
+            waiting = transaction.jobs.waiting(due=job.due)
+        if any((each.kind, each.key, each.lease) == (CREDIT, trajectory_id, "") for each in waiting):
+            self._credit(trajectory_id)
+            with self._context.store().transaction() as transaction:
+                transaction.jobs.finish(job)
+
+    def _credit_job(self, job: Job) -> None:
+        """Settle what a session was shown."""
+        self._credit(job.key)
+
+    def _credit(self, trajectory_id: str) -> None:
+        """Credit what fitted the questions of the trajectory's session with how it ended, as far as that is known now.
+
+        A person's word, about the session or one of its trajectories, stands above every other. A session that nobody
+        can judge credits nothing, and takes back what an earlier judgement has credited.
+        """
+        store = self._context.store()
+        place = store.sessions.entry(trajectory_id).session
+        if place:
+            verdict, rater, decided = end_of_session(store, place)
+            self.settled(place, verdict, rater, for_task=True, withdraw=decided)
+
+
+def requeue(transaction: Transaction, kind: str, key: str, due: datetime) -> None:
+    """Queue a job anew, whatever became of it before."""
+    job = Job(kind=kind, key=key, due=due)
+    transaction.jobs.finish(job)
+    transaction.jobs.enqueue(job)
+
+
+def say(transaction: Transaction, trajectory_id: str, judgement: Judgement, now: datetime) -> None:
+    """Store what a person says of how a session ended; it waits to be credited, and to be distilled again."""
+    transaction.sessions.judge(trajectory_id, judgement)
+    transaction.sessions.mark_distilled(trajectory_id, None)
+    for kind in (DISTILL, CREDIT):
+        requeue(transaction, kind, trajectory_id, now)
+
+
+def report_of(succeeded: bool, now: datetime) -> Judgement:
+    """Return the judgement that a person's report about the session is."""
+    verdict: Verdict = "success" if succeeded else "failure"
+    return personal(verdict, f"The user says of the session: {verdict}.", now)
