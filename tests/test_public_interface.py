@@ -11,10 +11,12 @@ import pytest
 
 import reasoningbank
 from promises import promise
-from reasoningbank import errors
+from reasoningbank import Bank, errors
+from reasoningbank.operations.methods import resources
 
 SOURCE = Path(reasoningbank.__file__).parent
 MAX_LINES = 900
+MAX_NAMES = 13
 
 
 @promise("interface:exports", "Every export is importable and described.", source="issue Bank")
@@ -52,7 +54,30 @@ def test_every_error_stands_in_the_drawn_tree_and_has_a_hint() -> None:
     assert len(set(codes)) == len(codes)
 
 
-@promise("interface:files", "No source file is above 500 lines; the median is at most 200.", source="DESIGN section 3")
+@promise(
+    "interface:resources",
+    "A resource of a bank has at most thirteen public names, each a described method.",
+    source="issue House",
+)
+def test_a_resource_has_few_public_names() -> None:
+    with Bank.open("memory://", tenant="acme", project="shop") as bank:
+        places = resources()
+        assert len(places) >= 20
+        for place in places:
+            resource = getattr(bank, place)
+            names = [name for name in dir(resource) if not name.startswith("_")]
+            assert 0 < len(names) <= MAX_NAMES, (place, names)
+            for name in names:
+                method = getattr(resource, name)
+                assert inspect.ismethod(method), (place, name)
+                assert inspect.getdoc(method), (place, name)
+
+
+@promise(
+    "interface:files",
+    "No source file is above 900 lines; the median has 150 to 500.",
+    source="DESIGN section 3",
+)
 def test_no_source_file_is_long_or_named_by_what_it_is_not() -> None:
     files = sorted(SOURCE.rglob("*.py"))
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}

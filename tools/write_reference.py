@@ -19,7 +19,7 @@ from reasoningbank.cli.app import COMMANDS, EXIT_CODES, GROUPS, SubGroup, comman
 from reasoningbank.cli.built import plain
 from reasoningbank.mcp.schemas import specs_of
 from reasoningbank.mcp.schemas import written as written_tools
-from reasoningbank.operations.methods import answer_schema, described, written_interface
+from reasoningbank.operations.methods import answer_schema, described, resource_class, resources, written_interface
 from reasoningbank.operations.operation import PROFILES, inputs_of
 from reasoningbank.operations.signature import read_docstring
 from reasoningbank.operations.table import OPERATIONS
@@ -234,18 +234,19 @@ def python_page() -> str:
     parts = [
         "# Python\n\n"
         + _MADE
-        + "`Bank.open(...)` gives a bank; `await AsyncBank.open(...)` gives one whose methods are awaited. Types are "
-        "in `reasoningbank.types`.\n",
+        + "`Bank.open(...)` gives a bank; `await AsyncBank.open(...)` gives one whose methods are awaited. What they "
+        "take and give are dataclasses in the modules of `reasoningbank.types`; those that most programs need, such as "
+        "`Memory`, `Recall` and `Settings`, can be imported from `reasoningbank` too.\n",
         "## Bank\n",
     ]
     parts += [_method("bank", name, each) for name, each in _methods(bank.Bank)]
-    source = inspect.getsource(bank.Bank.__init__)
-    for attribute, kind in re.findall(r"self\.([a-z]+) = (\w+)\(", source):
-        owner = getattr(bank, kind)
+    for attribute in resources():
+        owner = resource_class(attribute)
         parts.append(
             f"## bank.{attribute}\n\n{plain(' '.join((inspect.getdoc(owner) or '').split(chr(10) * 2)[0].split()))}\n"
         )
-        offered = vars(getattr(aio, f"Async{kind}"))
+        listed = {each.method.partition(".")[2] for each in OPERATIONS if each.method.startswith(f"{attribute}.")}
+        offered = {*vars(getattr(aio, f"Async{owner.__name__}")), *listed}
         parts += [_method(f"bank.{attribute}", name, each) for name, each in _methods(owner) if name in offered]
     return "\n".join(parts)
 

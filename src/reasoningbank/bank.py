@@ -6,43 +6,18 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from reasoningbank.admin import Admin
 from reasoningbank.context import Context
-from reasoningbank.conversations.conversations import Conversations, ConversationWriter
-from reasoningbank.conversations.questions import Questions
-from reasoningbank.conversations.workflows import Workflows
-from reasoningbank.curation.curation import Curation
-from reasoningbank.curation.quarantine import Quarantines
-from reasoningbank.curation.upkeep import Upkeep
-from reasoningbank.curation.uplift import Uplift
-from reasoningbank.documents.documents import Documents
 from reasoningbank.errors import InvalidInput, MissingTenantError
-from reasoningbank.graph.edges import Edges
-from reasoningbank.graph.graph import Graph
-from reasoningbank.graph.nodes import GraphVectors
-from reasoningbank.graph.provenance import Preferences
-from reasoningbank.graph.sources import Citations, Sources
-from reasoningbank.jobs.jobs import Jobs
-from reasoningbank.matts.matts import Matts
-from reasoningbank.memories.memories import Memories
 from reasoningbank.safety.arguments import checked_limit, session_name
-from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS, Briefings
+from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
-from reasoningbank.search.experience import Experience, TraceLearner
 from reasoningbank.search.search import By, Search
-from reasoningbank.search.vocabulary import Vocabulary
-from reasoningbank.sessions.distillation import Distillation, Distiller
-from reasoningbank.sessions.recipe_store import Recipes
-from reasoningbank.sessions.recorder import Recorder
-from reasoningbank.sessions.sessions import Branches, Sessions
-from reasoningbank.sessions.settlement import Settlement
 from reasoningbank.settings import Settings, load_settings, project_of
-from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
@@ -56,9 +31,32 @@ from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import UpliftReport
 
 if TYPE_CHECKING:
+    from reasoningbank.admin import Admin
+    from reasoningbank.conversations.conversations import Conversations
+    from reasoningbank.conversations.questions import Questions
+    from reasoningbank.conversations.workflows import Workflows
+    from reasoningbank.curation.curation import Curation
+    from reasoningbank.curation.quarantine import Quarantines
     from reasoningbank.curation.snapshot import Past
+    from reasoningbank.curation.uplift import Uplift
+    from reasoningbank.documents.documents import Documents
+    from reasoningbank.graph.edges import Edges
+    from reasoningbank.graph.graph import Graph
+    from reasoningbank.graph.provenance import Preferences
+    from reasoningbank.graph.sources import Sources
+    from reasoningbank.jobs.jobs import Jobs
+    from reasoningbank.matts.matts import Matts
     from reasoningbank.memories.admission import Origin
+    from reasoningbank.memories.memories import Memories
+    from reasoningbank.search.briefing import Briefings
     from reasoningbank.search.cascade import Found
+    from reasoningbank.search.experience import Experience
+    from reasoningbank.sessions.distillation import Distillation, Distiller
+    from reasoningbank.sessions.recipe_store import Recipes
+    from reasoningbank.sessions.recorder import Recorder
+    from reasoningbank.sessions.sessions import Branches, Sessions
+    from reasoningbank.sessions.settlement import Settlement
+    from reasoningbank.sharing.scopes import Sharing
 
 _UPDATE_ATTEMPTS = 5
 _LESSON_WEIGHTS = LessonWeights()
@@ -72,80 +70,208 @@ class Bank:
             memory = bank.record(title="Retry flaky calls", content="Back off, then retry.", outcome="success")
             recall = bank.search("a network call fails now and then")
             bank.feedback(memory.id, helpful=True)
-
-    Attributes:
-        memories: read memories, their versions and where they come from.
-        experience: search with the experience of earlier searches, and read texts into memories (seed 002).
-        sessions: capture sessions, judge how they ended, and credit what they were shown.
-        distillation: distil lessons from captured sessions.
-        recipes: make recipes of captured sessions without a model, and show the one for an error.
-        branches: brief and credit the branches of a folded context (seed 001).
-        curation: consolidate memories that say nearly the same, and let unused ones age.
-        quarantine: hold memories back with everything derived from them, and release them.
-        graph: The contextual graph: nodes, searches and walks (seed 003).
-        edges: edges of the contextual graph: sentences with a weight.
-        sources: sources and what they name and state.
-        preferences: preferences of users and roles.
-        conversations: remember finished conversations (seed 003).
-        questions: plan questions and answer them from the graph and the lessons.
-        workflows: workflows: conversations that a program drives turn by turn.
-        documents: documents that frameworks file in a bank, and memories as files.
-        sharing: promote reviewed lessons into wider scopes, and share banks as files.
-        matts: let an agent try a task several times and learn from all attempts together.
-        jobs: do the background work of a bank.
-        admin: care for a bank as a whole: counts, checks, copies, exports and its embedder.
     """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._search = Search(context)
-        self._briefings = Briefings(context, self._search)
-        self.memories = Memories(context)
-        self.experience = Experience(context, self._search)
-        settlement = Settlement(context, self._search)
-        recorder = Recorder(context, settlement)
-        self.sessions = Sessions(context, recorder, settlement)
-        self.recipes = Recipes(context, self.sessions, self._briefings)
-        distiller = Distiller(context, self.sessions, settlement, self.recipes)
-        self.distillation = Distillation(context, self.sessions, settlement, distiller)
-        self.branches = Branches(context, self.sessions, self.distillation, self.briefing)
-        self.curation = Curation(context)
-        self.quarantine = Quarantines(context)
-        self._uplift = Uplift(context)
-        self.graph = Graph(context)
-        self.edges = Edges(context, self.graph)
-        self.sources = Sources(context)
-        self.preferences = Preferences(context)
-        self.conversations = Conversations(context)
-        self.questions = Questions(context, self._search)
-        self.workflows = Workflows(context, self.conversations, self.questions)
-        self.documents = Documents(context)
-        self.sharing = Sharing(context, self._search)
-        self.matts = Matts(context, self._search, settlement, distiller)
-        self.admin = Admin(context)
-        vocabulary, vectors = Vocabulary(context), GraphVectors(context)
-        upkeep = Upkeep(context, self.curation)
-        self.jobs = Jobs(
-            context,
+
+    @cached_property
+    def _briefings(self) -> Briefings:
+        """Make briefings."""
+        from reasoningbank.search.briefing import Briefings
+
+        return Briefings(self._context, self._search)
+
+    @cached_property
+    def memories(self) -> Memories:
+        """Read memories, their versions and where they come from."""
+        from reasoningbank.memories.memories import Memories
+
+        return Memories(self._context)
+
+    @cached_property
+    def experience(self) -> Experience:
+        """Search with the experience of earlier searches, and read texts into memories (seed 002)."""
+        from reasoningbank.search.experience import Experience
+
+        return Experience(self._context, self._search)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Capture sessions, judge how they ended, and credit what they were shown."""
+        from reasoningbank.sessions.sessions import Sessions
+
+        return Sessions(self._context, self._recorder, self._settlement)
+
+    @cached_property
+    def _settlement(self) -> Settlement:
+        """Credit memories with how the sessions ended that were shown them."""
+        from reasoningbank.sessions.settlement import Settlement
+
+        return Settlement(self._context, self._search)
+
+    @cached_property
+    def _recorder(self) -> Recorder:
+        """Keep sessions as trajectories."""
+        from reasoningbank.sessions.recorder import Recorder
+
+        return Recorder(self._context, self._settlement)
+
+    @cached_property
+    def recipes(self) -> Recipes:
+        """Make recipes of captured sessions without a model, and show the one for an error."""
+        from reasoningbank.sessions.recipe_store import Recipes
+
+        return Recipes(self._context, self.sessions, self._briefings)
+
+    @cached_property
+    def distillation(self) -> Distillation:
+        """Distil lessons from captured sessions."""
+        from reasoningbank.sessions.distillation import Distillation
+
+        return Distillation(self._context, self.sessions, self._settlement, self._distiller)
+
+    @cached_property
+    def _distiller(self) -> Distiller:
+        """Distil the sessions that wait, with a language model."""
+        from reasoningbank.sessions.distillation import Distiller
+
+        return Distiller(self._context, self.sessions, self._settlement, self.recipes)
+
+    @cached_property
+    def branches(self) -> Branches:
+        """Brief and credit the branches of a folded context (seed 001)."""
+        from reasoningbank.sessions.sessions import Branches
+
+        return Branches(self._context, self.sessions, self.distillation, self.briefing)
+
+    @cached_property
+    def curation(self) -> Curation:
+        """Consolidate memories that say nearly the same, and let unused ones age."""
+        from reasoningbank.curation.curation import Curation
+
+        return Curation(self._context)
+
+    @cached_property
+    def quarantine(self) -> Quarantines:
+        """Hold memories back with everything derived from them, and release them."""
+        from reasoningbank.curation.quarantine import Quarantines
+
+        return Quarantines(self._context)
+
+    @cached_property
+    def _uplift(self) -> Uplift:
+        """Measure what memory is worth."""
+        from reasoningbank.curation.uplift import Uplift
+
+        return Uplift(self._context)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The contextual graph: nodes, searches and walks (seed 003)."""
+        from reasoningbank.graph.graph import Graph
+
+        return Graph(self._context)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Edges of the contextual graph: sentences with a weight."""
+        from reasoningbank.graph.edges import Edges
+
+        return Edges(self._context, self.graph)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Sources and what they name and state."""
+        from reasoningbank.graph.sources import Sources
+
+        return Sources(self._context)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """Preferences of users and roles."""
+        from reasoningbank.graph.provenance import Preferences
+
+        return Preferences(self._context)
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        """Remember finished conversations (seed 003)."""
+        from reasoningbank.conversations.conversations import Conversations
+
+        return Conversations(self._context)
+
+    @cached_property
+    def questions(self) -> Questions:
+        """Plan questions and answer them from the graph and the lessons."""
+        from reasoningbank.conversations.questions import Questions
+
+        return Questions(self._context, self._search)
+
+    @cached_property
+    def workflows(self) -> Workflows:
+        """Workflows: conversations that a program drives turn by turn."""
+        from reasoningbank.conversations.workflows import Workflows
+
+        return Workflows(self._context, self.conversations, self.questions)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Documents that frameworks file in a bank, and memories as files."""
+        from reasoningbank.documents.documents import Documents
+
+        return Documents(self._context)
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """Promote reviewed lessons into wider scopes, and share banks as files."""
+        from reasoningbank.sharing.scopes import Sharing
+
+        return Sharing(self._context, self._search)
+
+    @cached_property
+    def matts(self) -> Matts:
+        """Let an agent try a task several times and learn from all attempts together."""
+        from reasoningbank.matts.matts import Matts
+
+        return Matts(self._context, self._search, self._settlement, self._distiller)
+
+    @cached_property
+    def admin(self) -> Admin:
+        """Care for a bank as a whole: counts, checks, copies, exports and its embedder."""
+        from reasoningbank.admin import Admin
+
+        return Admin(self._context)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """Do the background work of a bank."""
+        from reasoningbank.conversations.conversations import ConversationWriter
+        from reasoningbank.curation.upkeep import Upkeep
+        from reasoningbank.graph.nodes import GraphVectors
+        from reasoningbank.graph.sources import Citations
+        from reasoningbank.jobs.jobs import Jobs
+        from reasoningbank.search.experience import TraceLearner
+        from reasoningbank.search.vocabulary import Vocabulary
+
+        vocabulary, vectors = Vocabulary(self._context), GraphVectors(self._context)
+        upkeep = Upkeep(self._context, self.curation)
+        return Jobs(
+            self._context,
             [
                 vocabulary,
-                recorder,
-                settlement,
-                distiller,
-                TraceLearner(context),
+                self._recorder,
+                self._settlement,
+                self._distiller,
+                TraceLearner(self._context),
                 upkeep,
                 self._uplift,
                 vectors,
-                Citations(context),
-                ConversationWriter(context),
+                Citations(self._context),
+                ConversationWriter(self._context),
             ],
-            due=[
-                vocabulary.queue_due,
-                distiller.queue_due,
-                upkeep.queue_due,
-                self._uplift.queue_due,
-                vectors.queue_due,
-            ],
+            due=[queue.queue_due for queue in (vocabulary, self._distiller, upkeep, self._uplift, vectors)],
         )
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import types
 import typing
@@ -20,8 +21,41 @@ if TYPE_CHECKING:
 
 _WRITTEN = "interface.json"
 
-_CLASSES: Mapping[str, str] = {"quarantine": "Quarantines"}
-"""The classes of the resources of a bank that are not named like their attribute."""
+_RESOURCES: Mapping[str, str] = {
+    "memories": "memories.memories:Memories",
+    "experience": "search.experience:Experience",
+    "sessions": "sessions.sessions:Sessions",
+    "recipes": "sessions.recipe_store:Recipes",
+    "distillation": "sessions.distillation:Distillation",
+    "branches": "sessions.sessions:Branches",
+    "curation": "curation.curation:Curation",
+    "quarantine": "curation.quarantine:Quarantines",
+    "graph": "graph.graph:Graph",
+    "edges": "graph.edges:Edges",
+    "sources": "graph.sources:Sources",
+    "preferences": "graph.provenance:Preferences",
+    "conversations": "conversations.conversations:Conversations",
+    "questions": "conversations.questions:Questions",
+    "workflows": "conversations.workflows:Workflows",
+    "documents": "documents.documents:Documents",
+    "sharing": "sharing.scopes:Sharing",
+    "matts": "matts.matts:Matts",
+    "admin": "admin:Admin",
+    "jobs": "jobs.jobs:Jobs",
+}
+"""The class of each resource of a bank, imported when an operation of it is."""
+
+
+def resource_class(name: str) -> type:
+    """Return the class of a resource, as its attribute of a bank is named."""
+    module, _, kind = _RESOURCES[name].partition(":")
+    owner: type = getattr(importlib.import_module(f"reasoningbank.{module}"), kind)
+    return owner
+
+
+def resources() -> tuple[str, ...]:
+    """Return the names of the resources of a bank."""
+    return tuple(_RESOURCES)
 
 
 @functools.cache
@@ -31,11 +65,13 @@ def function_of(method: str) -> Callable[..., object]:
         from reasoningbank.operations import composed
 
         return typing.cast("Callable[..., object]", getattr(composed, method[1:]))
-    from reasoningbank import bank
 
     place, _, name = method.rpartition(".")
-    owner = getattr(bank, _CLASSES.get(place, place.capitalize())) if place else bank.Bank
-    return typing.cast("Callable[..., object]", getattr(owner, name))
+    if place:
+        return typing.cast("Callable[..., object]", getattr(resource_class(place), name))
+    from reasoningbank.bank import Bank
+
+    return typing.cast("Callable[..., object]", getattr(Bank, name))
 
 
 def interface(operation: Operation) -> Signature:
