@@ -50,6 +50,7 @@ def test_status_says_what_is_installed_learned_and_waiting(tmp_path: Path) -> No
     found = said(tmp_path, "status", "--json")
     assert [(each["client"], each["registered"]) for each in found["clients"]] == [("claude-code", ["scope user"])]
     assert found["sessions"] == {"queued": 0, "captured": 2, "distilled": 0, "waiting": 1, "undecided": 1}
+    assert found["verdicts"] == {"evidence": 1}
     assert found["learned_this_week"] == ["A lesson"]
     assert any("No hook has run" in each for each in found["next"])
     assert any("memory_distill" in each for each in found["next"])
@@ -103,5 +104,22 @@ def test_one_of_something_is_no_plural(tmp_path: Path) -> None:
             assert said(tmp_path, command).splitlines()[-1] == f"{count} {noun}"
         said(tmp_path, "capture", *map(str, written(tmp_path, {number: texts[number]})))
     assert said(tmp_path, "sessions").splitlines()[-1] == "2 sessions"
+
+
+@promise("credit:person-reports")
+def test_every_list_shows_what_a_person_says_of_a_session(tmp_path: Path) -> None:
+    said(tmp_path, "capture", *map(str, written(tmp_path, {"one": REPAIRED})))
+    assert "success 0.90 (evidence)" in said(tmp_path, "trajectories")
+    told = said(tmp_path, "session-outcome", "cc-1", "failed")
+    assert told.splitlines()[-1] == "1 captured session is a failure now."
+    assert "failure 0.00 (person)" in said(tmp_path, "trajectories")
+    assert "failure (person)" in said(tmp_path, "sessions")
+    status = said(tmp_path, "status", "--quick", "--json")
+    assert status["verdicts"] == {"person": 1}
+    (entry,) = said(tmp_path, "trajectories", "--json")["trajectories"]
+    assert (entry["verdict"], entry["said_by"], entry["judge"]) == ("failure", "person", "user")
+    said(tmp_path, "verdict", entry["id"], "partial")
+    assert "partial 0.50 (person)" in said(tmp_path, "trajectories")
+    assert "verdicts: 1 from a person" in said(tmp_path, "status", "--quick")
 
 

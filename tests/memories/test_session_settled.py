@@ -323,3 +323,74 @@ def test_an_undecided_session_takes_back_no_report_about_a_memory(local_bank: Ba
     assert local_bank.get(memory).confidence == 0.8
 
 
+@promise(
+    "credit:person-reports",
+    "What a person reports of a session is its verdict, before and after it is captured, and stands above its own "
+    "judgement; a later verdict of a person replaces it. Lists say how each session ended and who says so: a person, "
+    "its evidence, a model or its agent.",
+    source="issue 11",
+)
+@pytest.mark.parametrize("captured_first", [True, False])
+def test_a_persons_report_of_a_session_is_its_verdict(local_bank: Bank, captured_first: bool) -> None:
+    memory = lesson(local_bank)
+    local_bank.search(TASK, session="s")
+    local_bank.briefing(session="s")
+    other = local_bank.record(title="Water the plants", content="Water them on Mondays.", outcome="success").id
+    local_bank.briefing(session="s")
+
+    def said() -> list[tuple[str, str, str, str]]:
+        listed = zip(local_bank.sessions.list(), local_bank.sessions.states(), strict=True)
+        return [(one.verdict, one.said_by, state.verdict, state.said_by) for one, state in listed]
+
+    if captured_first:
+        local_bank.sessions.keep(ended("s", "failure"))
+        assert said() == [("failure", "evidence", "failure", "evidence")]
+    local_bank.sessions.outcome("s", True, rater="human")
+    if not captured_first:
+        assert local_bank.sessions.keep(ended("s", "failure")).verdict == "success"
+    assert said() == [("success", "person", "success", "person")]
+    assert [entry.verdict for entry in local_bank.sessions.list(verdict="success")] == ["success"]
+    assert local_bank.sessions.list(verdict="failure") == ()
+    local_bank.sessions.keep(ended("s", "failure", steps=2))
+    (entry,) = local_bank.sessions.list()
+    assert local_bank.sessions.judge(entry.id).judge == "user"
+    assert said() == [("success", "person", "success", "person")]
+    assert {each.positive for name in (memory, other) for each in signals(local_bank, name)} == {True}
+    local_bank.sessions.verdict(entry.id, "failure")
+    assert said() == [("failure", "person", "failure", "person")]
+    assert {each.positive for name in (memory, other) for each in signals(local_bank, name)} == {False}
+    assert local_bank.report().with_memory.succeeded == 0
+    local_bank.sessions.outcome("s", True, rater="human")
+    assert said() == [("success", "person", "success", "person")]
+    assert local_bank.admin.check().problems == ()
+
+
+@promise("credit:person-reports")
+def test_an_agents_report_is_shown_where_nothing_else_is_known(local_bank: Bank) -> None:
+    lesson(local_bank)
+    local_bank.search(TASK, session="s")
+    local_bank.sessions.keep(ended("s", "unknown"))
+    local_bank.sessions.outcome("s", True, rater="agent")
+    (entry,) = local_bank.sessions.list(verdict="success")
+    assert (entry.verdict, entry.said_by) == ("success", "session")
+    local_bank.sessions.keep(ended("s", "failure", steps=2))
+    (entry,) = local_bank.sessions.list()
+    assert (entry.verdict, entry.said_by) == ("failure", "evidence")
+
+
+@promise(
+    "outcome:said-as-stored",
+    "The report of a session's outcome names the confidence that each memory then has.",
+    source="issue 11",
+)
+@pytest.mark.parametrize("succeeded", [True, False])
+def test_a_report_names_the_confidence_that_is_stored(local_bank: Bank, succeeded: bool) -> None:
+    memory = lesson(local_bank)
+    local_bank.search(TASK, session="s")
+    local_bank.sessions.outcome("s", True)
+    (report,) = local_bank.sessions.outcome("s", succeeded).credited or (None,)
+    stored = local_bank.get(memory).confidence
+    assert report is None or report.new_confidence == stored
+    if not succeeded:
+        assert report is not None
+        assert f"{stored:.3f}" in report.message

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 WEEK = timedelta(days=7)
 _LINES = 3
 _TAIL = 20_000
+_VERDICTS = {
+    "person": "from a person",
+    "evidence": "from evidence",
+    "model": "from the model",
+    "session": "from the session's agent",
+}
 
 
 class ClientStatus(TypedDict):
@@ -49,6 +55,7 @@ class Status(TypedDict):
     tools: list[str]
     hooks_last_ran: str
     sessions: dict[str, int]
+    verdicts: dict[str, int]
     failed_jobs: int
     model: ModelStatus
     learned_this_week: list[str]
@@ -81,7 +88,7 @@ def examined(call: Call, *, ask: bool) -> Status:
 
     settings = load_settings()
     clients = _clients(call, ask=ask)
-    sessions, failed, learned, credited = _learned(call, settings)
+    sessions, verdicts, failed, learned, credited = _learned(call, settings)
     model = _model(settings)
     log = settings.home / "hooks.log"
     errors = _tail(log)
@@ -91,6 +98,7 @@ def examined(call: Call, *, ask: bool) -> Status:
         tools=list(tools_of(settings.profile)),
         hooks_last_ran=ran.read_text(encoding="utf-8", errors="replace").strip() if ran.exists() else "",
         sessions=sessions,
+        verdicts=verdicts,
         failed_jobs=failed,
         model=model,
         learned_this_week=learned,
@@ -117,8 +125,8 @@ def _clients(call: Call, *, ask: bool) -> list[ClientStatus]:
     return found
 
 
-def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], int, list[str], list[str]]:
-    """Return the sessions by state, the jobs that failed for good, and what this week brought.
+def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], dict[str, int], int, list[str], list[str]]:
+    """Return the sessions by state and by who knows their end, the jobs that failed for good, and this week's news.
 
     That are the titles of new memories, and the memories whose confidence evidence moved, with what it was and is.
     """
@@ -126,21 +134,23 @@ def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], int, list[
     from reasoningbank.settings import project_of
     from reasoningbank.types.scope import Scope
 
-    counted = dict.fromkeys(("queued", "captured", "distilled", "waiting", "undecided"), 0)
+    numbers = dict.fromkeys(("queued", "captured", "distilled", "waiting", "undecided"), 0)
     scope = Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
     if not has_any(scope, call.membership(settings), url=call.url or settings.url or None, home=settings.home):
-        return counted, 0, [], []
-    since = datetime.now(UTC) - WEEK
+        return numbers, {}, 0, [], []
+    since, said = datetime.now(UTC) - WEEK, dict[str, int]()
     with call.open_bank() as bank:
-        counted["queued"] = len(bank.sessions.states(state="queued", limit=0))
+        numbers["queued"] = len(bank.sessions.states(state="queued", limit=0))
         for entry in bank.sessions.list():
-            counted["captured"] += 1
+            numbers["captured"] += 1
             known = entry.judgement is not None and entry.judgement.verdict != "unknown"
-            counted["distilled" if entry.distilled is not None else "waiting" if known else "undecided"] += 1
+            if entry.said_by:
+                said[entry.said_by] = said.get(entry.said_by, 0) + 1
+            numbers["distilled" if entry.distilled is not None else "waiting" if known else "undecided"] += 1
         memories = bank.memories.list()
         learned = [memory.title for memory in memories if memory.created_at >= since]
         credited = [moved for memory in memories if (moved := _moved(bank, memory, since))]
-        return counted, len(bank.jobs.dead()), learned, credited
+        return numbers, said, len(bank.jobs.dead()), learned, credited
 
 
 def _moved(bank: Bank, memory: Memory, since: datetime) -> str:
@@ -215,8 +225,11 @@ def status_text(found: Status) -> str:
     lines.append(f"hooks last ran: {found['hooks_last_ran'] or 'never'}")
     lines.append(f"tools: {', '.join(found['tools'])}")
     sessions = ", ".join(f"{count} {state}" for state, count in found["sessions"].items())
-    failed = f"; {found['failed_jobs']} jobs failed for good (rbank jobs)" if found["failed_jobs"] else ""
+    failed = f"; {counted(found['failed_jobs'], 'job')} failed for good (rbank jobs)" if found["failed_jobs"] else ""
+    verdicts = ", ".join(f"{count} {_VERDICTS[who]}" for who, count in found["verdicts"].items())
     lines.append(f"sessions: {sessions}{failed}")
+    if verdicts:
+        lines.append(f"verdicts: {verdicts}")
     model = found["model"]
     spent = ", ".join(
         f"{model['used'].get(name, 0):,} of {most:,} {name} today" if most else f"{model['used'].get(name, 0):,} {name}"

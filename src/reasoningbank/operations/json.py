@@ -83,8 +83,8 @@ SHAPES: Mapping[str, str] = {
     "message",
     "StabilityCheck": "counted=reports commits waiting unknown dry_run",
     "StabilityReport": "id=memory_id commit reverted previous_confidence:9 new_confidence:9",
-    "TrajectoryEntry": 'id task session source steps at verdict=judgement.verdict|"unknown" '
-    'probability=judgement.probability|0.5 judge=judgement.judge|"" distilled',
+    "TrajectoryEntry": "id task session source steps at verdict probability=judgement.probability|0.5 "
+    'judge=judgement.judge|"" said_by distilled',
     "Turn": "message_id user_input clarification_question clarification ai_answer=answer ai_reasoning=reasoning "
     "ai_tool_calls=tool_calls at",
     "UndoReport": "consolidation_id restored_memories=restored moved_signals kept",

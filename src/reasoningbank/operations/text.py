@@ -236,6 +236,9 @@ def session_outcome_text(report: SessionOutcome) -> str:
         lines.append(f"{len(report.credited)} credited{kept}.")
     else:
         lines.append(f"0 credited: nothing was shown in a session named {_line(report.session)}.")
+    if report.judged:
+        ended = "success" if report.succeeded else "failure"
+        lines.append(f"{counted(len(report.judged), 'captured session is', 'captured sessions are')} a {ended} now.")
     if report.learned is not None:
         lines.append(distilled_text(report.learned))
     return "\n".join(lines)
@@ -334,12 +337,13 @@ def trajectories_text(entries: Sequence[TrajectoryEntry]) -> str:
     """Return one line a session."""
     lines = []
     for one in entries:
-        verdict = ("unknown", 0.5) if one.judgement is None else (one.judgement.verdict, one.judgement.probability)
+        judged = one.judgement is not None and one.judgement.verdict == one.verdict
+        probability = f"{one.judgement.probability:.2f}" if one.judgement is not None and judged else ""
         lines.append(
-            f"{one.id}  {_verdict(*verdict)}  {one.steps:4} steps  "
+            f"{one.id}  {one.verdict:7} {probability:4} {one.said_by and f'({one.said_by})':10}  {one.steps:4} steps  "
             f"{'distilled' if one.distilled else 'waits    '}  {_line(one.task)}"
         )
-    return "\n".join([*lines, f"{len(entries)} trajectories"])
+    return "\n".join([*lines, counted(len(entries), "trajectory", "trajectories")])
 
 
 def captured_session_text(shown: composed.CapturedSession) -> str:

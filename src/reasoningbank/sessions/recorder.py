@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import Undecided, UnreadableTranscript
 from reasoningbank.safety.arguments import usable_path
+from reasoningbank.sessions.ends import said_of
 from reasoningbank.sessions.growth import continues
-from reasoningbank.sessions.settlement import requeue
+from reasoningbank.sessions.settlement import report_of, requeue
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import (
     CAPTURE,
@@ -110,6 +111,10 @@ class Recorder:
                     transaction.sessions.judge(trajectory.id, judgement)
             elif known is None:
                 transaction.sessions.keep(trajectory, key=key)
+                transaction.sessions.judge(trajectory.id, judgement)
+            said = said_of(transaction, trajectory.session) if known is None and judgement.judge != USER else None
+            if said is not None:
+                judgement = report_of(said == "success", now)
                 transaction.sessions.judge(trajectory.id, judgement)
             kinds = (RECIPES, DISTILL, CREDIT) if self._context.model is None else (DISTILL, CREDIT)
             if known is None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.safety.arguments import checked_limit, checked_offset, session_name, usable_path
-from reasoningbank.sessions.ends import personal, replace_report
-from reasoningbank.sessions.settlement import say
+from reasoningbank.sessions.ends import personal, replace_report, with_end
+from reasoningbank.sessions.settlement import report_of, say
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import check_memory_id, new_session
 from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reasoningbank.sessions.distillation import Distillation
     from reasoningbank.sessions.recorder import Recorder
     from reasoningbank.sessions.settlement import Settlement
-    from reasoningbank.storage.store import Store
+    from reasoningbank.storage.store import Store, Transaction
     from reasoningbank.types.uplift import Exposure, Shown
 
 _AT_ONCE = timedelta(0)
@@ -88,19 +88,21 @@ class Sessions:
     def list(
         self, *, limit: int = 0, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
     ) -> tuple[TrajectoryEntry, ...]:
-        """Return stored trajectories, oldest first; limit 0 means all.
+        """Return stored trajectories with how they ended and who says so, oldest first; limit 0 means all.
 
         Args:
             limit: At most so many.
             offset: So many are passed over.
-            verdict: Only those judged so; ``unknown`` includes those never judged.
+            verdict: Only those that ended so; ``unknown`` includes those never judged.
             pending: Only those that wait to be distilled, or only those that do not.
         """
-        store = self._context.store()
-        entries = store.sessions.trajectories(
-            limit=checked_limit(limit), offset=checked_offset(offset), verdict=verdict, pending=pending
-        )
-        return tuple(replace(entry, memories=_shown(store, entry.session)) for entry in entries)
+        store, most, first = self._context.store(), checked_limit(limit), checked_offset(offset)
+        if verdict is None:
+            entries = store.sessions.trajectories(limit=most, offset=first, pending=pending)
+            return tuple(_listed(store, entry) for entry in entries)
+        listed = [_listed(store, entry) for entry in store.sessions.trajectories(limit=0, pending=pending)]
+        found = [entry for entry in listed if entry.verdict == verdict][first:]
+        return tuple(found[: most or None])
 
     def states(self, *, state: Progress | None = None, limit: int = 20) -> tuple[SessionState, ...]:
         """Show where each session stands: queued, captured, waiting or distilled, and what it waits for.
@@ -218,6 +220,7 @@ class Sessions:
         session that shows much counts no more than one that shows little. A memory has one outcome of a session: a
         later report replaces the earlier one, but an agent's never a person's (DESIGN D5). How the session ended is
         kept for ``report``, also of a session that was held out: that one credits only what it has found by searching.
+        A person's report is the verdict on the captured session, too, whether it was captured before or is later.
 
         Args:
             session: The session.
@@ -235,6 +238,7 @@ class Sessions:
         with observed("outcome_memory", store=self._context.place):
             with self._context.store().transaction() as transaction:
                 note_session(transaction, place, succeeded=succeeded, rater=rater)
+                judged = self._reported(transaction, place, succeeded) if rater == "human" else ()
             reports = self._settlement.settled(place, "success" if succeeded else "failure", rater)
             self._context.keep_up()
         return SessionOutcome(
@@ -242,7 +246,24 @@ class Sessions:
             succeeded=succeeded,
             credited=tuple(report for report in reports if report.recorded),
             unchanged=tuple(report.memory_id for report in reports if not report.recorded),
+            judged=judged,
         )
+
+    def _reported(self, transaction: Transaction, session: str, succeeded: bool) -> tuple[str, ...]:
+        """Make a person's report the verdict on every trajectory of the session; return their ids."""
+        verdict, now = "success" if succeeded else "failure", self._context.clock.now()
+        entries = transaction.sessions.trajectories(limit=0, session=session)
+        for entry in entries:
+            known = entry.judgement
+            if known is None or (known.judge, known.verdict) != (USER, verdict):
+                say(transaction, entry.id, report_of(succeeded, now), now)
+        return tuple(entry.id for entry in entries)
+
+
+def _listed(store: Store, entry: TrajectoryEntry) -> TrajectoryEntry:
+    """Return the entry with what its session was shown, and how it ended."""
+    exposure = store.deliveries.exposure(entry.session) if entry.session else None
+    return with_end(replace(entry, memories=_met(exposure)), exposure)
 
 
 def _shown(store: Store, session: str) -> tuple[Shown, ...]:

@@ -251,6 +251,7 @@ class SessionOutcome:
         credited: One report per memory whose confidence has moved.
         unchanged: Ids of shown memories that this session had reported an outcome for before.
         learned: What the branch's own account taught, when it gave one.
+        judged: Ids of the session's trajectories whose verdict a person's report is.
     """
 
     session: str
@@ -258,6 +259,7 @@ class SessionOutcome:
     credited: tuple[OutcomeReport, ...] = ()
     unchanged: tuple[str, ...] = ()
     learned: DistilReport | None = None
+    judged: tuple[str, ...] = ()
 
     @property
     def credits(self) -> tuple[Mapping[str, str | float], ...]:
