@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promises import promise
@@ -50,6 +50,17 @@ def test_whole_shapes_are_a_binomial_tail(alpha: int, beta: int, x: float) -> No
 def test_mirrored_shapes_mirror_the_distribution(alpha: float, beta: float, x: float) -> None:
     assert beta_cumulative(x, alpha, beta) + beta_cumulative(1 - x, beta, alpha) == pytest.approx(1.0, abs=1e-11)
     assert beta_quantile(x, alpha, beta) == pytest.approx(1 - beta_quantile(1 - x, beta, alpha), abs=1e-8)
+
+
+@given(shapes, shapes, st.integers(-4, 4))
+@example(0.2, 2.6, 1)
+@example(191.43612140760732, 1.440113151243467, 1)
+def test_rounding_does_not_matter_where_the_two_sides_meet(alpha: float, beta: float, steps: int) -> None:
+    meeting = (alpha + 1.0) / (alpha + beta + 2.0)
+    x = meeting
+    for _ in range(abs(steps)):
+        x = math.nextafter(x, 1.0 if steps > 0 else 0.0)
+    assert beta_cumulative(x, alpha, beta) == pytest.approx(beta_cumulative(meeting, alpha, beta), abs=1e-12)
 
 
 @given(st.floats(0.3, 200.0), st.floats(0.3, 200.0), st.floats(0.01, 0.99))

@@ -31,12 +31,12 @@ def beta_cumulative(x: float, alpha: float, beta: float) -> float:
         return 0.0
     if x >= 1.0:
         return 1.0
+    powers = alpha * math.log(x) + beta * math.log1p(-x)
+    front = math.exp(math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta) + powers)
+    # Decided once: rounding can put both x and 1 - x on the slow side.
     if x > (alpha + 1.0) / (alpha + beta + 2.0):
-        return 1.0 - beta_cumulative(1.0 - x, beta, alpha)
-    log_front = (
-        math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta) + alpha * math.log(x) + beta * math.log1p(-x)
-    )
-    return math.exp(log_front) / (alpha * _continued_fraction(x, alpha, beta))
+        return 1.0 - front / (beta * _continued_fraction(1.0 - x, beta, alpha))
+    return front / (alpha * _continued_fraction(x, alpha, beta))
 
 
 def _continued_fraction(x: float, alpha: float, beta: float) -> float:
