@@ -14,6 +14,7 @@ from reasoningbank.memories.admission import admit_document, check_document, rei
 from reasoningbank.safety.secrets import redact
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.document import Document, DocumentChange
+from reasoningbank.types.moment import bounded
 from reasoningbank.types.ports import Embedder, Vector
 
 _BATCH = 64
@@ -144,8 +145,8 @@ def imported(lines: Iterable[str]) -> list[Document]:
                     key=_text(fields["key"]),
                     value=_text(fields["value"]),
                     texts=tuple(map(_text, fields["texts"])),
-                    created_at=datetime.fromisoformat(fields["created_at"]),
-                    updated_at=datetime.fromisoformat(fields["updated_at"]),
+                    created_at=bounded(datetime.fromisoformat(fields["created_at"])),
+                    updated_at=bounded(datetime.fromisoformat(fields["updated_at"])),
                 )
             )
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

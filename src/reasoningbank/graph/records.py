@@ -6,10 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
 from reasoningbank.types.graph import LABEL_FIELDS, LABELS, LIST_FIELDS, Edge, FieldValue, Label, Node
+from reasoningbank.types.moment import as_moment
 
 Record = Mapping[str, object]
 """One object of a file: names and JSON values."""
@@ -254,10 +255,9 @@ def _moment(record: Record, name: str, error: type[InvalidInput]) -> datetime | 
     if not isinstance(value, str):
         raise error(f"{name}: must be an ISO time, not {type(value).__name__}")
     try:
-        moment = datetime.fromisoformat(value.strip())
-    except ValueError as cause:
-        raise error(f"{name}: {value[:80]!r} is not an ISO time") from cause
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return as_moment(value, name)
+    except InvalidInput as cause:
+        raise error(str(cause)) from cause
 
 
 def _made_id(kind: str, *parts: str) -> str:

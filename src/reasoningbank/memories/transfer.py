@@ -25,6 +25,7 @@ from reasoningbank.safety.text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import UNIT, Belief
 from reasoningbank.types.memory import CONSOLIDATED, IMPORTED, QUARANTINED, STATES, SURFACED, Memory, State, StateChange
+from reasoningbank.types.moment import bounded
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Link, WeightChange
 from reasoningbank.types.session import Origin, OriginKind
@@ -106,8 +107,8 @@ def note_import(transaction: Transaction, memory: Memory, entries: Sequence[Stat
 
 def _entry(memory: Memory, natural: Standing, fields: Mapping[str, Any]) -> StateChange:
     texts = (fields["quarantine"], fields["reason"], fields["by"], *fields["because"])
-    at = datetime.fromisoformat(fields["at"])
-    if not all(isinstance(text, str) for text in texts) or at.tzinfo is None:
+    at = bounded(datetime.fromisoformat(fields["at"]))
+    if not all(isinstance(text, str) for text in texts):
         raise InvalidInput("a quarantine needs its id, its time, its reason and who says so")
     return StateChange(
         memory_id=memory.id,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from reasoningbank.sessions.ends import end_of
 from reasoningbank.storage.store import StoreReader
+from reasoningbank.types.moment import LATEST
 from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import CAPTURE, DISTILL, SUMMARY_SOURCE, Progress, SessionState
 
-_LAST_DAY = datetime(9999, 12, 30, tzinfo=UTC)
 _WORKER = "waits for a worker or a server, which do it within a minute"
 NO_MODEL = "waits for a model: none configured"
 
@@ -25,7 +25,7 @@ def states(reader: StoreReader, *, now: datetime, has_model: bool) -> Sequence[S
         now: The time.
         has_model: Whether this bank's workers can distil with a language model.
     """
-    waiting, dead = reader.jobs.waiting(due=_LAST_DAY), reader.jobs.dead_jobs()
+    waiting, dead = reader.jobs.waiting(due=LATEST), reader.jobs.dead_jobs()
     queued = [_queued(job, now) for job in waiting if job.kind == CAPTURE]
     queued += [_given_up(job) for job in dead if job.kind == CAPTURE]
     jobs = {job.key: job for job in waiting if job.kind == DISTILL}

@@ -35,6 +35,7 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.consolidation import CONTRADICTS
 from reasoningbank.types.memory import EDITED, MAX_ID, Cause, Memory, check_memory_id
+from reasoningbank.types.moment import bounded
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, SHARED, Moved, Reference, Refused, ShareReport
 from reasoningbank.types.recall import Filter
@@ -420,10 +421,7 @@ def _whole(value: object, most: int) -> int:
 
 
 def _moment(value: object) -> datetime:
-    moment = datetime.fromisoformat(_text(value))
-    if moment.tzinfo is None:
-        raise InvalidInput("times must carry a time zone")
-    return moment
+    return bounded(datetime.fromisoformat(_text(value)))
 
 
 def _list(value: object) -> list[Any]:

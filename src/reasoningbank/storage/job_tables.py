@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import cast
 
 from reasoningbank.errors import InvalidInput
@@ -21,6 +21,7 @@ from reasoningbank.storage.rows import (
     upsert,
 )
 from reasoningbank.storage.unit import Unit
+from reasoningbank.types.moment import LATEST
 from reasoningbank.types.records import Job
 
 FIRST_TABLES = """
@@ -71,8 +72,6 @@ _WRITE = upsert("jobs", f"{JOB_COLUMNS}, checksum", "kind, key")
 
 MAX_ERROR = 2_000
 """Characters of a job's error that are kept."""
-
-_LAST_DAY = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 class JobTables:
@@ -190,7 +189,7 @@ class JobTables:
 
     def problems(self) -> list[str]:
         """Return nothing: a row that is damaged raises StoreCorrupt."""
-        self.waiting(due=_LAST_DAY)
+        self.waiting(due=LATEST)
         self.dead_jobs()
         return []
 

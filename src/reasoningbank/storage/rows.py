@@ -18,6 +18,7 @@ from typing import Any, Generic, Literal, TypeVar, Union, cast, get_args, get_or
 from reasoningbank.errors import BankError, InvalidInput, StoreCorrupt, TrajectoryNotFound
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import StateChange
+from reasoningbank.types.moment import bounded
 from reasoningbank.types.recall import VECTOR_LEGS
 from reasoningbank.types.records import WordsWorth
 from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
@@ -51,7 +52,7 @@ def to_json(value: object) -> Json:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, datetime):
-        return value.isoformat()
+        return bounded(value).isoformat()
     if isinstance(value, (list, tuple)):
         return [to_json(item) for item in value]
     if isinstance(value, Mapping):
@@ -83,7 +84,7 @@ def _decoder(kind: object) -> Callable[[Json], object]:
             kind, dict, lambda value: kind(**{name: parts[name](item) for name, item in value.items() if name in parts})
         )
     if kind is datetime:
-        return _fitting(kind, str, datetime.fromisoformat)
+        return _fitting(kind, str, lambda text: bounded(datetime.fromisoformat(text)))
     if origin is tuple:
         each = _decoder(arguments[0])
         return _fitting(kind, list, lambda value: tuple([each(item) for item in value]))
@@ -144,11 +145,9 @@ def to_microseconds(moment: datetime) -> int:
     """Return microseconds since 1970, exactly.
 
     Raises:
-        InvalidInput: For a time without a time zone.
+        InvalidInput: For a time without a time zone or outside of the bounds of ``types.moment``.
     """
-    if moment.tzinfo is None:
-        raise InvalidInput("times must carry a time zone")
-    difference = moment - EPOCH
+    difference = bounded(moment) - EPOCH
     return (difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
-from reasoningbank.errors import InvalidEdge, InvalidNode
+from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
 from reasoningbank.types.memory import new_id
+from reasoningbank.types.moment import LATEST, as_moment, bounded
 
 Label = Literal["UserRequest", "UserPreference", "AgentAnswer", "AgentAction", "Event", "DataSource"]
 WeightBand = Literal["marginal", "weak", "weak-to-strong", "strong", "strong-to-direct", "direct"]
@@ -263,23 +264,23 @@ def _check_tags(tags: tuple[str, ...], error: type[InvalidNode] | type[InvalidEd
 
 
 def _check_moment(name: str, moment: datetime, error: type[InvalidNode] | type[InvalidEdge]) -> None:
-    if not isinstance(moment, datetime) or moment.tzinfo is None:
+    if not isinstance(moment, datetime):
         raise error(f"{name}: must be a time with a time zone")
+    try:
+        bounded(moment, name)
+    except InvalidInput as cause:
+        raise error(str(cause)) from cause
 
 
 def _window(start: str, end: str) -> tuple[datetime, datetime]:
     last = _parsed("end_date", end)
     if _DATE.fullmatch(end.strip()):
-        last += timedelta(days=1)
+        last = min(last, LATEST - timedelta(days=1)) + timedelta(days=1)
     return _parsed("start_date", start), last
 
 
 def _parsed(name: str, text: str) -> datetime:
-    stripped = text.strip()
     try:
-        if _DATE.fullmatch(stripped):
-            return datetime.combine(date.fromisoformat(stripped), time(), tzinfo=UTC)
-        moment = datetime.fromisoformat(stripped)
-    except ValueError as error:
-        raise InvalidNode(f"{name}: {text[:80]!r} is not an ISO date or time") from error
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return as_moment(text, name)
+    except InvalidInput as error:
+        raise InvalidNode(str(error)) from error

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.graph import LABELS, Edge, Label, Node, WeightBand
 from reasoningbank.types.memory import ImportOmission, Memory
+from reasoningbank.types.moment import EARLIEST, LATEST, bounded
 from reasoningbank.types.recall import Leg
 from reasoningbank.types.walk import GraphContext, WalkPath, WalkResult
 
@@ -336,7 +337,6 @@ _DONE = frozenset({"success", "successful", "succeeded", "complete", "completed"
 _FAILED = frozenset(
     {"failed", "failure", "error", "aborted", "cancelled", "canceled", "rejected", "refused", "timeout", "timed out"}
 )
-_ALWAYS = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -477,8 +477,8 @@ def time_window(since: date | None, until: date | None) -> tuple[datetime, datet
     Raises:
         InvalidInput: When a time has no zone, or the end is before the beginning.
     """
-    start = _ALWAYS[0] if since is None else _moment("since", since, days=0)
-    end = _ALWAYS[1] if until is None else _moment("until", until, days=1)
+    start = EARLIEST if since is None else _moment("since", since, days=0)
+    end = LATEST if until is None else _moment("until", until, days=1)
     if end < start:
         raise InvalidInput("until: is before since")
     return start, end
@@ -486,10 +486,8 @@ def time_window(since: date | None, until: date | None) -> tuple[datetime, datet
 
 def _moment(name: str, day: date, *, days: int) -> datetime:
     if isinstance(day, datetime):
-        if day.tzinfo is None:
-            raise InvalidInput(f"{name}: must carry a time zone", hint="Use for example datetime.now(timezone.utc).")
-        return day
+        return bounded(day, name)
     try:
-        return datetime.combine(day + timedelta(days=days), time(), tzinfo=UTC)
+        return min(datetime.combine(day + timedelta(days=days), time(), tzinfo=UTC), LATEST)
     except OverflowError:
-        return _ALWAYS[1]
+        return LATEST
