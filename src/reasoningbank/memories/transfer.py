@@ -16,20 +16,23 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, TextIO, cast, get_args
+from typing import Any, TextIO, TypeVar, cast, get_type_hints
 
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.memories.admission import Ready, admit_all
 from reasoningbank.memories.states import Standing, existing, holding, sources_of, standing_of, without_quarantine
 from reasoningbank.safety.text import reveal
+from reasoningbank.storage.rows import from_json
 from reasoningbank.storage.store import Store, StoreReader, Transaction
-from reasoningbank.types.belief import UNIT, Belief
+from reasoningbank.types.belief import UNIT
 from reasoningbank.types.memory import CONSOLIDATED, IMPORTED, QUARANTINED, STATES, SURFACED, Memory, State, StateChange
 from reasoningbank.types.moment import bounded
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Link, WeightChange
-from reasoningbank.types.session import Origin, OriginKind
+from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
+
+_Kind = TypeVar("_Kind")
 
 
 def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
@@ -235,7 +238,7 @@ def parse(lines: Iterator[str], project: str) -> tuple[list[Record], list[Weight
     number = 0
     for number, line in enumerate(lines, start=1):
         try:
-            fields = _object(json.loads(line))
+            fields = _object(json.loads(line, parse_constant=_no_number))
             if number == 1:
                 _check_header(fields)
             elif "memory" in fields:
@@ -273,7 +276,7 @@ def _record(fields: Mapping[str, Any], project: str) -> Record:
         memory=memory,
         signals=tuple(_signal(_object(signal), memory.id, project) for signal in fields.get("signals", [])),
         aggregate=None if aggregate is None else _aggregate(_object(aggregate), memory.id, project),
-        links=tuple(Link(**_object(link)) for link in fields.get("links", [])),
+        links=tuple(_made(Link, _object(link)) for link in fields.get("links", [])),
         origins=tuple(_origin(_object(origin), memory.id) for origin in fields.get("origins", [])),
         standing=parsed(memory, fields.get("standing")),
     )
@@ -297,44 +300,44 @@ def _memory_fields(memory: Memory) -> dict[str, Any]:
     return fields
 
 
+def _made(kind: type[_Kind], fields: Mapping[str, Any], **given: str) -> _Kind:
+    """Return a record of a line's fields, each of the type that the record says.
+
+    Raises:
+        InvalidInput: When a field is not one of the record, or not of its type.
+    """
+    unknown = fields.keys() - get_type_hints(kind).keys()
+    if unknown:
+        raise InvalidInput(f"{', '.join(sorted(unknown))[:80]}: is no field of a {kind.__name__.lower()}")
+    return from_json(kind, {**fields, **given})
+
+
 def _memory(fields: Mapping[str, Any], project: str) -> Memory:
-    values = dict(fields)
-    values["belief"] = Belief(**_object(values["belief"]))
-    values["tags"] = tuple(str(tag) for tag in values.get("tags", ()))
-    values["provenance"] = {str(key): str(value) for key, value in _object(values.get("provenance", {})).items()}
-    for name in ("title", "description", "content", "category", "id"):
-        if not isinstance(values.get(name, ""), str):
-            raise InvalidInput(f"{name} must be text")
-    for name in ("created_at", "updated_at", "last_used"):
-        values[name] = _moment(values.get(name))
-    return Memory(**(values | {"project": project}))
+    return _made(Memory, fields, project=project)
 
 
 def _signal(fields: Mapping[str, Any], memory_id: str, project: str) -> Signal:
-    signal = Signal(**(dict(fields) | {"memory_id": memory_id, "project": project, "at": _moment(fields["at"])}))
-    if not isinstance(signal.weight, int) or signal.weight < 0 or not isinstance(signal.positive, bool):
-        raise InvalidInput("a signal needs a weight and a polarity")
+    if "at" not in fields:
+        raise InvalidInput("a signal needs its time")
+    signal = _made(Signal, fields, memory_id=memory_id, project=project)
+    if signal.weight is None or signal.weight < 0:
+        raise InvalidInput("a signal needs a weight that is not negative")
     if signal.positive and signal.weight > UNIT:
         raise InvalidInput("a signal that speaks for a memory weighs at most 1")
     return signal
 
 
 def _origin(fields: Mapping[str, Any], memory_id: str) -> Origin:
-    values = dict(fields) | {"memory_id": memory_id, "at": _moment(fields["at"])}
-    values["steps"] = tuple(values.get("steps", ()))
-    origin = Origin(**values)
-    texts = (origin.trajectory, origin.session, origin.model, origin.prompt)
-    if origin.kind not in get_args(OriginKind) or not all(isinstance(text, str) for text in texts):
-        raise InvalidInput("an origin needs its kind, its trajectory and its session")
-    if origin.at is None or not all(type(step) is int for step in origin.steps):
-        raise InvalidInput("an origin needs its time, and its steps are whole numbers")
+    if fields.get("at") is None:
+        raise InvalidInput("an origin needs its time")
+    origin = _made(Origin, fields, memory_id=memory_id)
     return origin
 
 
 def _aggregate(fields: Mapping[str, Any], memory_id: str, project: str) -> SignalAggregate:
-    values = dict(fields) | {"memory_id": memory_id, "project": project, "last_rollup": _moment(fields["last_rollup"])}
-    values |= {name: _moment(fields.get(name)) for name in ("last_activity", "last_disuse")}
-    aggregate = SignalAggregate(**values)
+    if fields.get("last_rollup") is None:
+        raise InvalidInput("rolled-up signals need the time of their roll-up")
+    aggregate = _made(SignalAggregate, fields, memory_id=memory_id, project=project)
     counted = sum(aggregate.count(kind, positive=True) for kind in EVIDENCE_TYPES)
     if (aggregate.positive or 0) > counted * UNIT:
         raise InvalidInput("rolled-up signals that speak for a memory weigh at most 1 each")
@@ -342,11 +345,11 @@ def _aggregate(fields: Mapping[str, Any], memory_id: str, project: str) -> Signa
 
 
 def _weight_change(fields: Mapping[str, Any], project: str) -> WeightChange:
-    values = {name: float(value) for name, value in _object(fields["weights"]).items() if name != "project"}
-    at = _moment(fields["at"])
-    if at is None:
+    if "at" not in fields:
         raise InvalidInput("a change of weights needs its time")
-    return WeightChange(at=at, weights=ProjectWeights(project=project, **values), signal_id=str(fields["signal_id"]))
+    weights = {name: value for name, value in _object(fields["weights"]).items() if name != "project"}
+    changed = {"at": fields["at"], "weights": weights | {"project": project}, "signal_id": fields["signal_id"]}
+    return _made(WeightChange, changed)
 
 
 def _fields(thing: Memory | Signal | SignalAggregate | ProjectWeights | Origin) -> dict[str, Any]:
@@ -357,19 +360,14 @@ def _fields(thing: Memory | Signal | SignalAggregate | ProjectWeights | Origin) 
     return fields
 
 
-def _moment(value: object) -> datetime | None:
-    if value is None:
-        return None
-    moment = datetime.fromisoformat(cast(str, value))
-    if moment.tzinfo is None:
-        raise InvalidInput("times must carry a time zone")
-    return moment
-
-
 def _object(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput("expected an object")
     return cast("dict[str, Any]", value)
+
+
+def _no_number(name: str) -> float:
+    raise InvalidInput(f"{name} is not a number in JSON")
 
 
 def _line(value: Mapping[str, Any]) -> str:

@@ -80,9 +80,7 @@ def _decoder(kind: object) -> Callable[[Json], object]:
         return lambda value: None if value is None else inner(value)
     if isinstance(kind, type) and is_dataclass(kind):
         parts = {name: _decoder(hint) for name, hint in get_type_hints(kind).items()}
-        return _fitting(
-            kind, dict, lambda value: kind(**{name: parts[name](item) for name, item in value.items() if name in parts})
-        )
+        return _fitting(kind, dict, lambda value: kind(**_fields_of(parts, value)))
     if kind is datetime:
         return _fitting(kind, str, lambda text: bounded(datetime.fromisoformat(text)))
     if origin is tuple:
@@ -92,6 +90,17 @@ def _decoder(kind: object) -> Callable[[Json], object]:
         of = _decoder(arguments[1])
         return _fitting(kind, dict, lambda value: {key: of(item) for key, item in value.items()})
     return lambda value: _plain(kind, value)
+
+
+def _fields_of(parts: Mapping[str, Callable[[Json], object]], value: Mapping[str, Json]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, item in value.items():
+        if name in parts:
+            try:
+                found[name] = parts[name](item)
+            except InvalidInput as error:
+                raise InvalidInput(f"{name}: {error}", hint=error.hint) from error
+    return found
 
 
 def _fitting(kind: object, form: type[_Form], read: Callable[[_Form], object]) -> Callable[[Json], object]:
@@ -107,7 +116,7 @@ def _plain(kind: object, value: Json) -> object:
         return float(value)
     if type(value) is kind or (get_origin(kind) is Literal and value in get_args(kind)):
         return value
-    raise InvalidInput(f"{type(value).__name__} is not a {kind}")
+    raise InvalidInput(f"{type(value).__name__} is not {getattr(kind, '__name__', kind)}")
 
 
 Value = str | int | float | bytes | None
