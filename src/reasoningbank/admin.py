@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
 from reasoningbank.safety.arguments import checked_limit, usable_path
+from reasoningbank.safety.files import open_regular
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
@@ -253,7 +255,7 @@ class Admin:
 
         store = self._context.store()
         try:
-            with usable_path(source).open(encoding="utf-8") as file:
+            with TextIOWrapper(open_regular(usable_path(source)), encoding="utf-8") as file:
                 records, weights = parse(iter(file), self._context.scope.project)
                 file.seek(0)
                 documents = imported(file)

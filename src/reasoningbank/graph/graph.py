@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import InvalidInput, InvalidNode, StoreUnavailable
+from reasoningbank.errors import InvalidInput, InvalidNode
 from reasoningbank.safety.arguments import checked_limit, checked_offset, usable_path
+from reasoningbank.safety.files import read_text
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -149,14 +150,7 @@ class Graph:
 
         form = None if format is None else check_format(format)
         path = usable_path(source)
-        try:
-            if path.stat().st_size > MAX_IMPORT_BYTES:
-                raise InvalidInput(f"{path.name} has more than {MAX_IMPORT_BYTES >> 20} MiB", hint="Split the file.")
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise InvalidInput(f"{source} is not UTF-8 text") from error
+        text = read_text(path, most=MAX_IMPORT_BYTES)
         return self._imported(read_draft(text, name=path.name, form=form, at=self._context.clock.now()))
 
     def get(self, node_id: str) -> NodeView:

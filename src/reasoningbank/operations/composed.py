@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from reasoningbank.errors import BankError, InvalidInput, NodeNotFound, StoreUnavailable
+from reasoningbank.errors import BankError, InvalidInput, NodeNotFound
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
@@ -318,25 +317,6 @@ def keep_source(
     if not pointer:
         raise InvalidInput("a source from stdin needs --pointer", hint="Say where the text lies.")
     return bank.sources.add(text, pointer=pointer, source_type=source_type, conv_id=conv_id, tags=tags)
-
-
-def read_text(file: str) -> str:
-    """Return the text of a file.
-
-    Raises:
-        StoreUnavailable: When the file cannot be read.
-        InvalidInput: When it is too long or not UTF-8.
-    """
-    try:
-        if Path(file).stat().st_size > MAX_BYTES:
-            raise InvalidInput(f"{file[:80]} has more than {MAX_BYTES >> 20} MiB")
-        return Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise StoreUnavailable(f"{file} cannot be read: {error.strerror}", hint="Name a text file.") from error
-    except ValueError as error:
-        if isinstance(error, InvalidInput):
-            raise
-        raise InvalidInput(f"{file[:80]} is not UTF-8 text") from error
 
 
 def remember(bank: Bank, conversation: Mapping[str, object]) -> ConversationReport:

@@ -28,6 +28,7 @@ from reasoningbank.errors import BankError, InvalidInput, InvalidMemory, ScopeVi
 from reasoningbank.memories.admission import TASK, Ready, admit, check_space, clean, prepare, supersede
 from reasoningbank.memories.evidence import counts_once
 from reasoningbank.memories.transfer import note_import
+from reasoningbank.safety.files import read_text
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
 from reasoningbank.safety.text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
@@ -82,7 +83,9 @@ def write_shared(stores: Sequence[Store], target: Path) -> ShareReport:
             path = target if into_file else target / file_of(store.scope)
             partial = path.with_name(path.name + ".partial")
             count = 0
-            with partial.open("w", encoding="utf-8", newline="\n") as file:
+            # What lies there, a link for instance, is removed and not written through.
+            partial.unlink(missing_ok=True)
+            with partial.open("x", encoding="utf-8", newline="\n") as file:
                 for line in lines_of(store):
                     file.write(line)
                     count += 1
@@ -169,6 +172,8 @@ def _rolled_up(store: Store, aggregate: SignalAggregate) -> dict[str, Json]:
 
 def _have_git_unite(path: Path) -> None:
     """Let git keep the lines of both sides; other lines of the file stay."""
+    if path.is_symlink():
+        raise StoreUnavailable(f"{path} is a symbolic link", hint="Put a file in its place.")
     known = path.read_text(encoding="utf-8") if path.is_file() else ""
     if _UNION not in known.splitlines():
         end = "" if not known or known.endswith("\n") else "\n"
@@ -182,6 +187,7 @@ def _line(value: Mapping[str, Json]) -> str:
 MOST_WEIGHT = UNIT
 """No single piece of evidence weighs more."""
 _MOST_SIGNALS = 100_000
+_MOST_BYTES = 512 * 2**20
 _HINT = "Pass a file that `rbank share export` wrote."
 _MARKERS = ("<<<<<<<", "=======", ">>>>>>>")
 _MAX_TEXT = 500
@@ -244,11 +250,10 @@ def read_shared(path: Path) -> list[SharedFile]:
         files = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
         if not files:
             raise StoreUnavailable(f"there is no shared file in {path}", hint=_HINT)
-        return [_file(file, file.read_text(encoding="utf-8").split("\n")) for file in files]
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not UTF-8 text", hint=_HINT) from error
+    # A directory that others write to holds no links: they could lead to files that nobody meant to share.
+    return [_file(file, read_text(file, most=_MOST_BYTES, follow=file == path).split("\n")) for file in files]
 
 
 def _file(path: Path, lines: Sequence[str]) -> SharedFile:

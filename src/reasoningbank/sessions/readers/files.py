@@ -9,7 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-from reasoningbank.errors import InvalidInput, TranscriptNotOpened, UnreadableTranscript
+from reasoningbank.errors import InvalidInput, StoreUnavailable, TranscriptNotOpened, UnreadableTranscript
+from reasoningbank.safety.files import open_regular
 from reasoningbank.sessions.readers import (
     claude_code,
     codex,
@@ -273,19 +274,14 @@ def read(path: Path | str, *, format: str = AUTO) -> Iterator[Trajectory | Skipp
         raise InvalidInput(f"a format is one of {', '.join(FORMATS)}, not {format[:80]!r}")
     file = Path(path)
     try:
-        stream = file.open("rb")
-    except (OSError, ValueError) as error:
-        raise _unreadable(file, error) from error
+        stream = open_regular(file)
+    except StoreUnavailable as error:
+        raise TranscriptNotOpened(str(error), hint=error.hint) from error
     with stream:
         try:
             yield from _reported(_read(stream, file.name, format))
         except OSError as error:
-            raise _unreadable(file, error) from error
-
-
-def _unreadable(file: Path, error: Exception) -> TranscriptNotOpened:
-    reason = getattr(error, "strerror", None) or "its name is not usable"
-    return TranscriptNotOpened(f"{str(file)[:200]!r} cannot be read: {reason}")
+            raise TranscriptNotOpened(f"{str(file)[:200]!r} cannot be read: {error.strerror}") from error
 
 
 def _read(stream: BinaryIO, name: str, wanted: str) -> Iterator[Trajectory | Skipped]:
