@@ -11,23 +11,21 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import apsw
 
-from reasoningbank.errors import BankError, ScopeViolation, StoreClosed, StoreCorrupt, StoreError, StoreTooNew
+from reasoningbank.errors import ScopeViolation, StoreClosed, StoreCorrupt, StoreError, StoreTooNew
 from reasoningbank.storage import schema
-from reasoningbank.storage.database import RowSource
 from reasoningbank.storage.graph_tables import GraphCache
 from reasoningbank.storage.locks import LOCK_TIMEOUT, WriteLock
 from reasoningbank.storage.rows import Row, Value, decoding
 from reasoningbank.storage.sidecars import Renewal, Sidecars
+from reasoningbank.storage.sqlite_check import problems_of
 from reasoningbank.storage.sqlite_connection import (
     BUSY_MILLISECONDS,
-    TEXT_INDEXES,
     ConnectionSource,
     check_readable,
     migrate,
     prepare_vocabulary,
     translated,
 )
-from reasoningbank.storage.store import StoreReader
 from reasoningbank.storage.unit import ERASURE, Standings, Unit
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph import Edge, Node
@@ -433,7 +431,14 @@ class SqliteDatabase:
                     if source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,)):
                         self._unerased = True
                         self._tidy_up(source, whatever_it_takes=True)
-                    return _report(self._medium, source, StoreReader(source, Unit.outside(self.project)))
+                    versions = f"SQLite {apsw.sqlite_lib_version()} through apsw {apsw.apsw_version()}"
+                    return StoreReport(
+                        engine=f"{versions}, {self._medium.safety}",
+                        location=self._medium.location,
+                        schema=len(schema.MIGRATIONS),
+                        sizes=self._medium.sizes,
+                        problems=tuple(problems_of(source, self.project)),
+                    )
             finally:
                 source.connection.close()
 
@@ -596,61 +601,6 @@ class SqliteDatabase:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("the bank is closed")
-
-
-def _report(medium: Medium, source: RowSource, store: StoreReader) -> StoreReport:
-    """Read the whole bank and list every defect it finds."""
-    problems = [*_structure(source), *_unerased(source), *store.problems()]
-    return StoreReport(
-        engine=f"SQLite {apsw.sqlite_lib_version()} through apsw {apsw.apsw_version()}, {medium.safety}",
-        location=medium.location,
-        schema=len(schema.MIGRATIONS),
-        sizes=medium.sizes,
-        problems=tuple(problems),
-    )
-
-
-def _structure(source: RowSource) -> list[str]:
-    problems: list[str] = []
-    checks = (
-        ("PRAGMA integrity_check", "the file's structure is damaged: {}"),
-        ("PRAGMA foreign_key_check", "a row refers to a memory, a trajectory or a trace that is gone: {}"),
-    )
-    for statement, message in checks:
-        try:
-            rows = source.run(statement)
-        except BankError as error:
-            problems.append(message.format(error))
-            continue
-        problems += [message.format(row[0]) for row in rows if row[0] != "ok"]
-    for table, index in TEXT_INDEXES.items():
-        for part in (_missing_words, _whole_words):
-            try:
-                problems += part(source, table, index.table)
-            except BankError as error:
-                problems.append(f"the text index of {table} is damaged: {error}")
-    return problems
-
-
-def _missing_words(source: RowSource, table: str, index: str) -> list[str]:
-    """Return what an index lacks of its table, and what it has beside it."""
-    missing = source.run(f"SELECT id FROM {table} WHERE key NOT IN (SELECT id FROM {index}_docsize)")  # noqa: S608
-    beside = source.run(f"SELECT id FROM {index}_docsize WHERE id NOT IN (SELECT key FROM {table})")  # noqa: S608
-    return [
-        *(f"{row[0]!r} of {table} has no text index" for row in missing),
-        *(f"the text index of {table} holds row {row[0]!r}, which is gone" for row in beside),
-    ]
-
-
-def _whole_words(source: RowSource, _: str, index: str) -> list[str]:
-    """Compare an index with the words of its table; raise StoreCorrupt when they are not the same."""
-    source.run(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 - constant names
-    return []
-
-
-def _unerased(source: RowSource) -> list[str]:
-    pending = source.run("SELECT 1 FROM meta WHERE name = ?", (ERASURE,))
-    return ["deleted memories may have left traces in unused space of the file"] if pending else []
 
 
 def _rewrite(connection: apsw.Connection) -> None:
