@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy
@@ -20,6 +22,7 @@ from reasoningbank.types.recall import DENSE_LEGS
 
 CORRUPTIONS = 300
 TORTURE_CORRUPTIONS = 5_000
+SETTLED_CORRUPTIONS = 100
 MISDIRECTED = 40
 TORTURE_MISDIRECTED = 1_000
 OLD_OPERATIONS = 34
@@ -192,6 +195,38 @@ def test_a_page_that_was_written_to_a_wrong_place_is_named_by_the_check(
             store.close()
             counts["named"] += 1
     print(counts)
+
+
+@promise(
+    "durability:corruption-without-log",
+    "Damage to a bank whose log another program has emptied and removed is named too: its page checksums are renewed "
+    "only when every row, every index and the structure of the file are whole.",
+    source="issue 13",
+)
+@pytest.mark.timeout(3_600)
+def test_damage_after_another_program_has_closed_the_bank_is_named(
+    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool
+) -> None:
+    """Such a bank has stale page checksums everywhere, so that only its rows and its structure tell what is damaged."""
+    chance = random.Random(31)
+    specimen = specimens[0]
+    settled = tmp_path / "settled"
+    name = specimen.names("main")[0]
+    specimen.lay_out(settled, name, specimen.files[name])
+    with closing(sqlite3.connect(settled / name)) as other_program:
+        other_program.execute("SELECT count(*) FROM memories").fetchone()
+    assert not (settled / "bank.db-wal").exists()
+    whole = (settled / name).read_bytes()
+    counts = {"unharmed": 0, "named": 0}
+    for _ in range(TORTURE_CORRUPTIONS if torture else SETTLED_CORRUPTIONS):
+        content = bytearray(whole)
+        chance.choice(DAMAGES)(content, chance)
+        specimen.lay_out(tmp_path / "damaged", name, bytes(content))
+        for part in ("log", "shared"):
+            (tmp_path / "damaged" / specimen.names(part)[0]).unlink()
+        counts[_examined(tmp_path / "damaged" / "bank.db", specimen)] += 1
+    print(counts)
+    assert counts["named"] > SETTLED_CORRUPTIONS // 4
 
 
 def _examined(bank: Path, specimen: Specimen) -> str:

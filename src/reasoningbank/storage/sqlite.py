@@ -105,6 +105,9 @@ class Medium(Protocol):
     def connect(self) -> apsw.Connection:
         """Open a connection; the database is made, without a schema, when there is none."""
 
+    def settle(self) -> None:
+        """Put in order what another program has left behind in a whole bank."""
+
     def backup(self, connection: apsw.Connection, target: Path) -> None:
         """Write a complete copy to a file, which replaces what was there; raise StoreUnavailable, StoreFull."""
 
@@ -140,6 +143,7 @@ class Opening:
         """
         with translated(self._medium.path):
             if self._medium.bytes:
+                self._medium.settle()
                 source = self._connected()
                 if self._is_current(source):
                     return source

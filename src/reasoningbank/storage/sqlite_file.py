@@ -29,6 +29,7 @@ from reasoningbank.storage.sqlite_connection import (
     translated,
     unavailable,
 )
+from reasoningbank.storage.sqlite_repair import renew_checksums
 from reasoningbank.storage.store import Store
 from reasoningbank.types.scope import LEVELS, Scope, directory_name
 
@@ -52,7 +53,7 @@ class BankFile:
     def __init__(self, path: Path, *, vfs: str | None = None) -> None:
         self.path = path
         self.location = str(path)
-        self.lock = BankLock(path.with_name(path.name + ".lock"))
+        self.lock = _lock_of(path)
         directory = path.with_name(path.name + ".vectors")
         self._sidecar_lock = BankLock(directory.with_name(directory.name + ".lock"))
         self.sidecars = SidecarFiles(directory, self._sidecar_lock)
@@ -88,6 +89,10 @@ class BankFile:
 
     def connect(self) -> apsw.Connection:
         return open_connection(self.path, vfs=self._vfs)
+
+    def settle(self) -> None:
+        if self._vfs is None:
+            _settle(self.path, self.lock)
 
     def backup(self, connection: apsw.Connection, target: Path) -> None:
         with translated(target):
@@ -204,7 +209,7 @@ class SqliteStorage:
         """
         target = self.file_of(scope)
         _make_private(target.parent, ours=not self._single)
-        lock = BankLock(target.with_name(target.name + ".lock"))
+        lock = _lock_of(target)
         try:
             with lock.held():
                 lock.mark(restore(scope, source, target))
@@ -265,6 +270,8 @@ def _owner(file: Path) -> Scope | None:
     if file.is_symlink() or not file.is_file() or not file.stat().st_size:
         return None
     try:
+        with closing(_lock_of(file)) as lock:
+            _settle(file, lock)
         with translated(file), closing(open_connection(file)) as connection:
             rows = connection.execute(
                 "SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level')"
@@ -272,6 +279,23 @@ def _owner(file: Path) -> Scope | None:
             return scope_of({str(name): str(value) for name, value in rows})
     except BankError:
         return None
+
+
+def _lock_of(file: Path) -> BankLock:
+    return BankLock(file.with_name(f"{file.name}.lock"))
+
+
+def _settle(file: Path, lock: BankLock) -> None:
+    """Renew the page checksums of a bank that another program was the last to close.
+
+    SQLite empties the write-ahead log into the file then and removes it, and a program that knows nothing of page
+    checksums writes pages without them. We never remove the log.
+    """
+    log = f"{file}-wal"
+    if not os.path.exists(log) and lock.marked():  # noqa: PTH110 - asked at every opening
+        with lock.held(), translated(file):
+            if not os.path.exists(log):  # noqa: PTH110
+                renew_checksums(file)
 
 
 def copy(connection: apsw.Connection, target: Path, *, vfs: str | None) -> None:

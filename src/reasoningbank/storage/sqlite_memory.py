@@ -206,6 +206,9 @@ class BankPages:
             connection.close()
             raise
 
+    def settle(self) -> None:
+        """Do nothing: no other program reaches it."""
+
     def backup(self, connection: apsw.Connection, target: Path) -> None:
         copy(connection, target, vfs=checksum_vfs())
 
