@@ -312,6 +312,23 @@ def test_a_briefing_runs_few_statements_and_commits_once(
     assert (shown > 0) == (holdout == 0.0)
 
 
+@promise(
+    "search:long-session",
+    "A briefing that repeats nothing runs as many SQL statements after sixty searches of its session as after one.",
+    source="issue 10",
+)
+def test_a_briefing_in_a_long_session_runs_no_more_statements(statements: Statements, tmp_path: Path) -> None:
+    with filled(tmp_path, 40) as bank:
+        counts = []
+        for searches in (1, 60):
+            for _ in range(searches):
+                bank.search(QUERY, session="long", limit=3)
+            statements.clear()
+            bank.briefing(QUERY, session="long", repeat=False)
+            counts.append(len(statements.counted()))
+    assert counts[1] <= counts[0] + 2, counts
+
+
 @promise("search:delivery-log")
 def test_a_command_that_searches_runs_few_statements(
     statements: Statements, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

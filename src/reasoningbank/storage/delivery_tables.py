@@ -92,6 +92,13 @@ _ITEMS = (
 )
 
 _PUT = upsert("exposures", "number, session, body, checksum", "number")
+_DELIVERED = (
+    "SELECT i.recall, i.position, m.id, i.unproven, i.relevance, i.legs FROM recall_items AS i "
+    "JOIN memories AS m ON m.key = i.key WHERE i.recall IN (SELECT value FROM numbers_in(?)) "
+    "ORDER BY i.recall, i.position"
+)
+_AT_ONCE = 1_000
+"""Recalls whose items one statement reads."""
 _PUT_ITEM = upsert("exposure_items", "exposure, key, position, how, succeeded, checksum", "exposure, key")
 
 
@@ -133,7 +140,12 @@ class DeliveryTables:
             "ORDER BY number DESC LIMIT ?",
             (*values, limit or ALL_ROWS),
         )
-        return [self._recall(row) for row in heads]
+        items: dict[Value, list[Row]] = {}
+        for start in range(0, len(heads), _AT_ONCE):
+            numbers = json.dumps([row[0] for row in heads[start : start + _AT_ONCE]])
+            for item in self._source.run(_DELIVERED, (numbers,)):
+                items.setdefault(item[0], []).append(item[1:])
+        return [_recall(row, items.get(row[0], ())) for row in heads]
 
     def log_recall(self, recall: Recall) -> None:
         """Keep what a search delivered: items, ranks, scores, tokens."""
@@ -201,15 +213,11 @@ class DeliveryTables:
                 self._source.run_each(_PUT_ITEM, changed)
             self._unit.note_change()
 
-    def _recall(self, row: Row) -> RecallLog:
-        items = self._source.run(
-            "SELECT i.position, m.id, i.unproven, i.relevance, i.legs FROM recall_items AS i "
-            "JOIN memories AS m ON m.key = i.key WHERE i.recall = ? ORDER BY i.position",
-            row[:1],
-        )
-        with decoding("a logged recall"):
-            entries = [ENTRIES.record(item[:-1], legs=_legs(cast(str, item[-1]))) for item in items]
-            return RECALLS.record(row[1:], entries=tuple(entries))
+
+def _recall(row: Row, items: Sequence[Row]) -> RecallLog:
+    with decoding("a logged recall"):
+        entries = [ENTRIES.record(item[:-1], legs=_legs(cast(str, item[-1]))) for item in items]
+        return RECALLS.record(row[1:], entries=tuple(entries))
 
 
 def _legs_text(legs: Mapping[str, Leg]) -> str:
