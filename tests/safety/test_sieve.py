@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 
+import corpus
 import pytest
 from evaluation.attacks import texts
 from evaluation.attacks.benign import OWN
@@ -14,11 +16,12 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.safety import injection, unicode
-from reasoningbank.safety.injection import _RULES, ORDER, Sieve, find_danger
+from reasoningbank.safety.injection import PATTERNS, find_danger
+from reasoningbank.safety.sieve import Sieve
 
-PATTERNS = [*(rule for _, rule in _RULES), ORDER.pattern]
 WORDS = sorted({word for pattern in PATTERNS for word in re.findall(r"[a-z]{2,}|https?://", pattern)})
 SIEVE = Sieve(PATTERNS)
+KNOWN = [text for group in vars(texts).values() if isinstance(group, tuple) for text in group if isinstance(text, str)]
 
 
 @promise("attack:gate")
@@ -31,6 +34,37 @@ def test_a_rule_that_matches_is_never_left_out(words: list[str]) -> None:
             assert number in passed
 
 
+HONEST = tuple(sentence for sentence in corpus.sentences() if len(sentence) < 200)
+
+
+@promise("attack:gate")
+@given(st.lists(st.sampled_from([*WORDS, *HONEST, *OWN]), max_size=40), st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_a_rule_that_matches_is_near_wherever_it_stands(pieces: list[str], seed: int) -> None:
+    chance = random.Random(seed)
+    text = " ".join(chance.sample([*pieces, chance.choice(KNOWN)], len(pieces) + 1))
+    matching = [n for n, rule in enumerate(PATTERNS) if re.search(rule, text, re.IGNORECASE | re.MULTILINE)]
+    assert set(matching) <= set(SIEVE.near(text, range(len(PATTERNS))))
+    assert set(matching) <= set(SIEVE.near(text, SIEVE.passed(text)))
+
+
+@promise("attack:gate")
+@given(st.lists(st.sampled_from([*WORDS, "`", '"', "'", "don't"]), max_size=20))
+def test_what_a_text_lets_through_holds_with_stretches_of_it_left_out(words: list[str]) -> None:
+    text = " ".join(words)
+    for rest in (injection._QUOTED.sub(" ", text), injection._QUOTATION.sub(" ", text)):
+        assert set(SIEVE.passed(rest)) <= set(SIEVE.passed(text))
+
+
+@promise("attack:gate")
+def test_words_inside_of_other_words_open_no_rule() -> None:
+    assert (
+        SIEVE.passed("The return value of an assignment is dropped; a collection ignores secretly shared keys.") == []
+    )
+    honest = [sentence for sentence in HONEST if not SIEVE.passed(sentence)]
+    assert len(honest) > 0.95 * len(HONEST)
+
+
 @promise("attack:gate")
 def test_every_rule_that_matches_a_known_attack_is_passed() -> None:
     groups = [value for value in vars(texts).values() if isinstance(value, tuple)]
@@ -41,7 +75,6 @@ def test_every_rule_that_matches_a_known_attack_is_passed() -> None:
         assert set(matching) <= set(SIEVE.passed(text))
 
 
-KNOWN = [text for group in vars(texts).values() if isinstance(group, tuple) for text in group if isinstance(text, str)]
 PIECES = sorted({word for text in (*KNOWN, *OWN) for word in text.split()})
 
 
@@ -51,12 +84,19 @@ class Everything(Sieve):
     def passed(self, text: str) -> list[int]:  # noqa: ARG002 - as the sieve has it
         return list(range(len(PATTERNS)))
 
+    def near(self, text: str, numbers: Sequence[int]) -> list[int]:  # noqa: ARG002 - as the sieve has it
+        return list(numbers)
+
+
+EVERYTHING = Everything(PATTERNS)
+
 
 def thorough(text: str) -> str:
     """What the gate says when it takes every disguise off and tries every rule, whatever the text holds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(injection, "_SIEVE", Everything(PATTERNS))
-        patch.setattr(unicode, "_is_undisguised", lambda _: False)
+        patch.setattr(injection, "sieve", lambda: EVERYTHING)
+        for look in ("_BETWEEN_GAPS", "_BESIDE_DIGIT", "_LONG_WORD"):
+            patch.setattr(unicode, look, re.compile(""))
         return find_danger(text)
 
 
@@ -93,4 +133,12 @@ def test_the_short_way_says_the_same_of_every_known_text(name: str) -> None:
 @settings(max_examples=300, deadline=None)
 def test_the_short_way_says_the_same_of_any_mixture(pieces: list[str], between: str) -> None:
     text = between.join(pieces)
+    assert find_danger(text) == thorough(text)
+
+
+@promise("attack:gate")
+@given(st.lists(st.sampled_from([*KNOWN, *OWN, *HONEST]), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_the_short_way_says_the_same_of_long_texts(pieces: list[str]) -> None:
+    text = " ".join(pieces)
     assert find_danger(text) == thorough(text)

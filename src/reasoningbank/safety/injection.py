@@ -1,7 +1,6 @@
 """Detect prompt injection: text that gives orders to the agent that reads it (DESIGN D10).
 
-The words are read from the pattern itself, so they cannot fall behind it. No word holds a space: what is taken out of
-a text and replaced by a space can therefore never make one.
+A rule is tried where the words that each of its matches holds are in the text: ``sieve``.
 
 Every pattern is linear in the length of the text. What is quoted or in code is not searched where it may be a subject:
 a lesson may speak of ``<div>`` and of "ignore previous instructions" without being markup or an order.
@@ -21,123 +20,16 @@ are some, for anybody may upload to them.
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, reduce
-from operator import or_
-from typing import Any
+from collections.abc import Iterator
+from functools import cache, lru_cache
 
+from reasoningbank.safety.sieve import Sieve
 from reasoningbank.safety.unicode import folded, forms
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.memory import Memory
-
-_parser: Any = importlib.import_module("re._parser")
-_ODD_CASE = re.compile("[\u0130\u0131\u017f\u212a]")
-"""The letters outside ASCII that a pattern without regard to case takes for ASCII ones."""
-_LETTERS = re.compile("[a-z]+")
-_Clause = tuple[str, ...]
-
-
-class Sieve:
-    """Tell which of many patterns may match a text; those that it leaves out cannot.
-
-    Every match holds certain words. One of letters alone lies inside of a run of letters; which of them lie in a run is
-    remembered, for texts repeat theirs.
-
-    Args:
-        patterns: Patterns that ignore case.
-    """
-
-    def __init__(self, patterns: Sequence[str]) -> None:
-        ways = [(number, way) for number, pattern in enumerate(patterns) for way in _ways(pattern)]
-        words = sorted({word for _, way in ways for clause in way for word in clause})
-        self._bits = {word: 1 << place for place, word in enumerate(words)}
-        self._others = [(word, bit) for word, bit in self._bits.items() if not _LETTERS.fullmatch(word)]
-        self._lengths = sorted({len(word) for word in words})
-        self._ways = [(number, tuple(self._mask(clause) for clause in way)) for number, way in ways]
-        self._all = list(range(len(patterns)))
-        self._words_in = lru_cache(maxsize=16_384)(self._found_in)
-
-    def passed(self, text: str) -> list[int]:
-        """Return the numbers of the patterns that may match, in their order."""
-        if _ODD_CASE.search(text):
-            return self._all
-        lowered = text.lower()
-        there = 0
-        for run in set(_LETTERS.findall(lowered)):
-            there |= self._words_in(run)
-        for word, bit in self._others:
-            if word in lowered:
-                there |= bit
-        found: dict[int, None] = {}
-        for number, way in self._ways:
-            for clause in way:
-                if not there & clause:
-                    break
-            else:
-                found[number] = None
-        return list(found)
-
-    def _found_in(self, run: str) -> int:
-        """Return the words that a run of letters holds, one bit each."""
-        parts = {run[start : start + length] for length in self._lengths for start in range(len(run) - length + 1)}
-        return self._mask(parts & self._bits.keys())
-
-    def _mask(self, words: Iterable[str]) -> int:
-        return reduce(or_, (self._bits[word] for word in words), 0)
-
-
-def _ways(pattern: str) -> list[list[_Clause]]:
-    """Return for each alternative of a pattern what its matches hold: of every clause at least one word."""
-    parsed = list(_parser.parse(pattern, re.IGNORECASE))
-    places = [place for place, (operation, _) in enumerate(parsed) if str(operation) == "BRANCH"]
-    sequences = [parsed]
-    if places:
-        widest = max(places, key=lambda place: len(parsed[place][1][1]))
-        sequences = [[*parsed[:widest], *branch, *parsed[widest + 1 :]] for branch in parsed[widest][1][1]]
-    return [sorted(_clauses(sequence), key=_worth, reverse=True) for sequence in sequences]
-
-
-def _clauses(parsed: Iterable[tuple[Any, Any]]) -> list[_Clause]:
-    """Return what every match of a sequence holds."""
-    found: list[_Clause] = []
-    run = ""
-    for operation, argument in parsed:
-        name = str(operation)
-        if name == "LITERAL" and 32 < argument < 127:
-            run += chr(argument).lower()
-            continue
-        if run:
-            found.append((run,))
-            run = ""
-        if name == "SUBPATTERN":
-            found += _clauses(argument[-1])
-        elif name == "ATOMIC_GROUP":
-            found += _clauses(argument)
-        elif name == "BRANCH":
-            found += _united([_clauses(branch) for branch in argument[1]])
-        elif name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"} and argument[0] > 0:
-            found += _clauses(argument[2])
-    return [*found, (run,)] if run else found
-
-
-def _united(branches: Sequence[Sequence[_Clause]]) -> list[_Clause]:
-    """Return the one clause that holds whichever branch matches, if there is one."""
-    if not all(branches):
-        return []
-    words = {word for branch in branches for word in max(branch, key=_worth)}
-    shortest = sorted(words, key=len)
-    kept = [word for place, word in enumerate(shortest) if not any(each in word for each in shortest[:place])]
-    return [tuple(sorted(kept))]
-
-
-def _worth(clause: _Clause) -> tuple[int, int]:
-    """Rank clauses: long words rule out most, few words are looked for fastest."""
-    return min(4, min(map(len, clause))), -len(clause)
-
 
 _MEMORY_NOUN = (
     r"(?:memories|memory (?:items?|entries|entry|records?|notes?|banks?|search(?:es)?|retrieval|recall|tools?|systems?)"
@@ -513,8 +405,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"\buse the account of\b[^\n.]{{0,30}}?{_STRANGER}",
     ),
 )
-_COMPILED = tuple((what, re.compile(rule, re.IGNORECASE | re.MULTILINE)) for what, rule in _RULES)
-_SIEVE = Sieve([*(rule for _, rule in _RULES), ORDER.pattern])
+PATTERNS = (*(rule for _, rule in _RULES), ORDER.pattern)
+"""What the sieve is made of: the rules, and last the orders."""
 _WARNED = re.compile(
     r"\b(?:never|do not|don't|must not|mustn't|should not|shouldn't|avoid|refuse(?:s|d)? to|instead of|rather than"
     r"|not to|forbid\w*|prohibit\w*|dangerous to|unsafe to|cannot|can't|beware of|stop|warn\w*"
@@ -546,20 +438,34 @@ def find_danger(*texts: str) -> str:
 
 
 def _found(text: str) -> str:
-    passed = _SIEVE.passed(text)
+    passed = sieve().passed(text)
     if not passed:
         return ""
     rest = _QUOTATION.sub(" ", text)
     if rest != text and _SUBJECT.search(rest):
         text = rest
-    if passed[-1] == len(_COMPILED) and (order := find_order(text)):
-        return f"gives orders to its reader: {_short(order)}"
-    for what, rule in [_COMPILED[number] for number in passed if number < len(_COMPILED)]:
-        for match in rule.finditer(text):
+    if passed[-1] == len(_RULES):
+        if order := find_order(text):
+            return f"gives orders to its reader: {_short(order)}"
+        passed.pop()
+    for number in sieve().near(text, passed):
+        what = _RULES[number][0]
+        for match in _compiled(number).finditer(text):
             before = text[max(0, match.start() - 120) : match.start()]
             if what == _HIDING or not _WARNED.search(before):
                 return f"{what}: {_short(match.group())}"
     return ""
+
+
+@cache
+def sieve() -> Sieve:
+    """Return what tells which rules may match a text; made when the first text is checked."""
+    return Sieve(PATTERNS)
+
+
+@cache
+def _compiled(number: int) -> re.Pattern[str]:
+    return re.compile(_RULES[number][1], re.IGNORECASE | re.MULTILINE)
 
 
 def _short(words: str) -> str:
@@ -586,12 +492,17 @@ _ADDRESS = re.compile(
     r"|(?<![\w.])(?P<number>(?:\d{1,3}\.){3}\d{1,3})(?![\w.])",
     re.IGNORECASE,
 )
+_PLACE = re.compile(rf"://|@|\.(?:{_LAST})(?![\w-])|\.\d", re.IGNORECASE)
+"""What each alternative of an address holds."""
 _PRIVATE = re.compile(r"(?:127|10|0)\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|255\.")
 
 
 def find_address(*texts: str) -> str:
     """Return the first place outside that the texts name; empty when there is none."""
-    for match in _ADDRESS.finditer(folded("\n".join(texts))):
+    text = folded("\n".join(texts))
+    if not _PLACE.search(text):
+        return ""
+    for match in _ADDRESS.finditer(text):
         name = next(part for part in match.groups() if part).lower().rpartition("@")[2].rstrip(".")
         if not _is_known(name):
             return name[:80]

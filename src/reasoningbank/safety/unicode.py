@@ -26,6 +26,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from urllib.parse import unquote
 
 MAX_COMBINING_MARKS = 30
@@ -197,9 +198,9 @@ _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _LEET = re.compile(r"(?<![\w])(?=\w*[a-z@$])(?=[\w@$]*[0134578@$])[a-z0134578@$]{3,}(?![\w])", re.IGNORECASE)
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*·_-]{1,2}){4,}[^\W\d_](?![^\W_])")
-_BETWEEN_GAPS = re.compile(r"[\s.*_-][a-z][\s.*_-]", re.IGNORECASE)
-_BESIDE_DIGIT = re.compile(r"[@$]|[a-z][0134578]|[0134578][a-z]", re.IGNORECASE)
-_LEAST_ENCODED = 20
+_BETWEEN_GAPS = re.compile(r"[ .*_-][a-z][ .*_-]{1,2}[a-z][ .*_-]", re.IGNORECASE)
+_BESIDE_DIGIT = re.compile(r"[0134578@$](?:(?<=[@$])|(?=[a-z])|(?<=[a-z].))", re.IGNORECASE)
+_LONG_WORD = re.compile(r"\S{20}")
 _GAP = re.compile(r"[ .*·_-]+")
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/_-]{4}){5,}[A-Za-z0-9+/_-]{0,3}={0,2}")
 _HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
@@ -211,45 +212,33 @@ _LEAST_READABLE = 0.95
 
 
 def forms(text: str) -> Iterator[str]:
-    """Yield the text in plain characters on one line, and each further form in which it would read differently."""
-    plain = folded(text)
-    wide = _JOINED.sub(" ", plain)
-    yield wide
-    if _is_undisguised(plain):
-        return
-    for other in (_SPACED.sub(_together, wide), _LEET.sub(lambda word: word.group().translate(_DIGITS), wide)):
-        if other != wide:
-            yield other
-    if plain.count("\u2026") + len(_ENCODED.findall(plain)) and len(plain) < 20_000:
-        yield from _decoded(plain)
-    for match in _HEXADECIMAL.finditer(plain):
-        found = _readable(bytes.fromhex(match.group()))
-        if found:
-            yield found
-    if len(plain) < 2_000 and "rot13" in plain.lower():
-        yield plain.translate(_ROT13)
+    """Yield the text in plain characters on one line, and each further form in which it would read differently.
 
-
-def _is_undisguised(text: str) -> bool:
-    """Return whether a text in plain characters surely reads the same in every other form.
-
-    Letters set apart have one between two gaps. A word with digits for letters has both side by side, or a sign, and
-    so has the name of a cipher. What is encoded is at least twenty characters without a blank.
+    No disguise is looked for that a text surely does not wear. Letters set apart are two letters each between gaps. A
+    word with digits for letters has both side by side, or a sign, and so has the name of a cipher. What is encoded has
+    at least twenty characters without a blank.
     """
-    return (
-        text.isascii()
-        and not _BETWEEN_GAPS.search(text)
-        and not _BESIDE_DIGIT.search(text)
-        and max(map(len, text.split()), default=0) < _LEAST_ENCODED
-    )
+    plain = folded(text)
+    wide = _JOINED.sub(" ", plain) if "\n" in plain else plain
+    yield wide
+    other_letters = not plain.isascii()
+    beside_digit = other_letters or _BESIDE_DIGIT.search(plain) is not None
+    if (other_letters or _BETWEEN_GAPS.search(wide)) and (other := _SPACED.sub(_together, wide)) != wide:
+        yield other
+    if beside_digit and (other := _LEET.sub(lambda word: word.group().translate(_DIGITS), wide)) != wide:
+        yield other
+    if other_letters or _LONG_WORD.search(plain):
+        yield from _decoded(plain)
+    if beside_digit and len(plain) < 2_000 and "rot13" in plain.lower():
+        yield plain.translate(_ROT13)
 
 
 def folded(text: str) -> str:
     """Return the text in plain characters: no compatibility forms, accents, look-alikes, entities, percent signs."""
     plain = unicodedata.normalize("NFKC", text)
-    if _ENTITY.search(plain):
+    if "&" in plain and _ENTITY.search(plain):
         plain = unicodedata.normalize("NFKC", html.unescape(plain))
-    if _PERCENT.search(plain):
+    if "%" in plain and _PERCENT.search(plain):
         plain = unquote(plain, errors="replace")
     if plain.isascii():
         return plain
@@ -275,12 +264,18 @@ def _together(letters: re.Match[str]) -> str:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    for match in list(_ENCODED.finditer(text))[:_MOST_ENCODED]:
+    """Yield what is encoded in base64 or in hexadecimal digits, where it is readable."""
+    words = islice(_ENCODED.finditer(text), _MOST_ENCODED) if len(text) < 20_000 else ()
+    for match in words:
         word = match.group().rstrip("=").replace("-", "+").replace("_", "/")
         try:
             found = _readable(base64.b64decode(word + "=" * (-len(word) % 4), validate=True))
         except (binascii.Error, ValueError):
             continue
+        if found:
+            yield found
+    for match in _HEXADECIMAL.finditer(text):
+        found = _readable(bytes.fromhex(match.group()))
         if found:
             yield found
 
