@@ -429,11 +429,14 @@ def find_danger(*texts: str) -> str:
     """Return what a text tells its reader to do, in words and with the words that say it; empty for a lesson.
 
     Args:
-        texts: The texts of one memory, read as one.
+        texts: The texts of one memory, read as one: each as a sentence, and as one sentence that goes on from field
+            to field, because what shows them sets them one below the other.
     """
-    for form in forms(". ".join(filter(None, texts))):
-        if found := _found(form):
-            return found
+    told = [text for text in texts if text]
+    for joined in (". ".join(told), " ".join(told)) if len(told) > 1 else told:
+        for form in forms(joined):
+            if found := _found(form):
+                return found
     return ""
 
 
