@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
-from reasoningbank.safety.arguments import checked_limit, session_name
+from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.search.search import By, Search
@@ -399,6 +399,7 @@ class Bank:
 
         Raises:
             InvalidMemory: When a rule of the memory is broken; the subclass names it.
+            InvalidInput: When the session or the source looks like a prompt injection.
             NodeNotFound: When a node does not exist; nothing was stored.
             StoreFull: When there is no space; nothing was stored.
         """
@@ -420,7 +421,10 @@ class Bank:
                 tags=tuple(tags),
                 category=category,
                 confidence=check_confidence(confidence),
-                provenance={"source": source, "session": session_name(session) or self._context.session},
+                provenance={
+                    "source": given_name(source, "source", MAX_SESSION),
+                    "session": session_name(session) or self._context.session,
+                },
             )
             store = self._context.store()
             check_exist(store, nodes)

@@ -29,6 +29,7 @@ from reasoningbank.conversations.questions import DEFAULT_LESSONS, DEFAULT_NODES
 from reasoningbank.documents.values import to_text
 from reasoningbank.errors import BankError, EmptyContent, InvalidInput, WorkflowBusy, WorkflowNotFound
 from reasoningbank.memories.admission import keep_record
+from reasoningbank.safety.arguments import MAX_NAME, given_name
 from reasoningbank.search.query import usable_query
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.conversation import (
@@ -267,13 +268,13 @@ class Workflows:
 
         Raises:
             EmptyQuery: When the user says nothing.
+            InvalidInput: When the user's id or role looks like a prompt injection.
             WorkflowNotFound: When there is no such workflow.
             WorkflowBusy: When a turn is still under way.
         """
-        from reasoningbank.safety.text import safe_line
 
         said, now = usable_query(user_input), self._context.clock.now()
-        names = {"user": safe_line(user)[:200], "role": safe_line(role)[:200]}
+        names = {"user": given_name(user[:MAX_NAME], "user"), "role": given_name(role[:MAX_NAME], "role")}
         identifier = workflow_id or new_id()
 
         def begin(known: Workflow | None) -> Workflow:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import InvalidInput, TrajectoryNotFound
 from reasoningbank.memories.memories import _ATTEMPTS
 from reasoningbank.memories.states import Standing, existing, hold, holding, sources_of, standing_of, without_quarantine
+from reasoningbank.safety.arguments import given_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
@@ -439,7 +440,7 @@ class Quarantines:
             dry_run: Say what would be held and write nothing.
 
         Raises:
-            InvalidInput: When nothing is selected or no reason is given.
+            InvalidInput: When nothing is selected, no reason is given, or the reason looks like a prompt injection.
             MemoryNotFound: When this tenant has no such memory.
         """
         selection = QuarantineSelection(
@@ -577,9 +578,9 @@ def _said(reason: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a reason as it is stored: one clean line without secrets."""
-    from reasoningbank.safety.text import safe_line
+    """Return a reason as it is stored: one clean line without secrets.
 
-    if len(text) > MAX_REASON:
-        raise InvalidInput(f"a reason has at most {MAX_REASON} characters, not {len(text)}")
-    return safe_line(text)
+    Raises:
+        InvalidInput: When it is too long, or looks like a prompt injection.
+    """
+    return given_reason(text, "a reason", MAX_REASON)

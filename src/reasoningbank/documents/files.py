@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from reasoningbank.documents.values import admitted, put, reveal_document, safe_text
 from reasoningbank.errors import EmptyContent, InvalidInput, StoreBusy, TextTooLong
-from reasoningbank.memories.admission import Ready, admit, clean, edit, prepare_edits, why_held
+from reasoningbank.memories.admission import Ready, admit, check_label, clean, edit, prepare_edits, why_held
 from reasoningbank.memories.admission import prepare as ready_to_admit
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean_line, reveal
@@ -204,7 +204,8 @@ def prepare(
         at: When.
 
     Raises:
-        InvalidInput: When a file cannot be stored.
+        InvalidInput: When a file cannot be stored, or its name looks like a prompt injection.
+        InvalidMemory: When a memory's new text looks like a prompt injection; the memory stays as it was.
     """
     gone = [before[path] for path in wanted.removed]
     changes, new = list[tuple[Memory, Memory]](), list[Memory]()
@@ -214,6 +215,7 @@ def prepare(
     for path, (text, old) in (texts | {path: (file.text, file) for path, file in moves.items()}).items():
         if redact(path).findings:
             raise InvalidInput("a path holds what looks like a secret", hint="Name the file without it.")
+        check_label(*path.split("/"))
         memory = None if old is None else old.memory
         document = None if old is None else old.document
         if outcome_of(path) is None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import EmptyProjectId, StoreClosed
+from reasoningbank.errors import EmptyProjectId, InvalidInput, StoreClosed
+from reasoningbank.safety.arguments import name_danger
 from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
@@ -123,10 +124,15 @@ class Banks:
 
         Raises:
             EmptyProjectId: When none is named and the server was not started inside a project.
+            InvalidInput: When the name looks like a prompt injection.
         """
         if named is not None:
             if not named.strip():
                 raise EmptyProjectId("project id cannot be empty", hint="Name the project, or leave project_id out.")
+            if danger := name_danger(named):
+                raise InvalidInput(
+                    f"the name of the project looks like a prompt injection: it {danger}", hint="Name the project."
+                )
             return named
         return (usual or self._usual).name()
 

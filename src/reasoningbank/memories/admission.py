@@ -6,7 +6,7 @@ time, a text is
 1. cleaned of characters that cannot be seen,
 2. redacted: secrets are replaced,
 3. validated: lengths and required fields, by the type itself,
-4. read by the gate: does it look like a prompt injection? (DESIGN D10)
+4. read by the gate: does it look like a prompt injection? (DESIGN D10) Entries of its provenance that do are left out,
 5. indexed: tokens are counted, vectors and words are made.
 
 The verdict goes with the text into the transaction, where the gate reads only what has changed since. There it is
@@ -31,6 +31,7 @@ from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidMemory, Inval
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.states import set_aside
 from reasoningbank.memories.words import analyse
+from reasoningbank.safety.arguments import brought_entries, name_danger
 from reasoningbank.safety.graph_text import safe_items
 from reasoningbank.safety.injection import (
     document_danger,
@@ -283,7 +284,7 @@ def draft(
         category=texts.category,
         outcome=outcome,
         belief=Belief.starting_at(RULES[origin].confidence if confidence is None else confidence),
-        provenance=provenance,
+        provenance=brought_entries(provenance),
         created_at=at,
         updated_at=at,
     )
@@ -304,6 +305,7 @@ def clean(memory: Memory) -> Memory:
         content=texts.content,
         tags=texts.tags,
         category=texts.category,
+        provenance=brought_entries(memory.provenance),
     )
     return _counted(safe)
 
@@ -534,6 +536,16 @@ def admit_edges(
         if not passed.holds(edge):
             _check_item(edge)
     transaction.graph.put_edges(edges)
+
+
+def check_label(*labels: str) -> None:
+    """Refuse a name, such as a path, that agents would read as an order.
+
+    Raises:
+        InvalidInput: When it looks like a prompt injection.
+    """
+    if danger := name_danger(*labels):
+        raise InvalidInput(f"the name looks like a prompt injection: it {danger}", hint="Name the thing and no more.")
 
 
 def check_document(document: Document) -> Document:

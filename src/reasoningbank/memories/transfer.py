@@ -21,6 +21,7 @@ from typing import Any, TextIO, TypeVar, cast, get_type_hints
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.memories.admission import Ready, admit_all
 from reasoningbank.memories.states import Standing, existing, holding, sources_of, standing_of, without_quarantine
+from reasoningbank.safety.arguments import brought_line, brought_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.storage.rows import from_json
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -119,9 +120,9 @@ def _entry(memory: Memory, natural: Standing, fields: Mapping[str, Any]) -> Stat
         before=natural.state,
         after=memory.state,
         kind=QUARANTINED,
-        reference=fields["quarantine"],
-        reason=fields["reason"],
-        by=fields["by"],
+        reference=brought_line(fields["quarantine"]),
+        reason=brought_reason(fields["reason"]),
+        by=brought_line(fields["by"]),
         because=tuple(fields["because"]),
         merged_before=natural.merged,
         merged_after=memory.consolidation_id,
@@ -324,14 +325,20 @@ def _signal(fields: Mapping[str, Any], memory_id: str, project: str) -> Signal:
         raise InvalidInput("a signal needs a weight that is not negative")
     if signal.positive and signal.weight > UNIT:
         raise InvalidInput("a signal that speaks for a memory weighs at most 1")
-    return signal
+    return replace(signal, session=brought_line(signal.session))
 
 
 def _origin(fields: Mapping[str, Any], memory_id: str) -> Origin:
     if fields.get("at") is None:
         raise InvalidInput("an origin needs its time")
     origin = _made(Origin, fields, memory_id=memory_id)
-    return origin
+    return replace(
+        origin,
+        trajectory=brought_line(origin.trajectory),
+        session=brought_line(origin.session),
+        model=brought_line(origin.model),
+        prompt=brought_line(origin.prompt),
+    )
 
 
 def _aggregate(fields: Mapping[str, Any], memory_id: str, project: str) -> SignalAggregate:

@@ -1,8 +1,13 @@
-"""Check arguments that many operations take: limits, offsets, tags, session names, paths, filters."""
+"""Check arguments that many operations take: limits, offsets, tags, names, reasons, paths, filters.
+
+An agent may later read the name of a session, a source or a reviewer, and the reason for a verdict or a quarantine. So
+every one of them passes the gate here: a caller is refused, what a file brings is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from reasoningbank.errors import InvalidInput, InvalidMemory, NegativeLimit, NegativeOffset, StoreUnavailable
@@ -11,21 +16,100 @@ from reasoningbank.types.memory import STATES, State, check_outcome
 from reasoningbank.types.recall import Filter
 
 MAX_SESSION = 500
+"""Most characters of the name of a session, a source or a commit."""
+MAX_NAME = 200
+"""Most characters of the name of a person or a role."""
+_NAME_HINT = "Name the thing and no more."
+_REASON_HINT = "Say it in your own words, or quote it and call it a prompt injection."
+_KEY = re.compile(r"[A-Za-z][\w-]{0,63}")
+
+
+def name_danger(*names: str) -> str:
+    """Return why names look like a prompt injection, each by itself or together; empty when they do not."""
+    from reasoningbank.safety.unicode import speaks
+
+    if not speaks(" ".join(names)):
+        return ""
+    from reasoningbank.safety.injection import label_danger
+
+    return label_danger(*names)
+
+
+def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
+    """Return a name that a caller gives, as it is stored: one clean line without secrets.
+
+    Args:
+        name: The name.
+        what: What it names, for the message.
+        most: How long it may be.
+
+    Raises:
+        InvalidInput: When it is too long, or looks like a prompt injection.
+    """
+    from reasoningbank.safety.text import safe_line
+
+    if len(name) > most:
+        raise InvalidInput(f"the name of a {what} has at most {most} characters, not {len(name)}")
+    if danger := name_danger(line := safe_line(name)):
+        raise InvalidInput(f"the name of the {what} looks like a prompt injection: it {danger}", hint=_NAME_HINT)
+    return line
+
+
+def given_reason(reason: str, what: str, most: int) -> str:
+    """Return the reason that a caller gives, as it is stored: one clean line without secrets.
+
+    Args:
+        reason: The reason.
+        what: What it is, for the message: ``a note``.
+        most: How long it may be.
+
+    Raises:
+        InvalidInput: When it is too long, or looks like a prompt injection.
+    """
+    from reasoningbank.safety.text import safe_line
+
+    if len(reason) > most:
+        raise InvalidInput(f"{what} has at most {most} characters, not {len(reason)}")
+    if danger := _reason_danger(line := safe_line(reason)):
+        raise InvalidInput(f"{what} looks like a prompt injection: it {danger}", hint=_REASON_HINT)
+    return line
+
+
+def brought_line(line: str) -> str:
+    """Return a name or a reason that a file brings; empty when it looks like a prompt injection."""
+    return "" if name_danger(line) else line
+
+
+def brought_reason(reason: str) -> str:
+    """Return the reason of a quarantine that a file brings; what it quotes is its subject."""
+    return "" if _reason_danger(f"A prompt injection: {reason}") else reason
+
+
+def _reason_danger(reason: str) -> str:
+    from reasoningbank.safety.unicode import speaks
+
+    if not speaks(reason):
+        return ""
+    from reasoningbank.safety.injection import reason_danger
+
+    return reason_danger(reason)
+
+
+def brought_entries(entries: Mapping[str, str]) -> dict[str, str]:
+    """Return the entries of a provenance that may be stored: those that look like a prompt injection are left out."""
+    named = {key: value for key, value in entries.items() if _KEY.fullmatch(key)}
+    if not name_danger(*named, *named.values()):
+        return named
+    return {key: value for key, value in named.items() if not name_danger(key, value)}
 
 
 def session_name(session: str | None) -> str:
     """Return a session's name as it is stored: one clean line without secrets, empty when there is none.
 
     Raises:
-        InvalidInput: When it is longer than ``MAX_SESSION`` characters.
+        InvalidInput: When it is longer than ``MAX_SESSION`` characters, or looks like a prompt injection.
     """
-    if not session:
-        return ""
-    from reasoningbank.safety.text import safe_line
-
-    if len(session) > MAX_SESSION:
-        raise InvalidInput(f"a session's name has at most {MAX_SESSION} characters, not {len(session)}")
-    return safe_line(session)
+    return given_name(session, "session", MAX_SESSION) if session else ""
 
 
 def usable_path(path: str | Path) -> Path:

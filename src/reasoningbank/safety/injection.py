@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from reasoningbank.safety.sieve import Sieve
-from reasoningbank.safety.unicode import folded, forms
+from reasoningbank.safety.unicode import folded, forms, speaks
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.memory import Memory
@@ -520,6 +520,7 @@ def _is_known(name: str) -> bool:
 
 
 _LONG_WORD = re.compile(r"[^\W\d_]{2,}")
+_JOINED = re.compile(r"(?<=\w)[-_](?=\w)")
 _LEAST_WORDS = 3
 """With fewer words a name gives no order."""
 
@@ -537,7 +538,7 @@ def texts_of(memory: Memory) -> tuple[str, ...]:
 
 def memory_danger(memory: Memory) -> str:
     """Return why a memory looks like a prompt injection; empty when it does not."""
-    return verdict(*texts_of(memory))
+    return verdict(*texts_of(memory)) or label_danger(memory.id)
 
 
 def graph_texts(item: Node | Edge) -> tuple[str, ...]:
@@ -557,8 +558,21 @@ def graph_danger(item: Node | Edge) -> str:
 
 def document_danger(document: Document) -> str:
     """Return why a document looks like a prompt injection; empty when it does not."""
-    labels = map(_spoken, (*document.path, document.key))
-    return verdict(*_texts_in(json.loads(document.value)), *labels)
+    labels = (*document.path, document.key)
+    return verdict(*_texts_in(json.loads(document.value)), *map(_spoken, labels)) or label_danger(*labels)
+
+
+def label_danger(*labels: str) -> str:
+    """Return why names, such as the parts of a path, look like a prompt injection together; empty when they do not."""
+    if not speaks(" ".join(labels)):
+        return ""
+    spoken = tuple(filter(None, map(_spoken, labels)))
+    return verdict(*labels) or verdict(*spoken) or verdict(_spoken(" ".join(labels)))
+
+
+def reason_danger(reason: str) -> str:
+    """Return why a reason looks like a prompt injection, its joined words read apart; empty when it does not."""
+    return verdict(reason) or verdict(_JOINED.sub(" ", reason))
 
 
 def _spoken(name: str) -> str:

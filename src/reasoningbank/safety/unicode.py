@@ -290,3 +290,13 @@ def _readable(raw: bytes) -> str:
 _ROT13 = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
+
+
+_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
+_LEAST_WORDS = 3
+_MOST_CHARACTERS = 40
+
+
+def speaks(name: str) -> bool:
+    """Return whether a name can say a sentence, as a short word or a number cannot: then the gate has to read it."""
+    return len(name) > _MOST_CHARACTERS or len(_LONG_WORD.findall(name)) >= _LEAST_WORDS

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import BudgetExhausted, EmptyContent, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.memories.admission import TASK
 from reasoningbank.memories.exposure import EXTRACT, decide
-from reasoningbank.safety.arguments import checked_limit, session_name
+from reasoningbank.safety.arguments import checked_limit, given_reason, session_name
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, MAX_QUERY, UNLOGGED, checked_question, usable_query
 from reasoningbank.storage.store import Store
@@ -419,12 +419,11 @@ class Experience:
 
         Raises:
             TrajectoryNotFound: When this project has no such trace.
-            InvalidInput: When the outcome is not one of the verdicts.
+            InvalidInput: When the outcome is not one of the verdicts, or the details look like a prompt injection.
         """
-        from reasoningbank.safety.text import safe_line
         if outcome not in VERDICTS:
             raise InvalidInput(f"an outcome is one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
-        reason = safe_line(details[:MAX_QUERY])
+        reason = given_reason(details[:MAX_QUERY], "a detail", MAX_QUERY)
         with self._context.store().transaction() as transaction:
             trace = transaction.sessions.trace(check_memory_id(trace_id))
             return decide(transaction, trace, outcome, reason=reason, at=self._context.clock.now())

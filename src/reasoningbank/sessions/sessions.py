@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.safety.arguments import checked_limit, checked_offset, session_name, usable_path
+from reasoningbank.safety.arguments import checked_limit, checked_offset, given_reason, session_name, usable_path
 from reasoningbank.sessions.ends import personal, replace_report, with_end
 from reasoningbank.sessions.settlement import report_of, say
 from reasoningbank.telemetry import observed
@@ -162,13 +162,13 @@ class Sessions:
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
-            InvalidInput: When the verdict is not success, failure or partial.
+            InvalidInput: When the verdict is not success, failure or partial, or the note looks like a prompt
+                injection.
         """
-        from reasoningbank.safety.text import safe_line
         if verdict not in {"success", "failure", "partial"}:
             raise InvalidInput(f"a verdict is success, failure or partial, not {str(verdict)[:80]!r}")
         now = self._context.clock.now()
-        words = safe_line(note)[:500] or f"The user says: {verdict}."
+        words = given_reason(note[:500], "a note", 500) or f"The user says: {verdict}."
         judgement = personal(verdict, words, now)
         with self._context.store().transaction() as transaction:
             entry = transaction.sessions.entry(check_memory_id(trajectory_id))

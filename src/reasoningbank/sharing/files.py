@@ -28,6 +28,7 @@ from reasoningbank.errors import BankError, InvalidInput, InvalidMemory, ScopeVi
 from reasoningbank.memories.admission import TASK, Ready, admit, check_space, clean, prepare, supersede
 from reasoningbank.memories.evidence import counts_once
 from reasoningbank.memories.transfer import note_import
+from reasoningbank.safety.arguments import brought_line
 from reasoningbank.safety.files import read_text
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
 from reasoningbank.safety.text import reveal, safe_line
@@ -576,13 +577,17 @@ def _admitted(record: Shared, project: str) -> Shared | Refused:
         return Refused(id=memory.id, reason=markup)
     if is_about_memory(safe.title, safe.content):
         return Refused(id=memory.id, reason="it is about the memory that lessons are kept in")
-    provenance = {name: safe_line(value[:2_000]) for name, value in memory.provenance.items()}
+    provenance = {name: safe_line(value[:2_000]) for name, value in safe.provenance.items()}
     provenance |= {"source": SHARED, ORIGINAL: provenance.get("source", SHARED)}
+    sessions = [brought_line(safe_line(each.session)) for each in record.signals]
     counts = record.rolled_up
     return replace(
         record,
         memory=replace(safe, provenance=provenance),
-        signals=tuple(replace(each, project=project, session=safe_line(each.session)) for each in record.signals),
+        signals=tuple(
+            replace(each, project=project, session=session)
+            for each, session in zip(record.signals, sessions, strict=True)
+        ),
         rolled_up=None if counts is None else replace(counts, project=project),
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound
-from reasoningbank.safety.arguments import usable_path
+from reasoningbank.safety.arguments import given_name, given_reason, usable_path
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import STATES, check_memory_id
@@ -145,11 +145,10 @@ class Sharing:
                 wider scope knows nearly the same.
             StoreBusy: When a source was changed since it was proposed.
         """
-        from reasoningbank.safety.text import safe_line
         from reasoningbank.sharing.privacy import reviewed
         from reasoningbank.sharing.promotion import check_unchanged, described, promoted_as, put
 
-        approved = safe_line(reviewer[:200])
+        approved = given_name(reviewer, "reviewer")
         if not approved:
             raise InvalidInput("nobody has approved it", hint=_NO_REVIEWER)
         vouched = tuple(ordinary)
@@ -197,7 +196,6 @@ class Sharing:
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When it was not promoted, or is archived or quarantined already.
         """
-        from reasoningbank.safety.text import safe_line
         from reasoningbank.sharing.promotion import described, sources_of, take_out
 
         store = self._context.owner(check_memory_id(memory_id))
@@ -205,8 +203,8 @@ class Sharing:
             memory = take_out(
                 store,
                 memory_id,
-                by=safe_line(reviewer[:200]),
-                reason=safe_line(reason[:1_000]),
+                by=given_name(reviewer, "reviewer"),
+                reason=given_reason(reason, "a reason", 1_000),
                 at=self._context.clock.now(),
             )
             sources = sources_of(store, memory_id)
