@@ -335,6 +335,40 @@ def test_no_file_has_an_order_for_a_name(folder: str, name: str, tmp_path: Path)
     assert MARK not in served(tmp_path)
 
 
+@promise(
+    "attack:edit-refused",
+    "An agent's edit of a memory's file that looks like a prompt injection is refused, and the memory stays as it was.",
+    source="issue 10; DESIGN D10",
+)
+@pytest.mark.parametrize("attack", ATTACKS, ids=("ignore", "disregard", "curl", "upload"))
+def test_an_edit_that_is_refused_leaves_the_good_memory(attack: str, tmp_path: Path) -> None:
+    path = "/memories/strategies/cache.md"
+    with open_bank(tmp_path) as bank:
+        tool = BankMemoryTool(bank)
+        run(tool, "create", path=path, file_text="# Cache\n\nClear the cache, then retry.\n")
+        (before,) = bank.memories.list()
+        assert "already exists" in run(tool, "create", path=path, file_text=f"# Cache\n\n{attack}\n")
+        for said in (
+            run(tool, "str_replace", path=path, old_str="then retry.", new_str=attack),
+            run(tool, "insert", path=path, insert_line=3, insert_text=attack),
+        ):
+            assert said.startswith(f"refused: memory {before.id} stays as it was"), said
+            assert "Write down what was seen" in said
+        assert bank.get(before.id) == before
+        assert before.state == "active"
+        assert [hit.id for hit in bank.search("clear the cache, then retry").delivered] == [before.id]
+
+
+@promise("attack:edit-refused")
+def test_a_persons_edit_is_quarantined_as_before_and_vouched_text_stays(tmp_path: Path) -> None:
+    with open_bank(tmp_path) as bank:
+        made = bank.record(title="Cache", content="Clear the cache, then retry.", outcome="success")
+        assert bank.update(made.id, content=ATTACKS[0]).state == "quarantined"
+        vouched = bank.record(title="Warning", content=ATTACKS[0], outcome="failure", vouched=True)
+        assert bank.update(vouched.id, state="archived").content == ATTACKS[0]
+        assert bank.update(vouched.id, state="active").state == "active"
+
+
 NAMED: tuple[Callable[[Bank, str], object], ...] = (
     lambda bank, text: bank.record(title="Cache", content="Clear it.", outcome="success", session=text),
     lambda bank, text: bank.record(title="Cache", content="Clear it.", outcome="success", source=text),

@@ -138,7 +138,8 @@ class Documents:
 
         A file ``strategies/NAME.md`` or ``failures/NAME.md`` is a memory: written, it is recorded or gets a new
         version; removed, it is archived; moved, it keeps its evidence. Any other file is a document, kept as written.
-        A memory whose text looks like a prompt injection goes into quarantine: then there is no such file to be read.
+        A new memory whose text looks like a prompt injection goes into quarantine: then there is no such file to be
+        read. An edit that does is refused, and the memory stays as it was; so is a name that does.
 
         Args:
             change: Told the files as they are, answers what is to become of them; asked again when others were faster.
@@ -147,7 +148,7 @@ class Documents:
             What was changed; the texts as they are stored, secrets replaced, and which went into quarantine and why.
 
         Raises:
-            InvalidInput: When a file cannot be stored, or a document looks like a prompt injection.
+            InvalidInput: When a file cannot be stored, or a document, an edit or a name looks like a prompt injection.
             StoreBusy: When others change the files all the time.
         """
         from reasoningbank.documents.files import apply, prepare, read_files

@@ -231,7 +231,7 @@ def prepare(
         if document is not None and (path in moves or outcome_of(path) is not None):
             erased.append(document)
     stored = {"/".join((*each.path, each.key)): _text(each) for each in kept}
-    edited = prepare_edits(changes, embedder, at=at)
+    edited = prepare_edits(changes, embedder, at=at, origin="file")
     made = ready_to_admit(new, embedder, origin="file")
     stored |= {_path(each.memory): rendered(each.memory) for each in (*edited, *made)}
     return PreparedChange(
@@ -247,7 +247,7 @@ def prepare(
 def apply(transaction: Transaction, prepared: PreparedChange, *, at: datetime) -> FileChange:
     """Write a prepared change; the memories' evidence and states are what they are at that moment.
 
-    A memory that was put into quarantine since its file was read stays there. One whose new text looks like a prompt
+    A memory that was put into quarantine since its file was read stays there. A new one whose text looks like a prompt
     injection goes there, and then has no file.
 
     Raises:

@@ -47,8 +47,9 @@ class BankMemoryTool(BetaAbstractMemoryTool):
 
     Secrets are replaced before anything is stored, and a file reads as it was stored. A memory's file that is removed
     archives the memory, so that a person can bring it back; ``rbank delete`` erases it. Any other file that is removed
-    is erased. A memory that looks like a prompt injection goes into quarantine, where neither a view nor a search shows
-    it, and the answer says why; any other file that does is refused. Reading a file is no evidence that it was of use.
+    is erased. A new memory that looks like a prompt injection goes into quarantine, where neither a view nor a search
+    shows it, and the answer says why. An edit, a name or any other file that does is refused, and what was there stays.
+    Reading a file is no evidence that it was of use.
 
     Args:
         bank: Where the files are; it stays the caller's to close.

@@ -213,21 +213,24 @@ class Rules:
 
     Attributes:
         confidence: What a memory begins with when nobody says otherwise.
-        vouched: Whether whoever brings it may vouch for it: then the gate does not stop it.
-        linked: Whether memories of the same text are linked with it; the other origins look for them themselves.
-        refused: Whether a text that the gate stops is refused; else it is stored in quarantine.
+        vouched: True when whoever brings it may vouch for it: then the gate does not stop it.
+        linked: True when memories of the same text are linked with it; the other origins look for them themselves.
+        refused: True when a text that the gate stops is refused; else it is stored in quarantine.
+        unedited: True when an edit that the gate stops is refused, so that the memory stays as it was; else the memory
+            goes into quarantine.
     """
 
     confidence: float = EXPLICIT_RECORD_CONFIDENCE
     vouched: bool = False
     linked: bool = False
     refused: bool = False
+    unedited: bool = False
 
 
 RULES: Mapping[Origin, Rules] = {
     "person": Rules(vouched=True, linked=True),
-    "agent": Rules(linked=True),
-    "file": Rules(linked=True),
+    "agent": Rules(linked=True, unedited=True),
+    "file": Rules(linked=True, unedited=True),
     "model": Rules(confidence=DISTILLED_CONFIDENCE),
     "recipe": Rules(confidence=DISTILLED_CONFIDENCE),
     "import": Rules(),
@@ -386,12 +389,23 @@ def prepare_edit(old: Memory, new: Memory, embedder: Embedder, *, at: datetime) 
     return prepare_edits([(old, new)], embedder, at=at)[0]
 
 
-def prepare_edits(changes: Sequence[tuple[Memory, Memory]], embedder: Embedder, *, at: datetime) -> list[Ready]:
-    """Make changed memories ready, each given as it was and as it is to be; see ``prepare_edit``."""
+def prepare_edits(
+    changes: Sequence[tuple[Memory, Memory]], embedder: Embedder, *, at: datetime, origin: Origin = "person"
+) -> list[Ready]:
+    """Make changed memories ready, each given as it was and as it is to be; see ``prepare_edit``.
+
+    Raises:
+        InvalidMemory: When the gate stops an edit and edits of this origin are refused.
+    """
     edited: list[tuple[Memory, bool]] = []
     for old, new in changes:
         changed = clean(new)
         same = texts_of(changed) == texts_of(old)
+        if not same and RULES[origin].unedited and (danger := memory_danger(changed)):
+            raise InvalidMemory(
+                f"memory {old.id} stays as it was: the edit looks like a prompt injection, its text {danger}",
+                hint=REWRITE,
+            )
         changed = changed if same else replace(held(changed), belief=old.belief)
         edited.append((replace(changed, version=old.version + 1, updated_at=at), same))
     indexed = index([memory for memory, _ in edited], embedder) if edited else []
