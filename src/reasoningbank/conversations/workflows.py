@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, cast
 from reasoningbank.conversations.questions import DEFAULT_LESSONS, DEFAULT_NODES
 from reasoningbank.documents.values import to_text
 from reasoningbank.errors import BankError, EmptyContent, InvalidInput, WorkflowBusy, WorkflowNotFound
-from reasoningbank.memories.admission import keep_record
+from reasoningbank.memories.admission import keep_record, sayable, sayable_value
 from reasoningbank.safety.arguments import MAX_NAME, given_name
 from reasoningbank.search.query import usable_query
 from reasoningbank.storage.store import StoreReader, Transaction
@@ -272,7 +272,6 @@ class Workflows:
             WorkflowNotFound: When there is no such workflow.
             WorkflowBusy: When a turn is still under way.
         """
-
         said, now = usable_query(user_input), self._context.clock.now()
         names = {"user": given_name(user[:MAX_NAME], "user"), "role": given_name(role[:MAX_NAME], "role")}
         identifier = workflow_id or new_id()
@@ -361,6 +360,9 @@ class Workflows:
     ) -> Workflow:
         """End a turn with what was answered; the request and the answer are remembered as a conversation's.
 
+        An answer that looks like a prompt injection ends the turn and is not remembered; the workflow says in its place
+        that it was withheld, and why. So do a reasoning and a call.
+
         Args:
             workflow_id: The workflow.
             message_id: The turn that is answered.
@@ -395,9 +397,9 @@ class Workflows:
             return answered(
                 _same_turn(known, message_id),
                 message_id,
-                texts["answer"],
-                reasoning=texts["reasoning"],
-                tool_calls=calls,
+                sayable(texts["answer"]),
+                reasoning=sayable(texts["reasoning"]),
+                tool_calls=[_call(each) for each in calls],
                 remembered=remembered,
                 at=self._context.clock.now(),
             )
@@ -460,9 +462,15 @@ def _same_turn(known: Workflow | None, message_id: str) -> Workflow:
     return known
 
 
+def _call(call: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a call as others may read it; one that is withheld whole has its reason alone."""
+    value = sayable_value(call)
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {"withheld": value}
+
+
 def _history(workflow: Workflow) -> list[str]:
     """Return what was said in the turns before, as far as it can help to understand this one."""
-    return [f"{turn.user_input} {turn.answer}"[:1_000] for turn in workflow.turns[-_HISTORY:]]
+    return [f"{sayable(turn.user_input)} {turn.answer}"[:1_000] for turn in workflow.turns[-_HISTORY:]]
 
 
 def _memories(answer: QuestionAnswer) -> Mapping[str, object]:

@@ -40,6 +40,7 @@ from reasoningbank.safety.injection import (
     graph_texts,
     memory_danger,
     texts_of,
+    verdict,
 )
 from reasoningbank.safety.text import safe_texts
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -603,10 +604,34 @@ def reindex_document(transaction: Transaction, document: Document, vectors: Sequ
     transaction.documents.put_document(document, vectors, model_id)
 
 
+def sayable(text: str) -> str:
+    """Return what an agent has said as others may read it: of a prompt injection that it was withheld, and why.
+
+    The reason names what the text does and quotes none of its words.
+    """
+    if danger := verdict(text):
+        return f"[withheld: looks like a prompt injection, it {danger.partition(':')[0]}]"
+    return text
+
+
+def sayable_value(value: object) -> object:
+    """Return a JSON value with every text in it sayable; an object with a key that is not is withheld whole."""
+    if isinstance(value, str):
+        return sayable(value)
+    if isinstance(value, Mapping):
+        if name_danger(*value):
+            return sayable(" ".join(value))
+        return {key: sayable_value(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [sayable_value(item) for item in value]
+    return value
+
+
 def keep_record(transaction: Transaction, document: Document, model_id: str) -> None:
     """Store what the bank notes of a conversation that is under way.
 
-    Such a record repeats what was said in that conversation. No search, walk or briefing reads it, and what is learned
+    Such a record repeats what was said in that conversation: the user's words as they are, for they are the user's own
+    to see, an agent's only as far as they are ``sayable``. No search, walk or briefing reads it, and what is learned
     from it enters by the functions above.
     """
     transaction.documents.put_document(document, [], model_id)
