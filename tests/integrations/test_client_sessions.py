@@ -20,11 +20,11 @@ from promises import promise
 from reasoningbank import Bank, Settings
 from reasoningbank.integrations.client_sessions import (
     FOLDER,
-    ClientProcess,
     client_process,
     note_session,
     session_of,
 )
+from reasoningbank.integrations.processes import Process
 from reasoningbank.testing import FrozenClock
 from sessions.learned_sessions import RBANK, REPAIRED, environment, eventually
 
@@ -123,8 +123,8 @@ def test_a_process_is_found_through_shells_and_never_as_another_one(tmp_path: Pa
         assert out.strip() == str(me)
     note_session(tmp_path, "mine", me)
     assert session_of(tmp_path, me) == "mine"
-    assert session_of(tmp_path, ClientProcess(me.pid, "0")) == ""
-    assert session_of(tmp_path, ClientProcess(1, me.started)) == ""
+    assert session_of(tmp_path, Process(me.pid, "0")) == ""
+    assert session_of(tmp_path, Process(1, me.started)) == ""
     note_session(tmp_path, "x" * 900, me)
     assert session_of(tmp_path, me) == "x" * 500
     tmp_path.joinpath(*FOLDER).chmod(0o755)

@@ -5,8 +5,7 @@ name under that process in a directory of the data directory that only its user 
 process finds it there. So what hooks show, what the agent searches itself and what its transcript says count for one
 session. Nobody can name another process than the one that it runs under.
 
-A process is known by its number and the time it began, so that a number that is given out again is another process.
-Where the system does not tell them (no ``/proc``), the direct parent's number has to do.
+Where the system does not tell whose child a process is (no ``/proc``), the direct parent has to do.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from reasoningbank.integrations.processes import Process, is_private, lives, private_folder, process_of, runs, status_of
 
 FOLDER = ("run", "clients")
 """Where the names are, below the data directory."""
@@ -27,19 +27,7 @@ _WRAPPERS = frozenset(
 _FARTHEST = 12
 
 
-class ClientProcess(NamedTuple):
-    """A process as it can be recognised later.
-
-    Attributes:
-        pid: Its number.
-        started: When it began, as the system counts; empty where the system does not say.
-    """
-
-    pid: int
-    started: str
-
-
-def client_process(pid: int | None = None) -> ClientProcess:
+def client_process(pid: int | None = None) -> Process:
     """Return the client that a process runs under: the nearest of its ancestors that is no shell and no launcher.
 
     Args:
@@ -48,20 +36,18 @@ def client_process(pid: int | None = None) -> ClientProcess:
     nearest = os.getppid() if pid is None else pid
     current = nearest
     for _ in range(_FARTHEST):
-        found = _status(current)
+        found = status_of(current)
         if found is None:
             break
-        name, parent, started = found
-        if name not in _WRAPPERS:
-            return ClientProcess(current, started)
-        if parent <= 1:
+        if found.name not in _WRAPPERS:
+            return Process(current, found.started)
+        if found.parent <= 1:
             break
-        current = parent
-    known = _status(nearest)
-    return ClientProcess(nearest, known[2] if known else "")
+        current = found.parent
+    return process_of(nearest)
 
 
-def note_session(home: Path, session: str, client: ClientProcess) -> None:
+def note_session(home: Path, session: str, client: Process) -> None:
     """Note the session that a client is in; what is left of clients that ended is removed.
 
     Nothing is noted where there is no data directory yet.
@@ -75,7 +61,7 @@ def note_session(home: Path, session: str, client: ClientProcess) -> None:
     folder = home.joinpath(*FOLDER)
     place = folder / _file(client)
     with suppress(OSError, ValueError):
-        if _is_private(folder) and place.read_text("utf-8") == name:
+        if is_private(folder) and place.read_text("utf-8") == name:
             return
     private_folder(folder.parent)
     private_folder(folder)
@@ -89,27 +75,16 @@ def note_session(home: Path, session: str, client: ClientProcess) -> None:
     draft.replace(place)
 
 
-def session_of(home: Path, client: ClientProcess) -> str:
+def session_of(home: Path, client: Process) -> str:
     """Return the session that a client is in; empty when its hooks have noted none."""
     folder = home.joinpath(*FOLDER)
     try:
-        return (folder / _file(client)).read_text("utf-8")[:MOST_OF_A_NAME] if _is_private(folder) else ""
+        return (folder / _file(client)).read_text("utf-8")[:MOST_OF_A_NAME] if is_private(folder) else ""
     except (OSError, ValueError):
         return ""
 
 
-def private_folder(folder: Path) -> None:
-    """Make a directory that only this user can enter.
-
-    Raises:
-        OSError: When it cannot be made, or others can enter it.
-    """
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if not _is_private(folder):
-        raise PermissionError(0, f"others can enter {folder}")
-
-
-def _file(client: ClientProcess) -> str:
+def _file(client: Process) -> str:
     return f"{client.pid}-{client.started}"
 
 
@@ -120,41 +95,5 @@ def _lives(name: str) -> bool:
     if not number.isdecimal():
         return False
     if writer:
-        return writer.isdecimal() and _runs(int(writer))
-    found = _status(int(number))
-    return _runs(int(number)) if found is None else found[2] == started
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _status(pid: int) -> tuple[str, int, str] | None:
-    """Return a process's name, its parent and when it began; None where the system does not say."""
-    try:
-        raw = Path(f"/proc/{pid}/stat").read_bytes()
-        head, _, tail = raw.rpartition(b")")
-        fields = tail.split()
-        name = head.partition(b"(")[2].decode("utf-8", "replace")
-        return name, int(fields[1]), fields[19].decode("ascii")
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def _is_private(folder: Path) -> bool:
-    """Return whether nobody but this user can have put something there, or can enter."""
-    import stat
-
-    try:
-        found = folder.lstat()
-    except OSError:
-        return False
-    if not hasattr(os, "geteuid"):
-        return stat.S_ISDIR(found.st_mode)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+        return writer.isdecimal() and runs(int(writer))
+    return lives(Process(int(number), started))

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.integrations.client_sessions import private_folder
+from reasoningbank.integrations.processes import private_folder
 from reasoningbank.integrations.shared_server import join, place_of
 from reasoningbank.settings import Settings
 from reasoningbank.types.scope import Scope

@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import socket
-import stat
 import struct
 import sys
 import time
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError
+from reasoningbank.integrations.processes import Process, is_private
 from reasoningbank.settings import Settings, child_environment, matching_environment, own_run
 from reasoningbank.types.scope import Membership, Scope
 
@@ -107,16 +107,9 @@ def of_the_server(settings: Settings) -> Settings:
 
 def _is_usable(folder: Path) -> bool:
     """Return whether sockets can be there, and only this user's; a directory that does not exist yet can be made."""
-    try:
-        return private(folder) and os.access(folder, os.W_OK | os.X_OK)
-    except FileNotFoundError:
+    if not os.path.lexists(folder):
         return os.access(folder.parent, os.W_OK | os.X_OK)
-
-
-def private(path: Path) -> bool:
-    """Return whether nobody but this user can have put something there, or can enter."""
-    found = path.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return is_private(folder) and os.access(folder, os.W_OK | os.X_OK)
 
 
 def peer_is_own(connection: socket.socket) -> bool:
@@ -195,9 +188,8 @@ def _usual_folder() -> Path:
     """
     user = os.geteuid()
     own = Path(f"/run/user/{user}")
-    with suppress(OSError):
-        if private(own) and os.access(own, os.W_OK):
-            return own / "reasoningbank"
+    if is_private(own) and os.access(own, os.W_OK):
+        return own / "reasoningbank"
     return Path(f"/tmp/reasoningbank-{user}")  # noqa: S108 - made with mode 0700, and refused when it is another's
 
 
@@ -248,7 +240,7 @@ def _started(place: Place) -> bool:
     """Start the server unless another one lives or is being started."""
     with suppress(FileExistsError):
         place.folder.mkdir(mode=0o700)
-    if not private(place.folder):
+    if not is_private(place.folder):
         raise PermissionError(errno.EPERM, "others can enter the directory", os.fspath(place.folder))
     lock = locked(place.lock)
     if lock is None:
@@ -280,27 +272,6 @@ def _spawn(place: Place, lock: int, listener: int) -> None:
     os.waitpid(pid, 0)
 
 
-class Parent(NamedTuple):
-    """The process that started the caller: a client, or what stands between.
-
-    Attributes:
-        pid: Its id.
-        started: When it was started, as the system counts; empty where that is not known. Ids are used again.
-    """
-
-    pid: int
-    started: str
-
-
-def parent_of(pid: int) -> Parent:
-    """Return the process of an id as it can be recognised later."""
-    try:
-        raw = Path(f"/proc/{pid}/stat").read_bytes()
-        return Parent(pid, raw.rpartition(b")")[2].split()[19].decode("ascii"))
-    except (OSError, IndexError, UnicodeDecodeError):
-        return Parent(pid, "")
-
-
 class Greeting(NamedTuple):
     """What a connection begins with: who speaks, and what for.
 
@@ -325,7 +296,7 @@ class Greeting(NamedTuple):
     team: str = ""
     org: str = ""
     url: str = ""
-    parent: Parent = Parent(0, "")
+    parent: Process = Process(0, "")
     body: dict[str, object] = {}  # noqa: RUF012 - the default of a tuple; nothing changes it
 
     def encoded(self) -> bytes:
@@ -417,7 +388,7 @@ def greeting_of(line: bytes) -> Greeting:
     try:
         found = json.loads(line)
         parent, body = found.pop("parent"), found.pop("body")
-        greeting = Greeting(**found, parent=Parent(*parent), body=body)
+        greeting = Greeting(**found, parent=Process(*parent), body=body)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise wrong from error
     texts = (*greeting[:8], greeting.parent.started)

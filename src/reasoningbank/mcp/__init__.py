@@ -82,7 +82,8 @@ def _relayed(
     membership: Membership | None,
 ) -> bool:
     """Be a relay to the shared server until the client is gone; False at once where there can be none."""
-    from reasoningbank.integrations.shared_server import Greeting, join, parent_of, place_of
+    from reasoningbank.integrations.processes import process_of
+    from reasoningbank.integrations.shared_server import Greeting, join, place_of
     from reasoningbank.mcp.schemas import tools_of
     from reasoningbank.settings import local_tenant
 
@@ -106,7 +107,7 @@ def _relayed(
         team=settings.team if membership is None else membership.team,
         org=settings.org if membership is None else membership.org,
         url=url or settings.url,
-        parent=parent_of(parent),
+        parent=process_of(parent),
     )
     from reasoningbank.mcp.relay import relayed
 
