@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -20,6 +20,7 @@ import anyio.lowlevel
 from reasoningbank.integrations.shared_server import Place, locked, place_of
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
+from reasoningbank.types.ports import Embedder
 
 
 @contextmanager
@@ -67,6 +68,7 @@ class Running:
 
     settings: Settings
     place: Place
+    embedder: Embedder = field(default_factory=HashingEmbedder)
 
     def __post_init__(self) -> None:
         from reasoningbank.mcp.shared import SharedServer
@@ -81,7 +83,7 @@ class Running:
         listener.bind(os.fspath(self.place.socket))
         self.place.socket.chmod(0o600)
         listener.listen(16)
-        self._server = SharedServer(self.settings, listener, self.place, lock, embedder=HashingEmbedder())
+        self._server = SharedServer(self.settings, listener, self.place, lock, embedder=self.embedder)
         self._token: anyio.lowlevel.EventLoopToken | None = None
         self._ready = threading.Event()
         self._thread = threading.Thread(target=anyio.run, args=(self._serve,), daemon=True)
@@ -101,11 +103,11 @@ class Running:
         assert not self._thread.is_alive()
 
 
-def running(settings: Settings) -> Running:
+def running(settings: Settings, embedder: Embedder | None = None) -> Running:
     """A shared server for these settings."""
     place = place_of(settings)
     assert place is not None
-    return Running(settings, place)
+    return Running(settings, place, embedder or HashingEmbedder())
 
 
 def end_servers_at(home: Path) -> None:

@@ -6,10 +6,12 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy
 import pytest
+from numpy.typing import NDArray
 
 from mcp_processes import shared_in
 from promises import promise
@@ -106,3 +108,26 @@ def test_a_command_whose_server_ends_is_not_done_twice(tmp_path: Path, folder: P
         assert "not known whether" in done.stderr
     else:
         assert "Known" in done.stdout
+
+
+class Breaking(HashingEmbedder):
+    """A user's embedder with a defect."""
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        raise RuntimeError(f"no vectors for {len(texts)} texts")
+
+
+@promise("cli:shared-once")
+def test_a_write_that_breaks_in_the_server_is_reported_and_not_done_twice(tmp_path: Path, folder: Path) -> None:
+    home = tmp_path / "home"
+    settings = Settings(home=home, run_directory=str(folder), paid_calls=False)
+    home.mkdir(mode=0o700)
+    server = running(settings, Breaking())
+    broken = rbank(home, *RECORD, "--json")
+    assert broken.returncode == 5
+    assert "not known whether" in json.loads(broken.stderr)["message"]
+    assert rbank(home, "list", "--json").stdout.count('"id"') == 0
+    read = rbank(home, "search", "retry flaky calls", "--json")
+    assert (read.returncode, json.loads(read.stdout)["count"]) == (0, 0)
+    server.stop()
+    assert rbank(home, *RECORD).returncode == 0

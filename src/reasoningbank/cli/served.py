@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import BankError, StoreError
+from reasoningbank.errors import BankError
 from reasoningbank.operations.said import Said
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def served(call: Call, operation: Operation, values: Mapping[str, object]) -> Sa
         BankError: What the operation raised there.
     """
     from reasoningbank.integrations.client_sessions import client_process, session_of
-    from reasoningbank.integrations.shared_server import Unanswered, ask, question
+    from reasoningbank.integrations.shared_server import Unanswered, ask, question, undone
     from reasoningbank.settings import load_settings, project_of
     from reasoningbank.types.scope import Scope
 
@@ -43,21 +43,22 @@ def served(call: Call, operation: Operation, values: Mapping[str, object]) -> Sa
     session = session_of(settings.home, client_process())
     body = {"method": operation.method, "values": dict(values), "as_json": call.as_json, "session": session}
     asked = question("command", scope, call.membership(settings), call.url or settings.url, body)
+    writes = operation.command is None or not operation.command.reads
     try:
         answer = ask(settings, asked, start=False, seconds=ANSWER_SECONDS)
     except Unanswered as error:
-        if operation.method == "record":
-            raise StoreError(
-                "the shared server ended before it answered, and it is not known whether this was done",
-                hint="Look with `rbank list`, then do it again if need be.",
-            ) from error
+        if writes:
+            raise undone("the shared server ended before it answered") from error
         return None
     if answer is None:
         return None
     told = answer.get("error")
     if isinstance(told, dict):
         raise _error(told)
-    return Said.read(answer)
+    said = Said.read(answer)
+    if said is None and answer and writes:
+        raise undone("the shared server gave an answer that cannot be read")
+    return said
 
 
 def _error(fields: Mapping[str, object]) -> BankError:

@@ -24,7 +24,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from reasoningbank.errors import ConfigurationError
+from reasoningbank.errors import ConfigurationError, StoreError
 from reasoningbank.integrations.processes import Process, is_private
 from reasoningbank.settings import Settings, child_environment, matching_environment, own_run
 from reasoningbank.types.scope import Membership, Scope
@@ -322,6 +322,13 @@ def question(
 
 class Unanswered(OSError):
     """The server was asked and did not answer: what it was to do may have been done."""
+
+
+def undone(why: str) -> StoreError:
+    """Return the error of a write of which nobody knows whether it was done: repeated it could be done twice."""
+    return StoreError(
+        f"{why}, and it is not known whether this was done", hint="Look with `rbank list`, then do it again if need be."
+    )
 
 
 def ask(settings: Settings, greeting: Greeting, *, start: bool, seconds: float) -> dict[str, object] | None:

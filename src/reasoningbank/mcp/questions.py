@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.errors import BankError, ConfigurationError
 from reasoningbank.integrations.hook_actions import has_any, shown
 from reasoningbank.integrations.hooks import event_of
+from reasoningbank.integrations.shared_server import undone
 from reasoningbank.mcp.banks import Banks, belonging
 from reasoningbank.operations.json import to_json
 from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
     from reasoningbank.integrations.shared_server import Greeting
+    from reasoningbank.operations.operation import Operation
     from reasoningbank.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -52,17 +54,34 @@ class Answering:
         return {}
 
     def _for_command(self, greeting: Greeting) -> dict[str, Any]:
-        """Run an operation that a person typed."""
-        from reasoningbank.operations.methods import run
-        from reasoningbank.operations.said import said_of
+        """Run an operation that a person typed.
+
+        Raises:
+            StoreError: When a write ended in an error that nobody foresaw: it may have been done, and is not repeated.
+            BankError: What the operation raises.
+        """
         from reasoningbank.operations.table import OPERATIONS
-        from reasoningbank.types.memory import new_session
 
         method, given = greeting.body.get("method"), greeting.body.get("values")
         served = (each for each in OPERATIONS if each.command is not None and each.command.served)
         operation = next((each for each in served if each.method == method), None)
         if operation is None or not isinstance(given, dict):
             return {}
+        try:
+            return self._run(greeting, operation, given)
+        except BankError:
+            raise
+        except Exception as error:
+            if operation.command is not None and operation.command.reads:
+                raise
+            _log.exception("a command was not answered")
+            raise undone(f"{type(error).__name__} in the shared server") from error
+
+    def _run(self, greeting: Greeting, operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
+        from reasoningbank.operations.methods import run
+        from reasoningbank.operations.said import said_of
+        from reasoningbank.types.memory import new_session
+
         session = greeting.body.get("session")
         own = session if isinstance(session, str) and session else new_session()
         values = {"session": own, **given, **operation.fixed}
