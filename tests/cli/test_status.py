@@ -58,6 +58,7 @@ def test_status_says_what_is_installed_learned_and_waiting(tmp_path: Path) -> No
     said(tmp_path, "hook", "user-prompt-submit", given="no JSON")
     later = said(tmp_path, "status", "--json", "--quick", llm="client:codex")
     assert later["hooks_last_ran"].endswith("claude-code SessionStart")
+    assert [*later["hooks"]] == ["claude-code"]
     assert "not JSON" in later["errors"][-1]
     assert later["model"]["most"] == {"tokens": 500_000, "sessions": 20}
     assert "codex is not on this machine" in later["model"]["problem"]
@@ -123,3 +124,29 @@ def test_every_list_shows_what_a_person_says_of_a_session(tmp_path: Path) -> Non
     assert "verdicts: 1 from a person" in said(tmp_path, "status", "--quick")
 
 
+@promise(
+    "status:hooks",
+    "rbank status and doctor say for each client when its hooks ran last, and which clients' never have.",
+    source="issue 11",
+)
+def test_status_says_of_each_client_when_its_hooks_ran(tmp_path: Path) -> None:
+    said(tmp_path, "install", "claude-code")
+    said(tmp_path, "install", "gemini")
+    said(tmp_path, "record", "--title", "A lesson", "--content", "Do it.", "--outcome", "success")
+    assert "hooks last ran: never\n" in said(tmp_path, "status", "--quick")
+    for payload in (
+        {"session_id": "s", "hook_event_name": "SessionStart"},
+        {"conversation_id": "c", "hook_event_name": "sessionStart"},
+        {"session_id": "t", "hook_event_name": "SessionStart", "transcript_path": "/x/.codex/sessions/t.jsonl"},
+        {"conversation_id": "d", "hook_event_name": "sessionStart"},
+    ):
+        said(tmp_path, "hook", "session-start", given=json.dumps(payload))
+    found = said(tmp_path, "status", "--quick", "--json")
+    assert found["hooks"].keys() == {"claude-code", "codex", "cursor"}
+    assert all(line.endswith(f" {client} SessionStart") for client, line in found["hooks"].items())
+    assert found["hooks_last_ran"] == max(found["hooks"].values())
+    text = said(tmp_path, "status", "--quick").splitlines()
+    assert len([line for line in text if line.startswith("hooks last ran: 20")]) == 3
+    assert "hooks last ran: never in gemini" in text
+    doctor = said(tmp_path, "doctor", "--json")["facts"]["hooks last ran"]
+    assert [part.split()[1] for part in doctor.split("; ")] == [*found["hooks"]]

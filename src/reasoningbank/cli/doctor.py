@@ -14,6 +14,7 @@ from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import print_json, print_note, print_text, progress
 from reasoningbank.errors import BankError
+from reasoningbank.integrations.hook_actions import last_runs
 from reasoningbank.llm import model_problem
 from reasoningbank.llm.reach import reach
 from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of
@@ -102,6 +103,7 @@ def examine(call: Call, *, ask_model: bool) -> Health:
     except BankError as error:
         return Health(facts=facts, problems=(_sentence(error),))
     facts |= _places(call, settings)
+    facts["hooks last ran"] = "; ".join(last_runs(settings.home).values()) or "never"
     problems: list[str] = []
     try:
         with call.open_bank() as bank:

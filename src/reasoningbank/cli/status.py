@@ -54,6 +54,7 @@ class Status(TypedDict):
     clients: list[ClientStatus]
     tools: list[str]
     hooks_last_ran: str
+    hooks: dict[str, str]
     sessions: dict[str, int]
     verdicts: dict[str, int]
     failed_jobs: int
@@ -83,6 +84,7 @@ def status(call: Call, *, quick: bool) -> None:
 
 def examined(call: Call, *, ask: bool) -> Status:
     """Return the state of everything; a bank that is not there yet has no sessions and no memories."""
+    from reasoningbank.integrations.hook_actions import last_runs
     from reasoningbank.mcp.schemas import tools_of
     from reasoningbank.settings import load_settings
 
@@ -92,11 +94,12 @@ def examined(call: Call, *, ask: bool) -> Status:
     model = _model(settings)
     log = settings.home / "hooks.log"
     errors = _tail(log)
-    ran = settings.home / "hooks-ran"
+    ran = last_runs(settings.home)
     return Status(
         clients=clients,
         tools=list(tools_of(settings.profile)),
-        hooks_last_ran=ran.read_text(encoding="utf-8", errors="replace").strip() if ran.exists() else "",
+        hooks_last_ran=max(ran.values(), default=""),
+        hooks=ran,
         sessions=sessions,
         verdicts=verdicts,
         failed_jobs=failed,
@@ -104,7 +107,7 @@ def examined(call: Call, *, ask: bool) -> Status:
         learned_this_week=learned,
         credited_this_week=credited,
         errors=errors,
-        next=_next(clients, sessions, model, ran=ran.exists()),
+        next=_next(clients, sessions, model, ran=bool(ran)),
     )
 
 
@@ -222,7 +225,12 @@ def status_text(found: Status) -> str:
         f"{each['client']}: registered at {', '.join(each['registered'])}. {each['says']}".rstrip()
         for each in found["clients"]
     ] or ["No client has the server."]
-    lines.append(f"hooks last ran: {found['hooks_last_ran'] or 'never'}")
+    lines += [f"hooks last ran: {line}" for line in found["hooks"].values()] or ["hooks last ran: never"]
+    lines += [
+        f"hooks last ran: never in {each['client']}"
+        for each in found["clients"]
+        if found["hooks"] and each["client"] not in found["hooks"]
+    ]
     lines.append(f"tools: {', '.join(found['tools'])}")
     sessions = ", ".join(f"{count} {state}" for state, count in found["sessions"].items())
     failed = f"; {counted(found['failed_jobs'], 'job')} failed for good (rbank jobs)" if found["failed_jobs"] else ""

@@ -278,16 +278,30 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
 
 
 RAN_FILE = "hooks-ran"
+_WORDS_OF_A_RUN = 3
 
 
 def ran(event: Event, payload: Payload) -> None:
-    """Note when which hook ran, for ``rbank status``, where there is a data directory."""
+    """Note when which hook of which client ran, for ``rbank status``, where there is a data directory."""
     home = data_directory()
-    if home.is_dir():
-        known = (name for name in ("codex", "gemini") if f".{name}{os.sep}" in payload.transcript)
-        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {next(known, payload.client)} {event}\n"
-        (home / RAN_FILE).write_text(line, encoding="utf-8")
-        (home / RAN_FILE).chmod(0o600)
+    if not home.is_dir():
+        return
+    known = (name for name in ("codex", "gemini") if f".{name}{os.sep}" in payload.transcript)
+    client = next(known, payload.client)
+    runs = last_runs(home) | {client: f"{datetime.now(UTC).isoformat(timespec='seconds')} {client} {event}"}
+    draft = home / f"{RAN_FILE}.{os.getpid()}"
+    draft.write_text("".join(f"{line}\n" for line in sorted(runs.values())), encoding="utf-8")
+    draft.chmod(0o600)
+    draft.replace(home / RAN_FILE)
+
+
+def last_runs(home: Path) -> dict[str, str]:
+    """Return by client when its hooks ran last and which: ``TIME CLIENT EVENT``, the latest client last."""
+    try:
+        lines = (home / RAN_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return {}
+    return {line.split()[1]: line for line in sorted(lines) if len(line.split()) == _WORDS_OF_A_RUN}
 
 
 REMINDED_FILE = "reminded"
