@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -191,6 +191,41 @@ def copilot(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWE
     lines.append(event("assistant.message", messageId="m-last", content=answer, toolRequests=[]))
     lines.append(event("session.shutdown", shutdownType="routine"))
     return _lines(lines)
+
+
+def cursor_transcript(
+    turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "Shell"
+) -> str:
+    """A transcript of Cursor's agent; what its tools answered is not in it."""
+
+    def line(role: str, *blocks: Mapping[str, object]) -> dict[str, object]:
+        return {"role": role, "message": {"content": [*blocks]}}
+
+    at = "<timestamp>Wednesday, Mar 4, 2026, 6:06 AM (UTC+1)</timestamp>"
+    asked = f"<open_and_recently_viewed_files>\nexport.py\n</open_and_recently_viewed_files>\n{at}"
+    lines = [line("user", {"type": "text", "text": f"{asked}\n<user_query>\n{task}\n</user_query>"})]
+    for turn in turns:
+        call = {"type": "tool_use", "name": tool, "input": {"command": turn.action, "description": "d"}}
+        lines.append(line("assistant", {"type": "text", "text": f"{turn.thought}\n\n[REDACTED]"}, call))
+    lines.append(line("assistant", {"type": "text", "text": answer}))
+    return _lines([*lines, {"type": "turn_ended", "status": "success"}])
+
+
+def cursor(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER) -> str:
+    """The copy of a transcript of Cursor that our hooks make: with what the commands did."""
+    head = {"type": "cursor_session", "session": "cu-1", "directory": "/src", "version": "3.7", "model": "m"}
+    outcomes = [
+        {
+            "type": "tool_outcome",
+            "tool": "Shell",
+            "action": turn.action,
+            "output": turn.observation,
+            "exit_code": turn.exit_code,
+            "failed": False,
+        }
+        for turn in turns
+    ]
+    return _lines([head]) + cursor_transcript(turns, task, answer) + _lines(outcomes)
 
 
 def opencode(turns: Sequence[Turn] = TURNS, task: str = TASK, answer: str = ANSWER, *, tool: str = "bash") -> str:
@@ -383,6 +418,7 @@ WRITERS: dict[str, tuple[Writer, str]] = {
     "Gemini CLI, one object": (gemini_object, "gemini"),
     "opencode": (opencode, "opencode"),
     "Copilot CLI": (copilot, "copilot"),
+    "Cursor": (cursor, "cursor"),
     "SWE-agent": (swe_agent, "swe-agent"),
     "mini-swe-agent": (mini_swe_agent, "mini-swe-agent"),
     "array of messages": (bare_messages, "messages"),

@@ -10,7 +10,7 @@ import pytest
 
 from promises import promise
 from reasoningbank.errors import InvalidInput
-from reasoningbank.sessions.readers import FORMATS, Skipped
+from reasoningbank.sessions.readers import FORMATS, Skipped, read
 from reasoningbank.types.session import Trajectory
 from sessions.recorded_sessions import (
     ANSWER,
@@ -21,6 +21,8 @@ from sessions.recorded_sessions import (
     agents_log,
     claude_code,
     codex,
+    cursor,
+    cursor_transcript,
     message_list,
     results,
     sessions,
@@ -28,6 +30,7 @@ from sessions.recorded_sessions import (
 
 NO_EXIT_CODES = {"SWE-agent"}
 NO_TIMES = {
+    "Cursor",
     "SWE-agent",
     "mini-swe-agent",
     "array of messages",
@@ -42,6 +45,7 @@ EXTRA_STEPS = {
     "Gemini CLI, one object": 1,
     "opencode": 1,
     "Copilot CLI": 1,
+    "Cursor": 1,
     "SWE-agent": 0,
     "mini-swe-agent": 1,
     "array of messages": 1,
@@ -58,7 +62,7 @@ EXTRA_STEPS = {
 @promise(
     "capture:formats",
     "Transcripts of Claude Code, rollouts of Codex, chats of Gemini CLI (lines, or one object), exports of opencode, "
-    "events of Copilot CLI, .traj of SWE-agent, .traj.json of mini-swe-agent, lists of "
+    "events of Copilot CLI, transcripts of Cursor, .traj of SWE-agent, .traj.json of mini-swe-agent, lists of "
     "messages (bare, in objects, in arrays or lines of objects, logs of agents) and the plain JSON lines give the "
     "same session: task, ordered steps with thought, action, tool, observation and exit code, final answer and "
     "evidence.",
@@ -75,7 +79,7 @@ def test_every_format_gives_the_same_session(name: str, tmp_path: Path) -> None:
     for step, turn in zip(trajectory.steps, TURNS, strict=False):
         assert turn.thought in step.thought
         assert step.action.strip() == turn.action
-        assert step.tool in {"Bash", "bash", "shell", "code", "run_shell_command"}
+        assert step.tool in {"Bash", "bash", "shell", "Shell", "code", "run_shell_command"}
         assert turn.observation.splitlines()[-1:] == step.observation.rstrip('"}').splitlines()[-1:] or (
             turn.observation in json.dumps(step.observation)
             or turn.observation.replace("\n", "\\n") in step.observation
@@ -103,6 +107,62 @@ def test_the_format_is_told_by_the_content_and_may_be_named(name: str, tmp_path:
     assert found.digest == named.digest
     windows = write().replace("\n", "\r\n")
     assert [found.digest] == [trajectory.digest for trajectory in sessions(tmp_path, windows)]
+
+
+@promise(
+    "capture:cursor",
+    "A transcript of Cursor is read as it lies there, with the name of its file, the time of its first prompt and what "
+    "the person asked; outcomes that our hooks noted are put to the last calls of the same commands.",
+    source="issue 11; Cursor's own TypeScript SDK 1.0.18",
+)
+def test_a_transcript_of_cursor_is_read_with_and_without_outcomes(tmp_path: Path) -> None:
+    name = "0a1b2c3d-0000-4000-8000-00000000abcd"
+    path = tmp_path / f"{name}.jsonl"
+    path.write_text(cursor_transcript(), encoding="utf-8")
+    (bare,) = read(path)
+    assert isinstance(bare, Trajectory)
+    assert (bare.session, bare.task, bare.final_answer) == (name, TASK, ANSWER)
+    assert bare.created_at == datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+    assert [step.action for step in bare.steps[: len(TURNS)]] == [turn.action for turn in TURNS]
+    assert {step.exit_code for step in bare.steps} == {None}
+    assert not any("REDACTED" in step.thought for step in bare.steps)
+    path.write_text(cursor(), encoding="utf-8")
+    (whole,) = read(path)
+    assert isinstance(whole, Trajectory)
+    assert (whole.session, whole.metadata["directory"], whole.metadata["client_version"]) == ("cu-1", "/src", "3.7")
+    late = [
+        json.dumps({**json.loads(line), "exit_code": 3}) for line in cursor().splitlines() if "tool_outcome" in line
+    ]
+    path.write_text(cursor_transcript((*TURNS, *TURNS)) + "\n".join(late), encoding="utf-8")
+    (twice,) = read(path)
+    assert isinstance(twice, Trajectory)
+    assert [step.exit_code for step in twice.steps] == [None] * len(TURNS) + [3] * len(TURNS) + [None]
+
+
+@promise("capture:cursor")
+def test_turns_of_cursor_that_break_off_and_lines_that_are_none(tmp_path: Path) -> None:
+    lines = [
+        {"type": "metadata", "metadata": {"overview": "About exporters."}},
+        {"role": "user", "message": {"content": "Repair the exporter."}},
+        {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "Shell", "input": "make"}]}},
+        {"type": "turn_ended", "status": "error", "error": "The model is overloaded."},
+        {"role": "user", "message": {"content": [{"type": "text", "text": "<user_query>Go on.</user_query>"}]}},
+        {"type": "turn_ended", "status": "aborted"},
+        {"role": "user", "message": 7},
+        {"type": "tool_outcome", "tool": "Shell", "action": "another", "output": "x", "exit_code": 1},
+        [],
+    ]
+    path = tmp_path / "chat.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = [*read(path)]
+    (session,) = [one for one in found if isinstance(one, Trajectory)]
+    assert (session.session, session.task) == ("", "Repair the exporter.")
+    assert [(step.action, step.error, step.user) for step in session.steps] == [
+        ("make", "", ""),
+        ("", "The model is overloaded.", ""),
+        ("", "", "Go on."),
+    ]
+    assert [one.place for one in found if isinstance(one, Skipped)] == [9]
 
 
 @promise("capture:detected")

@@ -313,6 +313,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 "gemini",
                 "opencode",
                 "copilot",
+                "cursor",
                 "swe-agent",
                 "mini-swe-agent",
                 "messages",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
@@ -15,6 +17,7 @@ from reasoningbank.sessions.readers import (
     claude_code,
     codex,
     copilot,
+    cursor,
     gemini,
     messages,
     mini_swe_agent,
@@ -36,6 +39,7 @@ _CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_co
 _CODEX_ITEMS = frozenset(
     {"function_call", "function_call_output", "local_shell_call", "custom_tool_call", "custom_tool_call_output"}
 )
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "human", "exit"})
 
 
@@ -102,6 +106,8 @@ def kind_of(value: object) -> str:
         return gemini.NAME
     if kind and isinstance(entry.get("data"), dict) and "parentId" in entry:
         return copilot.NAME
+    if cursor.is_line(entry):
+        return cursor.NAME
     if any(isinstance(fields(message).get("parts"), list) for message in listed(entry.get("messages"))[:_FEW]):
         return opencode.NAME
     if kind and ("sessionId" in entry or "leafUuid" in entry or isinstance(entry.get("message"), dict)):
@@ -164,7 +170,7 @@ def _has_list(line: bytes) -> bool:
         value: object = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return True
-    lines = (claude_code.NAME, codex.NAME, copilot.NAME, plain.NAME)
+    lines = (claude_code.NAME, codex.NAME, copilot.NAME, cursor.NAME, plain.NAME)
     single = kind_of(value)
     return single not in lines and not (single == gemini.NAME and "messages" not in fields(value))
 
@@ -177,6 +183,7 @@ FORMATS = (
     gemini.NAME,
     opencode.NAME,
     copilot.NAME,
+    cursor.NAME,
     swe_agent.NAME,
     mini_swe_agent.NAME,
     messages.NAME,
@@ -207,6 +214,7 @@ _BY_ENTRY: dict[str, Callable[[], _Entries]] = {
     claude_code.NAME: claude_code.ClaudeCode,
     codex.NAME: codex.Codex,
     copilot.NAME: copilot.Copilot,
+    cursor.NAME: cursor.Cursor,
     gemini.NAME: gemini.Gemini,
     plain.NAME: plain.Plain,
 }
@@ -279,9 +287,18 @@ def read(path: Path | str, *, format: str = AUTO) -> Iterator[Trajectory | Skipp
         raise TranscriptNotOpened(str(error), hint=error.hint) from error
     with stream:
         try:
-            yield from _reported(_read(stream, file.name, format))
+            yield from _reported(_named(_read(stream, file.name, format), file.stem))
         except OSError as error:
             raise TranscriptNotOpened(f"{str(file)[:200]!r} cannot be read: {error.strerror}") from error
+
+
+def _named(found: Iterator[Trajectory | Skipped], stem: str) -> Iterator[Trajectory | Skipped]:
+    """Name a session of Cursor by its file: its lines do not name it."""
+    for result in found:
+        if isinstance(result, Trajectory) and result.source == cursor.NAME and _UUID.fullmatch(stem):
+            yield replace(result, session=result.session or stem)
+        else:
+            yield result
 
 
 def _read(stream: BinaryIO, name: str, wanted: str) -> Iterator[Trajectory | Skipped]:
