@@ -177,6 +177,13 @@ def own_run(environment: Mapping[str, str] | None = None) -> bool:
     return bool((os.environ if environment is None else environment).get(OWN_RUN))
 
 
+def copilot_directory(environment: Mapping[str, str] | None = None) -> Path:
+    """Return where Copilot CLI keeps its sessions."""
+    environment = os.environ if environment is None else environment
+    home = environment.get("COPILOT_HOME")
+    return Path(home) if home else Path.home() / ".copilot"
+
+
 def client_directory(environment: Mapping[str, str] | None = None) -> Path | None:
     """Return the directory of the project that an agent's client works on, when it says so and the directory exists."""
     environment = os.environ if environment is None else environment

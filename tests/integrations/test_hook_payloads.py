@@ -62,6 +62,34 @@ SHOWN: list[tuple[str, str, dict[str, object], str]] = [
     ("cursor", "beforeSubmitPrompt", {"prompt": PROMPT, "attachments": []}, TITLE),
     ("copilot", "sessionStart", {"source": "startup", "initialPrompt": "x"}, TITLE),
     ("copilot", "userPromptTransformed", {"prompt": "x", "transformedPrompt": PROMPT}, TITLE),
+    (
+        "copilot",
+        "postToolUse",
+        {
+            "toolName": "bash",
+            "toolArgs": {"command": "alembic upgrade head"},
+            "toolResult": {
+                "resultType": "success",
+                "textResultForLlm": f"{FAILURE}\n<shellId: 0 completed with exit code 1>",
+            },
+        },
+        "Never migrate",
+    ),
+    ("gemini", "SessionStart", {"source": "startup"}, TITLE),
+    ("gemini", "BeforeAgent", {"prompt": PROMPT}, TITLE),
+    (
+        "gemini",
+        "AfterTool",
+        {
+            **TOOL,
+            "tool_response": {
+                "llmContent": f"<untrusted_context>\nOutput: {FAILURE}\nExit Code: 1\nProcess Group PGID: 7\n"
+                "</untrusted_context>",
+                "returnDisplay": FAILURE,
+            },
+        },
+        "Never migrate",
+    ),
 ]
 KEPT: list[tuple[str, str, dict[str, object]]] = [
     (
@@ -81,6 +109,9 @@ KEPT: list[tuple[str, str, dict[str, object]]] = [
     ("cursor", "stop", {"status": "completed", "loop_count": 0}),
     ("cursor", "preCompact", {"trigger": "auto", "context_usage_percent": 85}),
     ("copilot", "agentStop", {"stopReason": "end_turn"}),
+    ("copilot", "sessionEnd", {"reason": "complete"}),
+    ("gemini", "AfterAgent", {"prompt": "x", "prompt_response": "Done.", "stop_hook_active": False}),
+    ("gemini", "SessionEnd", {"reason": "exit"}),
 ]
 PASSED: list[tuple[str, str, dict[str, object]]] = [
     *(
@@ -111,6 +142,8 @@ PASSED: list[tuple[str, str, dict[str, object]]] = [
     ("codex", "PostToolUse", {**TOOL, "tool_response": "ok"}),
     ("cursor", "preToolUse", TOOL),
     ("cursor", "postToolUse", TOOL),
+    ("copilot", "postToolUse", {"toolName": "bash", "toolArgs": {}, "toolResult": {"textResultForLlm": "ok"}}),
+    ("gemini", "AfterTool", {**TOOL, "tool_response": {"llmContent": f"Output: {FAILURE}"}}),
     ("cursor", "afterShellExecution", {"command": "ls", "output": "a", "duration": 1}),
     ("cursor", "afterMCPExecution", {"tool_name": "x", "tool_input": "{}", "result_json": "{}"}),
     ("cursor", "afterFileEdit", {"file_path": "/x", "edits": [{"old_string": "a", "new_string": "b"}]}),
@@ -127,6 +160,10 @@ def payload(client: str, event: str, session: str, transcript: str, fields: dict
         "codex": {
             "session_id": session, "turn_id": "t-1", "transcript_path": transcript, "cwd": "/home/dev/shop",
             "hook_event_name": event, "model": "m",
+        },
+        "gemini": {
+            "session_id": session, "transcript_path": transcript, "cwd": "/home/dev/shop", "hook_event_name": event,
+            "timestamp": "2026-11-22T18:38:42.374Z",
         },
         "cursor": {**CURSOR, "conversation_id": session, "hook_event_name": event, "transcript_path": transcript},
         "copilot": {"sessionId": session, "timestamp": 1, "cwd": "/home/dev/shop", "transcriptPath": transcript},

@@ -177,14 +177,18 @@ def _vscode(where: Where) -> tuple[Target, ...]:
 
 def _gemini(where: Where) -> tuple[Target, ...]:
     server = Entry(path=("mcpServers",), key=NAME, value=where.server)
-    hooks = tuple(
-        Entry(
-            path=("hooks", event),
-            key=None,
-            value={"hooks": [{"type": "command", "command": where.line(event), "timeout": _SECONDS * 1_000}]},
-        )
-        for event in ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
-    )
+    events = {
+        "SessionStart": "",
+        "BeforeAgent": "",
+        "AfterTool": "run_shell_command",
+        "AfterAgent": "",
+        "SessionEnd": "",
+    }
+    hooks = []
+    for event, matcher in events.items():
+        handler = {"type": "command", "command": where.line(event), "timeout": _SECONDS * 1_000}
+        group: dict[str, object] = {"matcher": matcher} if matcher else {}
+        hooks.append(Entry(path=("hooks", event), key=None, value=group | {"hooks": [handler]}))
     return (Target(path=where.base() / ".gemini" / "settings.json", entries=(server, *hooks)),)
 
 
@@ -204,7 +208,7 @@ def _copilot(where: Where) -> tuple[Target, ...]:
                 "timeoutSec": _SECONDS,
             },
         )
-        for event in ("sessionStart", "userPromptTransformed", "agentStop")
+        for event in ("sessionStart", "userPromptTransformed", "postToolUse", "agentStop", "sessionEnd")
     )
     return (
         Target(path=folder / "mcp-config.json", entries=(Entry(path=("mcpServers",), key=NAME, value=value),)),

@@ -334,7 +334,9 @@ def _task(event: Event, payload: Payload) -> str | None:
     if event == "UserPromptSubmit":
         command = payload.prompt.lstrip().startswith("/")
         return "" if command or payload.source in _MACHINES else payload.prompt[:MOST_OF_A_PROMPT].strip()
-    if payload.interrupted or not payload.error.strip() or (event == "PostToolUse" and not _shows_an_error(payload)):
+    if payload.interrupted or not payload.error.strip():
+        return ""
+    if event == "PostToolUse" and (payload.exit_code == 0 or not _shows_an_error(payload)):
         return ""
     named = f"{payload.tool} {payload.action}".replace("\n", " ")[: MOST_OF_A_PROMPT // 4]
     error, most = payload.error.strip(), MOST_OF_A_PROMPT // 2

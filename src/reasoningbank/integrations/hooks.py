@@ -42,6 +42,7 @@ _EVENTS: Mapping[str, Event] = {
     "beforesubmitprompt": "UserPromptSubmit",
     "beforeagent": "UserPromptSubmit",
     "posttooluse": "PostToolUse",
+    "aftertool": "PostToolUse",
     "posttoolusefailure": "PostToolUseFailure",
     "toolfailure": "PostToolUseFailure",
     "stop": "Stop",
@@ -67,7 +68,8 @@ class Payload(NamedTuple):
         source: Where the prompt came from, or why the session started.
         tool: The tool that failed.
         action: What it was to do.
-        error: What went wrong; of a client that does not say whether a tool failed, what the tool printed.
+        error: What went wrong, or what the tool printed.
+        exit_code: The exit status of what a tool ran; None when the client does not say.
         summary: The client's own summary of what it compacted.
         interrupted: Whether a person stopped the tool.
         continued: Whether a hook has already made the agent go on (``stop_hook_active``).
@@ -84,6 +86,7 @@ class Payload(NamedTuple):
     tool: str = ""
     action: str = ""
     error: str = ""
+    exit_code: int | None = None
     summary: str = ""
     interrupted: bool = False
     continued: bool = False
@@ -117,20 +120,22 @@ _INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
 def _payload(given: dict[str, object]) -> Payload:
     roots = given.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
-    tool_input = given.get("tool_input")
+    tool_input = given.get("tool_input", given.get("toolArgs"))
+    printed = _printed(given)
     return Payload(
         client=_client(given),
         named=_text(given, "hook_event_name"),
         session=_text(given, "session_id", "conversation_id", "sessionId"),
-        transcript=_text(given, "transcript_path", "transcriptPath"),
+        transcript=_text(given, "transcript_path", "transcriptPath") or _transcript(given),
         directory=_text(given, "cwd") or (first if isinstance(first, str) else ""),
         prompt=_prompt(given),
         source=_text(given, "source"),
-        tool=_text(given, "tool_name"),
+        tool=_text(given, "tool_name", "toolName"),
         action=_action(tool_input) if isinstance(tool_input, dict) else "",
-        error=_text(given, "error", "tool_response"),
+        error=printed,
+        exit_code=_exit_code(given, printed),
         summary=_text(given, "compact_summary"),
-        interrupted=given.get("is_interrupt") is True,
+        interrupted=given.get("is_interrupt") is True or given.get("failure_type") == "permission_denied",
         continued=given.get("stop_hook_active") is True,
         subagent=bool(given.get("agent_id") or given.get("agent_transcript_path")),
     )
@@ -139,6 +144,76 @@ def _payload(given: dict[str, object]) -> Payload:
 def _prompt(given: dict[str, object]) -> str:
     prompt = _text(given, "transformedPrompt", "prompt", "user_prompt")
     return _INJECTED.sub("", prompt) if given.get("hook_event_name") == "BeforeAgent" else prompt
+
+
+_RESULTS = ("tool_response", "toolResult", "tool_output")
+"""Where clients put what a tool answered: Codex and Gemini CLI, Copilot CLI, Cursor."""
+_TEXTS = ("llmContent", "textResultForLlm", "output", "stdout", "stderr", "error")
+_NAME = re.compile(r"[\w-]{1,100}")
+_REPORT = "<untrusted_context>\nOutput: "
+_EXITED = re.compile(r"^(?:Exit Code: |<shellId: \S{1,80} completed with exit code )(-?\d{1,9})>?$", re.MULTILINE)
+"""The shell tools of Gemini CLI and Copilot CLI say it so, at the end of what was printed."""
+
+
+def _printed(given: dict[str, object]) -> str:
+    """Return what went wrong, or what a tool printed, whatever the client calls it."""
+    said = _text(given, "error", "error_message")
+    if said:
+        return said
+    for name in _RESULTS:
+        result = _result(given, name)
+        if isinstance(result, str) and result:
+            return result
+        if isinstance(result, dict):
+            texts = [text for key in _TEXTS if isinstance(text := result.get(key), str) and text.strip()]
+            return "\n".join(texts).removeprefix(_REPORT)
+    return ""
+
+
+def _result(given: dict[str, object], name: str) -> object:
+    """Return what a tool answered; Cursor writes the object as JSON into a text."""
+    result = given.get(name)
+    if name == "tool_output" and isinstance(result, str) and result.lstrip()[:1] == "{":
+        try:
+            return json.loads(result)
+        except (ValueError, RecursionError):
+            return result
+    return result
+
+
+def _exit_code(given: dict[str, object], printed: str) -> int | None:
+    """Return the exit status of a shell tool, as far as its client says it; Gemini CLI says nothing of 0."""
+    result = next((found for name in _RESULTS if (found := _result(given, name)) is not None), None)
+    if not isinstance(result, dict):
+        return None
+    for key in ("exitCode", "exit_code"):
+        code = result.get(key)
+        if isinstance(code, int) and not isinstance(code, bool):
+            return code
+    found = _EXITED.findall(printed[-1_000:])
+    if found:
+        return int(found[-1])
+    return 0 if "llmContent" in result else None
+
+
+def _transcript(given: dict[str, object]) -> str:
+    """Return where a client keeps a session's transcript that does not say it.
+
+    Copilot CLI does not say it at the end of a session, Cursor's command line never did in its first versions.
+    """
+    copilot, cursor = given.get("sessionId"), given.get("conversation_id")
+    roots = given.get("workspace_roots")
+    home = os.path.expanduser("~")  # noqa: PTH111 - pathlib is not loaded in a hook that shows nothing
+    if isinstance(copilot, str) and _NAME.fullmatch(copilot):
+        from reasoningbank.settings import copilot_directory
+
+        return f"{copilot_directory()}/session-state/{copilot}/events.jsonl"
+    if isinstance(cursor, str) and _NAME.fullmatch(cursor) and isinstance(roots, list) and roots:
+        project = re.sub(r"[^a-zA-Z0-9]+", "-", str(roots[0])).strip("-")
+        folder = f"{home}/.cursor/projects/{project}/agent-transcripts"
+        flat, nested = f"{folder}/{cursor}.jsonl", f"{folder}/{cursor}/{cursor}.jsonl"
+        return flat if os.path.exists(flat) else nested  # noqa: PTH110
+    return ""
 
 
 def _client(given: dict[str, object]) -> Client:
@@ -176,7 +251,7 @@ def reply(event: Event | None, payload: Payload, context: str) -> str:
         if event == "UserPromptSubmit":
             return json.dumps({"modifiedTransformedPrompt": f"{payload.prompt}\n\n{context}"})
         return json.dumps({"additionalContext": context})
-    name = payload.named if payload.named == "BeforeAgent" else event
+    name = payload.named if payload.named in {"BeforeAgent", "AfterTool"} else event
     return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}})
 
 
@@ -213,6 +288,8 @@ def run(event_name: str, source: BinaryIO, target: TextIO, place: HookPlace) -> 
     event, payload, context = event_of(event_name), Payload(), ""
     try:
         payload = payload_of(source.read(MAX_PAYLOAD))
+        if event == "PostToolUse" and payload.exit_code:
+            event = "PostToolUseFailure"
         if event is not None and event not in KEEPING and not payload.subagent:
             from reasoningbank.integrations.hook_actions import context_for
 
