@@ -27,6 +27,7 @@ from reasoningbank.types.scope import Membership, Scope
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.integrations.hooks import Event, HookPlace, Payload
+    from reasoningbank.integrations.processes import Process
 
 
 LOG_FILE = "hooks.log"
@@ -124,10 +125,16 @@ def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path
 _TITLE = 200
 
 
-def keep(event: Event, payload: Payload, place: HookPlace) -> None:
+def keep(event: Event, payload: Payload, place: HookPlace, client: Process | None = None) -> None:
     """Queue the transcript or keep the summary, then do what is due and needs no model where no server does it.
 
     Nothing is kept of a client that we run as a model.
+
+    Args:
+        event: The event.
+        payload: What the client told.
+        place: The command's options.
+        client: Who writes the transcript; None when nothing may be waited for.
 
     Raises:
         BankError: When the bank cannot be used or there is no such transcript.
@@ -138,11 +145,12 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
     if own_run():
         return
     ran(event, payload)
-    if event != "PostCompact" and not usable_path(payload.transcript).is_file():
+    transcript = usable_path(payload.transcript)
+    if event != "PostCompact" and not transcript.is_file():
         if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
         raise UnreadableTranscript("the transcript that the client named does not exist")
-    from reasoningbank.integrations.hook_work import do_due_work
+    from reasoningbank.integrations.hook_work import Watched, do_due_work
 
     bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
@@ -152,8 +160,11 @@ def keep(event: Event, payload: Payload, place: HookPlace) -> None:
             _keep_summary(bank, payload)
         else:
             quiet = QUIET if event == "Stop" else timedelta(0)
-            bank.sessions.capture_later(payload.transcript, quiet=quiet, ended=event != "PreCompact")
-        do_due_work(bank, load_settings(), place.url)
+            bank.sessions.capture_later(transcript, quiet=quiet, ended=event != "PreCompact")
+        watched = None
+        if client is not None and event == "Stop":
+            watched = Watched(transcript=str(transcript), client=client)
+        do_due_work(bank, load_settings(), place.url, patient=client is not None, watched=watched)
 
 
 def _keep_summary(bank: Bank, payload: Payload) -> None:
@@ -315,11 +326,13 @@ def reminder(bank: Bank) -> str:
     settings = bank.settings
     if bank.model is not None or not settings.reminders:
         return ""
-    known = [entry.judgement for entry in bank.sessions.list(pending=True)]
-    waiting = sum(judgement is not None and judgement.verdict != "unknown" for judgement in known)
     today = datetime.now(UTC).date().isoformat()
     path = settings.home / REMINDED_FILE
-    if not waiting or (path.exists() and path.read_text(encoding="utf-8", errors="replace").strip() == today):
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace").strip() == today:
+        return ""
+    known = [entry.judgement for entry in bank.sessions.list(pending=True)]
+    waiting = sum(judgement is not None and judgement.verdict != "unknown" for judgement in known)
+    if not waiting:
         return ""
     path.write_text(f"{today}\n", encoding="utf-8")
     path.chmod(0o600)

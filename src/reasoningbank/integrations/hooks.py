@@ -12,9 +12,12 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import BinaryIO, Literal, NamedTuple, TextIO
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, TextIO
 
 from reasoningbank.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from reasoningbank.integrations.processes import Process
 
 __all__ = ["main"]
 
@@ -321,34 +324,41 @@ def _worth_keeping(event: Event, payload: Payload) -> bool:
 
 
 def _later(event: Event, payload: Payload, place: HookPlace) -> None:
-    """Keep in a process of its own that its client neither waits for nor ends; without ``fork`` in this one."""
+    """Keep in a process of its own that its client neither waits for nor ends; without ``fork`` in this one.
+
+    Then nothing is waited for: the client waits for the hook.
+    """
     try:
         if not hasattr(os, "fork"):
-            _keep(event, payload, place)
-        elif os.fork() == 0:
-            _detached(event, payload, place)
+            _keep(event, payload, place, None)
+            return
+        from reasoningbank.integrations.client_sessions import client_process
+
+        client = client_process()
+        if os.fork() == 0:
+            _detached(event, payload, place, client)
     except Exception as error:  # noqa: BLE001 - a hook must never stop its agent
         note(event, error)
 
 
-def _detached(event: Event, payload: Payload, place: HookPlace) -> None:
+def _detached(event: Event, payload: Payload, place: HookPlace, client: Process) -> None:
     """Run the child: it leaves its parent's session and streams, keeps, and ends."""
     try:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nothing, stream)
-        _keep(event, payload, place)
+        _keep(event, payload, place, client)
     except Exception as error:  # noqa: BLE001 - a hook must never stop its agent
         note(event, error)
     finally:
         os._exit(0)
 
 
-def _keep(event: Event, payload: Payload, place: HookPlace) -> None:
+def _keep(event: Event, payload: Payload, place: HookPlace, client: Process | None) -> None:
     from reasoningbank.integrations.hook_actions import keep
 
-    keep(event, payload, place)
+    keep(event, payload, place, client)
 
 
 _OPTIONS = ("--home", *(f"--{name}" for name in HookPlace._fields))
