@@ -16,6 +16,7 @@ from promises import promise
 from reasoningbank import Bank, Settings
 from reasoningbank.integrations.hooks import HookPlace, event_of, run
 from sessions.learned_sessions import REPAIRED
+from sessions.recorded_sessions import cursor_transcript
 
 PROMPT = "A network call fails now and then, make it reliable."
 TITLE = "Retry a network call that fails now and then"
@@ -90,6 +91,29 @@ SHOWN: list[tuple[str, str, dict[str, object], str]] = [
         },
         "Never migrate",
     ),
+    (
+        "cursor",
+        "postToolUse",
+        {
+            "tool_name": "Shell",
+            "tool_input": {"command": "alembic upgrade head", "cwd": ""},
+            "tool_output": json.dumps({"output": FAILURE, "exitCode": 1}),
+            "duration": 4,
+        },
+        "Never migrate",
+    ),
+    (
+        "cursor",
+        "postToolUseFailure",
+        {
+            "tool_name": "Shell",
+            "tool_input": {"command": "alembic upgrade head"},
+            "error_message": FAILURE,
+            "failure_type": "error",
+            "is_interrupt": False,
+        },
+        "Never migrate",
+    ),
 ]
 KEPT: list[tuple[str, str, dict[str, object]]] = [
     (
@@ -108,6 +132,7 @@ KEPT: list[tuple[str, str, dict[str, object]]] = [
     ("codex", "PreCompact", {"trigger": "auto"}),
     ("cursor", "stop", {"status": "completed", "loop_count": 0}),
     ("cursor", "preCompact", {"trigger": "auto", "context_usage_percent": 85}),
+    ("cursor", "sessionEnd", {"reason": "completed", "duration_ms": 4_261, "final_status": "completed"}),
     ("copilot", "agentStop", {"stopReason": "end_turn"}),
     ("copilot", "sessionEnd", {"reason": "complete"}),
     ("gemini", "AfterAgent", {"prompt": "x", "prompt_response": "Done.", "stop_hook_active": False}),
@@ -142,6 +167,9 @@ PASSED: list[tuple[str, str, dict[str, object]]] = [
     ("codex", "PostToolUse", {**TOOL, "tool_response": "ok"}),
     ("cursor", "preToolUse", TOOL),
     ("cursor", "postToolUse", TOOL),
+    ("cursor", "postToolUse", {**TOOL, "tool_output": json.dumps({"output": FAILURE, "exitCode": 0})}),
+    ("cursor", "postToolUseFailure", {**TOOL, "error_message": FAILURE, "failure_type": "permission_denied"}),
+    ("cursor", "postToolUseFailure", {**TOOL, "error_message": FAILURE, "parent_tool_call_id": "toolu_0"}),
     ("copilot", "postToolUse", {"toolName": "bash", "toolArgs": {}, "toolResult": {"textResultForLlm": "ok"}}),
     ("gemini", "AfterTool", {**TOOL, "tool_response": {"llmContent": f"Output: {FAILURE}"}}),
     ("cursor", "afterShellExecution", {"command": "ls", "output": "a", "duration": 1}),
@@ -265,6 +293,8 @@ def test_what_is_to_be_kept_is_kept_and_nothing_is_said(
     tmp_path: Path, transcript: str, monkeypatch: pytest.MonkeyPatch, client: str, event: str, fields: dict[str, object]
 ) -> None:
     place = tmp_path / "home"
+    if client == "cursor":
+        Path(transcript).write_text(cursor_transcript(), encoding="utf-8")
     assert answered(place, monkeypatch, event, payload(client, event, "s-1", transcript, fields)) == neutral(client)
     assert traces(place) == ((1, 0) if event_of(event) == "Stop" else (0, 1))
 

@@ -156,8 +156,16 @@ def _codex_seconds(event: str) -> int:
 
 def _cursor(where: Where) -> tuple[Target, ...]:
     folder = where.base() / ".cursor"
-    events = ("sessionStart", "beforeSubmitPrompt", "preCompact", "stop")
-    hooks = tuple(Entry(path=("hooks", event), key=None, value={"command": where.line(event)}) for event in events)
+    events = {"sessionStart": "", "beforeSubmitPrompt": "", "postToolUse": "Shell", "postToolUseFailure": "Shell"}
+    events |= {"preCompact": "", "stop": "", "sessionEnd": ""}
+    hooks = tuple(
+        Entry(
+            path=("hooks", event),
+            key=None,
+            value={"command": where.line(event), "timeout": _SECONDS} | ({"matcher": matcher} if matcher else {}),
+        )
+        for event, matcher in events.items()
+    )
     return (
         _named_server(folder / "mcp.json", where),
         Target(path=folder / "hooks.json", entries=hooks, skeleton='{\n  "version": 1\n}\n'),

@@ -159,6 +159,10 @@ def keep(event: Event, payload: Payload, place: HookPlace, client: Process | Non
         if event == "PostCompact":
             _keep_summary(bank, payload)
         else:
+            if payload.client == "cursor":
+                from reasoningbank.integrations.cursor_sessions import kept_session
+
+                transcript = kept_session(bank.settings.home, payload, transcript)
             quiet = QUIET if event == "Stop" else timedelta(0)
             bank.sessions.capture_later(transcript, quiet=quiet, ended=event != "PreCompact")
         watched = None
@@ -243,6 +247,10 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
     settings = load_settings()
     try:
         note_session(settings.home, payload.session, client_process())
+        if payload.client == "cursor" and event in {"PostToolUse", "PostToolUseFailure"}:
+            from reasoningbank.integrations.cursor_sessions import note_outcome
+
+            note_outcome(settings.home, event, payload)
     except OSError as error:
         write(event, error)
     task = _task(event, payload)

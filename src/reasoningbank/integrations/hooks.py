@@ -77,6 +77,8 @@ class Payload(NamedTuple):
         interrupted: Whether a person stopped the tool.
         continued: Whether a hook has already made the agent go on (``stop_hook_active``).
         subagent: Whether a sub-agent is meant and not the agent.
+        version: The client's version, as Cursor says it.
+        model: The name of the agent's model, as far as the client says it.
     """
 
     client: Client = "claude-code"
@@ -94,6 +96,8 @@ class Payload(NamedTuple):
     interrupted: bool = False
     continued: bool = False
     subagent: bool = False
+    version: str = ""
+    model: str = ""
 
 
 def event_of(name: str) -> Event | None:
@@ -140,7 +144,9 @@ def _payload(given: dict[str, object]) -> Payload:
         summary=_text(given, "compact_summary"),
         interrupted=given.get("is_interrupt") is True or given.get("failure_type") == "permission_denied",
         continued=given.get("stop_hook_active") is True,
-        subagent=bool(given.get("agent_id") or given.get("agent_transcript_path")),
+        subagent=any(given.get(name) for name in ("agent_id", "agent_transcript_path", "parent_tool_call_id")),
+        version=_text(given, "cursor_version"),
+        model=_text(given, "model"),
     )
 
 
