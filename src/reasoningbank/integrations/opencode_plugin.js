@@ -50,6 +50,8 @@ export const ReasoningBank = async ({ client, directory }) => {
   const begun = new Set()
   const waiting = new Map()
   const failed = new Set()
+  const files = new Map()
+  const pending = new Set()
   const payload = (session, name, more) => ({
     session_id: session,
     hook_event_name: name,
@@ -86,21 +88,41 @@ export const ReasoningBank = async ({ client, directory }) => {
   }
 
   const quietly = (work) => async (...given) => {
-    try {
-      await work(...given)
-    } catch {
+    const done = work(...given).catch(() => {
       // A hook must never stop its agent; `rbank` notes its own failures.
-    }
+    })
+    pending.add(done)
+    await done
+    pending.delete(done)
+  }
+
+  // Wait, but not for what opencode no longer answers.
+  async function patiently(work) {
+    let timer
+    const late = new Promise((done) => (timer = setTimeout(done, (SECONDS * 1000) / 2)))
+    await Promise.race([work, late])
+    clearTimeout(timer)
   }
 
   return {
+    // opencode ends and waits for this alone: what is under way is done first, and nothing follows in any session.
+    dispose: async () => {
+      await patiently(Promise.all(pending))
+      await Promise.all(
+        [...files].map(([session, file]) => hook("session-end", payload(session, "SessionEnd", { transcript_path: file }))),
+      )
+    },
+
     event: quietly(async ({ event }) => {
       const part = event.properties?.part
       if (event.type === "session.idle") {
         const session = event.properties.sessionID
         if (await isChild(session)) return
         const file = await kept(session)
-        if (file) await hook("stop", payload(session, "Stop", { transcript_path: file }))
+        if (file) {
+          files.set(session, file)
+          await hook("stop", payload(session, "Stop", { transcript_path: file }))
+        }
         await forget()
       } else if (event.type === "message.part.updated" && part?.type === "tool" && part.state?.status === "error") {
         if (failed.has(part.callID) || (await isChild(part.sessionID))) return
