@@ -98,6 +98,7 @@ def client_environment(client: str, home: Path, url: str) -> dict[str, str]:
     elif client == "gemini":
         settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "model": {"name": "gemini-2.5-flash"}}
         _written(home / ".gemini" / "settings.json", json.dumps(settings))
+        _written(home / ".gemini" / ".env", f"GEMINI_API_KEY=no-key\nGOOGLE_GEMINI_BASE_URL={url}\n")
     elif client == "opencode":
         options = {"baseURL": f"{url}/v1", "apiKey": "no-key"}
         provider_of = {"npm": "@ai-sdk/openai-compatible", "name": "here", "options": options, "models": {"m": {}}}
@@ -159,7 +160,7 @@ def _answered(asked: Asked) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool that the model asks Claude Code or Codex for.
+    """A tool that the model asks its client for.
 
     Attributes:
         tool: The tool's name.
@@ -176,7 +177,7 @@ class AgentServer:
 
     Attributes:
         answer: The text, or what makes the answer from the request. Commands are for Gemini's and OpenAI's chat
-            interface, calls for Claude Code and Codex.
+            interface.
         requests: What was asked, in order.
     """
 
@@ -257,6 +258,14 @@ def _called(asked: Asked, call: Call, number: int) -> list[tuple[str, str]]:
     if "/messages" in asked.path:
         block = {"type": "tool_use", "id": f"toolu_{number}", "name": call.tool, "input": {}}
         return _block(asked, block, {"type": "input_json_delta", "partial_json": written}, "tool_use")
+    if "enerateContent" in asked.path:
+        content = {"role": "model", "parts": [{"functionCall": {"name": call.tool, "args": call.given}}]}
+        return [("", json.dumps({"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}))]
+    if "/chat/completions" in asked.path:
+        function = {"name": call.tool, "arguments": written}
+        calls = [{"index": 0, "id": f"call_{number}", "type": "function", "function": function}]
+        said = _chunk({"role": "assistant", "tool_calls": calls}, None)
+        return [("", json.dumps(each)) for each in (said, {**_chunk({}, "tool_calls"), "usage": _USAGE})]
     assert "/responses" in asked.path, f"no tool can be asked for at {asked.path}"
     item = {"id": f"i{number}", "call_id": f"call_{number}", "name": call.tool, "status": "completed"}
     if isinstance(call.given, str):

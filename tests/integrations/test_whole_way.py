@@ -21,7 +21,9 @@ import pytest
 
 from agent_clients import AgentServer, Call, client_environment
 from llm.replay_server import Asked
+from llm.test_client_model import offered
 from promises import promise
+from reasoningbank.llm import CLIENTS
 from sessions.learned_sessions import RBANK, STRATEGY, eventually, model
 from shared_servers import run_directory, servers_in
 
@@ -50,8 +52,11 @@ PATCH = f"*** Begin Patch\n*** Update File: prices.py\n@@\n-{WRONG}\n+{RIGHT}\n*
 HEADLESS: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("claude", "--allowedTools", "Bash,Edit,Read", "-p"),
     "codex": ("codex", "exec", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"),
+    "gemini": ("gemini", "--skip-trust", "--yolo", "-m", "gemini-2.5-flash", "-p"),
+    "opencode": ("opencode", "run"),
+    "copilot": ("copilot", "--allow-all-tools", "-p"),
 }
-"""How a client is run for one prompt; a person would have approved of Codex' hooks and of the commands."""
+"""How a client is run for one prompt; a person would have trusted the folder, Codex' hooks and the commands."""
 UNRELATED = ("--title", "Rotate signing keys", "--content", "Rotate them each quarter.", "--outcome", "success")
 
 
@@ -61,6 +66,19 @@ def repairs(client: str, work: Path) -> Sequence[Call]:
         commands = (TEST, f"apply_patch <<'EOF'\n{PATCH}EOF", TEST)
         return tuple(Call(tool="exec_command", given={"cmd": each}) for each in commands)
     file = str(work / "prices.py")
+    why = {"description": "Run the price test"}
+    if client == "gemini":
+        run = Call(tool="run_shell_command", given={"command": TEST, **why})
+        given = {"file_path": file, "old_string": WRONG, "new_string": RIGHT, "instruction": "Name the code EUR."}
+        return (run, Call(tool="replace", given=given), run)
+    if client == "opencode":
+        run = Call(tool="bash", given={"command": TEST, **why})
+        given = {"filePath": file, "oldString": WRONG, "newString": RIGHT}
+        return (run, Call(tool="read", given={"filePath": file}), Call(tool="edit", given=given), run)
+    if client == "copilot":
+        run = Call(tool="bash", given={"command": TEST, **why})
+        given = {"path": file, "old_str": WRONG, "new_str": RIGHT}
+        return (run, Call(tool="view", given={"path": file}), Call(tool="edit", given=given), run)
     run = Call(tool="Bash", given={"command": TEST})
     edit = {"file_path": file, "old_string": WRONG, "new_string": RIGHT}
     return (run, Call(tool="Read", given={"file_path": file}), Call(tool="Edit", given=edit), run)
@@ -73,7 +91,15 @@ def answered(asked: Asked) -> int:
     items = cast("list[dict[str, Any]]", asked.body.get("input") or [])
     results = [part for part in parts if part.get("type") == "tool_result"]
     outputs = [item for item in items if str(item.get("type")).endswith("_call_output")]
-    return len(results) + len(outputs)
+    turns = cast("list[dict[str, Any]]", asked.body.get("contents") or [])
+    replies = [part for turn in turns for part in turn["parts"] if "functionResponse" in part]
+    spoken = [each for each in messages if each.get("role") == "tool"]
+    return len(results) + len(outputs) + len(replies) + len(spoken)
+
+
+def distils(asked: Asked) -> str:
+    """The recorded model; a client may ask for a session's title, too."""
+    return model(asked) if "JSON schema" in asked.text else "Prices"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +143,7 @@ class User:
         """Run the client for one prompt and return what its model was asked."""
         before = len(self.server.requests)
         self.run(*HEADLESS[self.client], prompt)
-        return [each for each in self.server.requests[before:] if each.body.get("tools")]
+        return [each for each in self.server.requests[before:] if offered(each)]
 
     def confidences(self) -> dict[str, float]:
         """How far each memory is believed."""
@@ -140,7 +166,7 @@ def user_of(
     steps = repairs(client, work)
 
     def say(asked: Asked) -> str | Call:
-        if not asked.body.get("tools"):
+        if offered(asked) <= {"request_user_input"}:
             return otherwise(asked)
         done = answered(asked)
         return steps[done] if done < len(steps) else "The price test passes now."
@@ -148,7 +174,7 @@ def user_of(
     with run_directory() as sockets, AgentServer(say) as server:
         variables = client_environment(client, folder / "user", server.url)
         variables["PATH"] = f"{RBANK.parent}{os.pathsep}{variables['PATH']}"
-        variables["PYTHONDONTWRITEBYTECODE"] = "1"
+        variables |= {"PYTHONDONTWRITEBYTECODE": "1", "PWD": str(work)}
         given = {"RUN_DIRECTORY": str(sockets), **{name.upper(): value for name, value in settings.items()}}
         variables |= {f"REASONINGBANK_{name}": value for name, value in given.items()}
         user = User(client=client, server=server, variables=variables, work=work, sockets=sockets)
@@ -159,8 +185,9 @@ def user_of(
 
 @promise(
     "loop:whole-way",
-    "After rbank install of Claude Code or Codex and nothing else, a session that repaired a failing test is captured "
-    "through the client's own hooks and is a recipe within a minute; in the next session the recipe stands in what the "
+    "After rbank install of Claude Code, Codex, Gemini CLI, opencode or Copilot CLI and nothing else, a session that "
+    "repaired a failing test is captured through the client's own hooks and is a recipe within a minute; in the next "
+    "session the recipe stands in what the "
     "model is asked right after the same command failed, and when that session ends well the confidence of this memory "
     "rises and no other's. rbank sessions and rbank status say so.",
     source="issue 11, It must show",
@@ -214,15 +241,16 @@ def test_a_fresh_installation_learns_shows_and_credits(client: str, tmp_path: Pa
 
 @promise("loop:whole-way")
 @pytest.mark.timeout(400)
-def test_the_users_own_client_distils_and_is_never_captured(tmp_path: Path) -> None:
-    with user_of("claude-code", tmp_path, otherwise=model) as user:
-        user.run(RBANK, "install", "claude-code", "--distill", "client")
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_users_own_client_distils_and_is_never_captured(client: str, tmp_path: Path) -> None:
+    with user_of(client, tmp_path, otherwise=distils) as user:
+        user.run(RBANK, "install", client, "--distill", "client")
         user.session("The price test fails. Find out why and repair it.")
         eventually(lambda: [each["state"] for each in user.sessions()] == ["distilled"], 120)
         titles = [str(each["title"]) for each in user.rbank("list")["memories"]]
         assert sorted(titles) == sorted([str(STRATEGY["title"]), f"ValueError: {ERROR}"])
         told = user.rbank("status")
-        assert told["model"]["name"] == "client:claude-code"
+        assert told["model"]["name"] == f"client:{client}"
         assert told["model"]["used"]["sessions"] == 1
         assert (told["sessions"]["captured"], told["sessions"]["distilled"], told["errors"]) == (1, 1, [])
         asked = len(user.server.requests)
