@@ -29,9 +29,9 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TYPE = (
     r"(?:(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60})?"
     r"(?:Error|Exception|Warning|Failure|Fault|Interrupt|DoesNotExist|Configured|Found|Refused|Denied|Expired|Timeout)"
-    r"|(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Z][a-z]\w{0,60}(?=: ))"
+    r"|(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[A-Z][a-z]\w{0,60}|error|gaierror|herror)(?=: ))"
 )
-_RAISED = re.compile(rf"^(?:E {{3,}})?(?P<type>{_TYPE})(?:: ?(?P<message>\S[^\n]*))?$", re.MULTILINE)
+_RAISED = re.compile(rf"^(?:E {{3,}})?(?P<type>{_TYPE})(?: \[[A-Z_]+\])?(?:: ?(?P<message>\S[^\n]*))?$", re.MULTILINE)
 _UNCAUGHT = re.compile(
     rf"^(?:Uncaught |Exception in thread \"[^\"\n]{{1,80}}\" |Caused by: |\[?ERROR\]? +)?(?P<type>{_TYPE}): "
     r"(?P<message>\S[^\n]*)$",
@@ -42,29 +42,66 @@ _PYTEST = re.compile(
     rf"(?: - (?:(?P<type>{_TYPE}): ?)?(?P<message>[^\n]+))?$",
     re.MULTILINE,
 )
+_COLLECTED = re.compile(
+    r"^(?:E {3,}(?P<fixture>fixture '[^'\n]{1,80}' not found)|(?P<mismatch>import file mismatch):)", re.MULTILINE
+)
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (?P<test>\w+) \([\w.]+\)$", re.MULTILINE)
 _PYTHON = re.compile(r"^\S*python[\d.]*: (?P<message>(?:No module named|can't open file)[^\n]+)$", re.MULTILINE)
 _COMPILER = re.compile(
-    r"^(?:\S[^\n:(]{0,300}[:(]\d{1,7}[:,]\d{1,7}\)?:? )(?:- )?(?P<type>(?:fatal )?error)"
+    r"^(?:\S[^\n:(]{0,300}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? )(?:- )?(?P<type>(?:fatal )?error)"
     r"(?: (?P<code>[A-Z]{1,5}\d{1,6}))?: (?P<message>\S[^\n]*)$",
     re.MULTILINE,
 )
 _RUST = re.compile(
-    r"^error(?:\[(?P<code>E\d{4})\])?: (?P<message>(?!aborting|could not compile|test failed)\S[^\n]*)$", re.MULTILINE
+    r"^error(?:\[(?P<code>E\d{4})\])?: (?P<message>(?!aborting|could not compile|test failed|\d+ target)\S[^\n]*)$",
+    re.MULTILINE,
 )
 _GO = re.compile(r"^(?:\./|\S+/)?\S+\.go:\d{1,7}:\d{1,7}: (?P<message>\S[^\n]*)$", re.MULTILINE)
 _PANIC = re.compile(r"^(?:panic: |thread '[^'\n]{1,80}' panicked at )(?P<message>\S[^\n]*)$", re.MULTILINE)
+_PANICKED = re.compile(
+    r"^thread '(?P<test>[^'\n]{1,80})'(?: \(\d{1,10}\))? panicked at [^\n]{1,300}:\d+:\d+:\n(?P<message>\S[^\n]*)"
+    r"(?P<sides>(?:\n +(?:left|right): [^\n]*){0,2})",
+    re.MULTILINE,
+)
+_TAP = re.compile(
+    r"^ *not ok \d{1,6} - (?P<test>[^\n]{1,120})\n(?:(?! *(?:not )?ok \d)[^\n]*\n){0,12}? +error: "
+    r"(?:\|-\n +(?P<block>\S[^\n]*)|'(?P<message>[^\n]*)'|\"(?P<quoted>[^\n]*)\")$(?:\n +(?!name: )[^\n]*){0,3}"
+    r"(?:\n +name: '(?P<type>\w+)')?",
+    re.MULTILINE,
+)
+_GO_TEST = re.compile(
+    r"^ *--- FAIL: (?P<test>\S+) \([^\n]*\n +\S+_test\.go:\d{1,7}: (?P<message>\S[^\n]*)$", re.MULTILINE
+)
 _SHELL = re.compile(
     r"^(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh: (?:line )?(?:\d{1,5}: )?(?P<message>[^\n:]{1,200}: (?:command )?not found"
     r"|[^\n:]{1,200}: (?:No such file or directory|Permission denied|Is a directory))$",
     re.MULTILINE,
 )
-_MAKE = re.compile(r"^g?make(?:\[\d{1,3}\])?: \*\*\* (?P<message>No rule to make target[^\n]*)$", re.MULTILINE)
+_SCRIPT = re.compile(
+    r"^(?!g?make)[\w./~-]{1,200}: (?:line )?\d{1,7}: (?P<message>(?:[^\n:]{1,200}: )?(?:unbound variable|invalid option"
+    r"|[Bb]ad substitution|not a valid identifier|[Ss]yntax error|(?:command )?not found|parameter (?:null or )?not set"
+    r"|\w[^\n:]{2,100} is not set|No such file or directory|Permission denied|bad interpreter)[^\n]{0,200})$",
+    re.MULTILINE,
+)
+_MAKE = re.compile(
+    r"^(?:g?make(?:\[\d{1,3}\])?:|[\w./-]{1,200}:\d{1,7}:) \*\*\* "
+    r"(?P<message>(?:No rule to make target|missing separator|multiple target patterns|recipe commences)[^\n]*)$",
+    re.MULTILINE,
+)
+_LINKER = re.compile(r"(?P<message>undefined reference to [`'\"][^\n'`\"]{1,200}['\"`])", re.MULTILINE)
+_PERL = re.compile(r"^(?P<message>Can't locate (?P<module>\S+)\.pm in @INC)", re.MULTILINE)
+_PLAIN = re.compile(
+    r"^(?P<message>(?:Cannot connect to|Could not (?:connect|find|open|resolve)|Unable to|[Uu]nknown (?:\w+ )?(?:flag"
+    r"|option|command|argument)\b|[Nn]o such (?:command|option|service))[^\n]{5,})$",
+    re.MULTILINE,
+)
 _NPM = re.compile(
     r"^npm (?:ERR!|error) (?P<message>(?!A complete log|code |errno |syscall |path )\S[^\n]{8,})$", re.MULTILINE
 )
 _SPOKEN = re.compile(
-    r"^(?P<type>fatal|error|ERROR|Error|FATAL|E|CMake Error[^\n:]{0,200}):+ ?(?P<message>\S[^\n]{5,})$", re.MULTILINE
+    r"^ {0,6}(?P<type>fatal|error|ERROR|Error|FATAL|E|CMake Error[^\n:]{0,200}):+ ?"
+    r"(?P<message>(?!test failed, to rerun|could not compile|subprocess-exited|metadata-generation)\S[^\n]{5,})$",
+    re.MULTILINE,
 )
 _NAMED = re.compile(
     r"^(?P<program>[a-z][\w.-]{1,30}): (?:error: )?(?P<message>(?:unrecognized|unknown|invalid|illegal|missing|no such"
@@ -88,7 +125,9 @@ _QUOTED_PATH = re.compile("(?P<mark>['\"`\u2018])(?P<path>[\\w.@~+-]*(?:/[\\w.@+
 _PLACE = re.compile(f"{_QUOTED_PATH.pattern}|{_PATH.pattern}")
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _NUMBER = re.compile(r"(?<![\w-])[-+]?\d[\d_,]*(?:\.\d+)*(?![\w])")
+_LISTED = re.compile(r"\bN(?:\w*, N){2,}\w*(?:, \.\.\.)?")
 _QUOTED = re.compile("['\"`\u2018]([\\w.@:-]{2,80})['\"`\u2019]")
+_ABOUT = re.compile(r"^[\w.+-]+\.\w{1,8}(?=: )|(?<=: )[\w./:-]+$")
 _MODULE = re.compile(r"^No module named '?(?P<name>[\w.]+)'?(?:;|$|\.? )")
 _WRAPPED = re.compile(rf"^(?P<type>{_TYPE}): ?(?P<message>\S[^\n]*)$")
 _SPACE = re.compile(r"\s+")
@@ -97,6 +136,14 @@ _TOO_GENERAL = vocabulary(
     "assert assertion error errors exception failed fail failure command exit status code the not and or is in of to a "
     "none true false expected got but was with for this that line file path id url n test tests found returned non zero"
 )
+_STOCK = frozenset(
+    (
+        "division by zero", "float division by zero", "list index out of range", "string index out of range",
+        "tuple index out of range", "pop from empty list", "list.remove(x): x not in list", "substring not found",
+        "math domain error", "maximum recursion depth exceeded", "dictionary changed size during iteration",
+    )
+)  # fmt: skip
+"""What a language says itself of any program, so that only the test tells one from another."""
 _SLIPS = vocabulary("SyntaxError IndentationError TabError NameError KeyboardInterrupt SystemExit UnboundLocalError")
 """Errors of what was just typed: the next session types something else."""
 
@@ -136,8 +183,8 @@ class Signature:
 
     @property
     def names(self) -> frozenset[str]:
-        """What stands in quotation marks: another module that is missing is another error."""
-        return frozenset(_QUOTED.findall(self.message))
+        """Return what it is about: what is quoted, and a file before or a name after a colon."""
+        return frozenset((*_QUOTED.findall(self.message), *_ABOUT.findall(self.message)))
 
 
 def signature_of(output: str) -> Signature | None:
@@ -146,10 +193,11 @@ def signature_of(output: str) -> Signature | None:
     Accepts any text. The last exception that was raised decides, of a compiler the first error.
     """
     text = _ESCAPES.sub("", output[-_SEARCHED:]).replace("\r\n", "\n")
-    found = _pytest(text) or _raised(text) or _other(text)
+    found = _pytest(text) or _runner(text) or _raised(text) or _other(text)
     if found is None or found.type.rsplit(".", 1)[-1] in _SLIPS:
         return None
-    return found if len(found.words) >= _LEAST_WORDS or _names_something(found) else None
+    said = len(found.words) >= _LEAST_WORDS and not _is_stock(found)
+    return found if said or _names_something(found) else None
 
 
 def is_near(one: Signature, other: Signature) -> bool:
@@ -176,7 +224,7 @@ def normalise(message: str) -> str:
     text = _ADDRESS.sub("<url>", message[: 4 * MAX_LINE])
     text = _DATE.sub("<time>", _HOST.sub("<host>", text))
     text = _PLACE.sub(_without_folders, _ID.sub("<id>", text))
-    text = _SPACE.sub(" ", _NUMBER.sub("N", text)).strip(" .:,;")
+    text = _LISTED.sub("N, ...", _SPACE.sub(" ", _NUMBER.sub("N", text))).strip(" .:,;")
     return text if len(text) <= MAX_LINE else text[:MAX_LINE].rsplit(" ", 1)[0]
 
 
@@ -185,11 +233,14 @@ def _without_folders(match: re.Match[str]) -> str:
     path = match["path"]
     if path is None:
         return "<path>"
+    if path[0] in "/~" and _FILE_NAME.search(path) is None:
+        return "<path>"
     is_path = path[0] in "/.~" or _FILE_NAME.search(path) is not None
     return f"{match['mark']}{path.rsplit('/', 1)[-1]}{match['end']}" if is_path else match[0]
 
 
 def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
+    message = message.removesuffix(" // Object.is equality")
     wrapped = _WRAPPED.match(message) if kind.casefold() in {"error", "exception"} else None
     if wrapped is not None:
         kind, message = wrapped["type"].rsplit(".", 1)[-1], wrapped["message"]
@@ -203,6 +254,10 @@ def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
 
 def _pytest(text: str) -> Signature | None:
     """Return the first failed test of a runner's short summary; its message, else the exception that the log shows."""
+    match = _COLLECTED.search(text)
+    if match is not None:
+        message = match["fixture"] or f"{match['mismatch']}: two test modules have the same name"
+        return _made("pytest", message, match[0].removeprefix("E").strip(" :"))
     match = _PYTEST.search(text)
     if match is not None and match["test"]:
         test = match["test"].rsplit("::", 1)[-1].split("[", 1)[0]
@@ -225,12 +280,35 @@ def _pytest(text: str) -> Signature | None:
     return _tested(thrown["type"], thrown["message"] or "", thrown[0], match["test"])
 
 
+def _runner(text: str) -> Signature | None:
+    """Return the first failed test of cargo, of Node's runner or of Go, with what it says."""
+    match = _PANICKED.search(text)
+    if match is not None:
+        test = match["test"].rsplit("::", 1)[-1]
+        sides = _SPACE.sub(" ", match["sides"]).strip()
+        message = f"{match['message']} ({sides})" if sides else match["message"]
+        return _made("panic", message, message, "" if test == "main" else test[:MAX_TEST])
+    match = _TAP.search(text)
+    if match is not None:
+        message = match["block"] or match["message"] or match["quoted"] or ""
+        line = f"{match['type'] or 'error'}: {message}"
+        return _tested(match["type"] or "AssertionError", message, line, match["test"])
+    match = _GO_TEST.search(text)
+    return None if match is None else _tested("go", match["message"], match[0], match["test"])
+
+
 def _tested(kind: str, message: str, line: str, test: str) -> Signature:
     """Return the signature of a test's failure; with the test's name where the message would fit other tests too."""
-    short = kind.rsplit(".", 1)[-1]
+    short = _short(kind)
     found = _made(short, message, line)
-    own = len(found.words) < _LEAST_WORDS and not (found.words and found.names)
+    own = _is_stock(found) or (len(found.words) < _LEAST_WORDS and not (found.words and found.names))
     return _made(short, message, line, test[:MAX_TEST]) if own else found
+
+
+def _short(kind: str) -> str:
+    """Return a type without its module, unless only the module tells it from others: ``struct.error``."""
+    parts = kind.rsplit(".", 2)
+    return ".".join(parts[-2:]) if parts[-1].islower() else parts[-1]
 
 
 def _raised(text: str) -> Signature | None:
@@ -242,7 +320,7 @@ def _raised(text: str) -> Signature | None:
     if not found:
         return None
     last = found[-1]
-    return _made(last["type"].rsplit(".", 1)[-1], last["message"] or "", last[0].removeprefix("E  ").strip())
+    return _made(_short(last["type"]), last["message"] or "", last[0].removeprefix("E  ").strip())
 
 
 def _other(text: str) -> Signature | None:
@@ -253,23 +331,33 @@ def _other(text: str) -> Signature | None:
         (_GO, "go"),
         (_PANIC, "panic"),
         (_SHELL, "shell"),
+        (_SCRIPT, "shell"),
+        (_LINKER, "linker"),
+        (_PERL, "perl"),
         (_MAKE, "make"),
         (_NPM, "npm"),
         (_SPOKEN, "error"),
         (_NAMED, ""),
+        (_PLAIN, "error"),
     ):
         match = pattern.search(text)
         if match is None:
             continue
         groups = match.groupdict()
         named = groups.get("code") or groups.get("program") or kind
-        return _made(named, match["message"], match[0])
+        module = groups.get("module")
+        message = f"Can't locate the module '{module.replace('/', '::')}'" if module else match["message"]
+        return _made(named, message, match[0])
     return None
 
 
 def _specific(text: str) -> frozenset[str]:
     words = (word.casefold().strip("._-") for word in _WORD.findall(text))
     return frozenset(word for word in words if len(word) > 1 and word not in _TOO_GENERAL)
+
+
+def _is_stock(found: Signature) -> bool:
+    return not found.test and found.message.casefold() in _STOCK
 
 
 def _names_something(found: Signature) -> bool:
