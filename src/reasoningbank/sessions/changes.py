@@ -6,8 +6,10 @@ What cannot be described in a line or two, such as a program that rewrites files
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,13 +32,14 @@ _GIT_CHANGES = vocabulary(
 _SERVICES = vocabulary("systemctl service docker docker-compose podman createdb dropdb psql kill pkill")
 _WRITERS = vocabulary("Write create create_file write_file write new_file")
 _EDIT_WORDS = ("edit", "replace", "patch", "insert", "append")
-_OLD = ("old_string", "old_str", "old_text", "search", "oldText")
-_NEW = ("new_string", "new_str", "new_text", "replace", "newText", "insert_text")
-_PLACE = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path")
+_OLD = ("old_string", "old_str", "old_text", "search", "oldText", "oldString")
+_NEW = ("new_string", "new_str", "new_text", "replace", "newText", "newString", "insert_text")
+_PLACE = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path", "filePath")
 _WRITTEN = re.compile(
     r"(?:>{1,2}|\btee(?: -a)?)\s*(?P<file>[\w./~+-]+)[^\n]{0,200}<<"
     r"|<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*(?P<after>[\w./~+-]+)"
 )
+_MARK = re.compile(r"<<-?\s*['\"]?(\w+)")
 _PRINTED = re.compile(
     r"\b(?:echo|printf)\b(?:'[^']{0,400}'|\"(?:\\.|[^\"\\]){0,400}\"|[^\n|;'\">]){0,60}?(?<![0-9&])>{1,2}\s*"
     r"(?P<file>(?!/dev/|&)[\w./~+-]+)"
@@ -49,6 +52,7 @@ _COPY = re.compile(r"\.(?:bak|backup|orig|original|old|save|final|tmp)\d*$")
 _MAX_WHOLE = 2 * _MAX_SIDE
 """A file that was written anew with more characters than this is not said in a line or two."""
 _SPACE = re.compile(r"\s+")
+_BREAK = re.compile(r"\s*\n\s*")
 _SCRIPT = re.compile(r"^[\w./~-]+\.(?:py|js|ts|mjs|cjs|rb|sh|pl|php)$")
 _INTERPRETERS = vocabulary("python python3 node ruby bash sh perl php deno tsx ts-node")
 _SPAN = re.compile(r"^\d{1,7}:\d{1,7}$")
@@ -66,6 +70,7 @@ class Change:
         clear: True when the text says what was changed; a program that rewrites files says it nowhere.
         old: The lines that were replaced, as far as the session says them.
         new: The lines that took their place.
+        way: True when it is another way to run the action, and changes nothing else.
     """
 
     text: str
@@ -74,6 +79,7 @@ class Change:
     clear: bool = True
     old: str = ""
     new: str = ""
+    way: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +92,9 @@ class Doing:
         program: The program that it ran.
         script: The script that the program ran; empty when it ran none.
         changes: What it changed.
-        filtered: Whether a filter stood between the program and what was seen of it.
+        filtered: True when a filter stood between the program and what was seen of it.
+        piped: True when the exit status is that of another program, which only showed the output.
+        programs: The programs that it ran, in order.
     """
 
     ran: str = ""
@@ -95,12 +103,18 @@ class Doing:
     script: str = ""
     changes: tuple[Change, ...] = ()
     filtered: bool = False
+    piped: bool = False
+    programs: tuple[Program, ...] = ()
 
 
 def doings_of(steps: Sequence[Step]) -> list[Doing]:
-    """Return what each step did; an edit of the file that is open names it."""
+    """Return what each step did; an edit of the file that is open names it.
+
+    A script that the session wrote to replace lines of a file is no change where it is written, but where it is run.
+    """
     found: list[Doing] = []
     opened = ""
+    scripts: dict[str, tuple[Change, ...]] = {}
     for step in steps:
         doing = doing_of(step)
         first = next(iter(parts(command(step))), None)
@@ -112,6 +126,13 @@ def doings_of(steps: Sequence[Step]) -> list[Doing]:
                 for change in doing.changes
             ]
             doing = replace(doing, changes=tuple(named))
+        for change in doing.changes:
+            if change.whole and change.file.endswith(".py") and (made := replaced_by(change.new)):
+                scripts[_base(change.file)] = made
+                doing = replace(doing, changes=tuple(each for each in doing.changes if each is not change))
+        if _base(doing.script) in scripts and doing.program.startswith("python"):
+            made = scripts[_base(doing.script)]
+            doing = replace(doing, changes=(*doing.changes, *made), ran="", script="", programs=())
         found.append(doing)
     return found
 
@@ -131,12 +152,25 @@ def doing_of(step: Step) -> Doing:
             changes.append(change)
         elif not part.reads and not part.silent and part.program not in {"echo", "printf", "tee", "cp"}:
             runs.append(part)
-    if any(_hides_a_change(part, line) for part in runs):
-        changes.append(Change(text=cut(line, _MAX_COMMAND), clear=False))
+    working = [part for part in programs if not part.silent]
+    if not runs and not changes and len(working) == 1 and working[0].program == "git":
+        runs = working
+    hiding = [part for part in runs if _hides_a_change(part, line)]
+    if hiding:
+        said = replaced_by(_typed(hiding[0], line)) if len(hiding) == 1 else ()
+        changes += said or [Change(text=cut(line, _MAX_COMMAND), clear=False)]
+        runs = [part for part in runs if not said or part is not hiding[0]]
     if not runs:
         alone = [part for part in programs if _changed(part) is not None]
         if len(alone) == 1 and not _written(line):
-            return Doing(ran=_key(alone), shown=_shown(alone), program=alone[0].program, changes=tuple(changes))
+            return Doing(
+                ran=_key(alone),
+                shown=_shown(alone),
+                program=alone[0].program,
+                changes=tuple(changes),
+                piped=_is_piped(line),
+                programs=tuple(alone),
+            )
         return Doing(changes=tuple(changes))
     last = runs[-1]
     return Doing(
@@ -148,6 +182,8 @@ def doing_of(step: Step) -> Doing:
         else "",
         changes=tuple(changes),
         filtered=_is_filtered(line),
+        piped=_is_piped(line),
+        programs=tuple(runs),
     )
 
 
@@ -159,7 +195,7 @@ def cut(text: str, characters: int) -> str:
 
 def cut_command(text: str, characters: int = _MAX_COMMAND) -> str:
     """Return the command on one line; a long one is cut after a whole word where quotes and brackets are balanced."""
-    line = _SPACE.sub(" ", text[: 4 * MAX_CHANGE]).strip()
+    line = _BREAK.sub(" ", text[: 4 * MAX_CHANGE]).strip()
     if len(line) <= characters:
         return line
     for place in range(characters - 2, 0, -1):
@@ -186,6 +222,14 @@ def _shown(runs: Sequence[Program]) -> str:
 def _is_filtered(line: str) -> bool:
     last = line.rsplit("\n", 1)[-1] if "<<" not in line else line
     return bool(re.search(r"\|\s*(?:grep|egrep|head|sed|awk|wc|rg|cut|less|more|xargs|jq|sort|uniq)\b|\|\|", last))
+
+
+def _is_piped(line: str) -> bool:
+    """Return whether another program ends the line, so that the exit status is its own."""
+    last = line.rsplit("\n", 1)[-1] if "<<" not in line else line
+    return "pipefail" not in line and bool(
+        re.search(r"(?<!\|)\|(?!\|)\s*(?:tail|head|tee|cat|grep|sed)\b|; *(?:echo|true)\b", last)
+    )
 
 
 def _is_editor(part: Program) -> bool:
@@ -222,12 +266,66 @@ def _hides_a_change(part: Program, line: str) -> bool:
     return inline and _WRITES.search(line) is not None
 
 
+def _typed(part: Program, line: str) -> str:
+    """Return the program that was typed in, as a here-document or after ``-c``."""
+    if "<<" in line:
+        match = re.search(r"<<-?\s*['\"]?(\w+)['\"]?[^\n]*\n(.*?)^\s*\1\s*$", line, re.MULTILINE | re.DOTALL)
+        return match[2] if match else ""
+    words = part.words
+    code = next((words[place + 1] for place, word in enumerate(words[:-1]) if word == "-c"), "")
+    return code[1:-1] if code[:1] in {"'", '"'} else code
+
+
+def replaced_by(code: str) -> tuple[Change, ...]:
+    """Return what a Python program replaces in a file, as far as it says both texts; nothing for any other program."""
+    if ".replace(" not in code or _WRITES.search(code) is None:
+        return ()
+    try:
+        tree = ast.parse(textwrap.dedent(code))
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    known: dict[str, str] = {}
+    places: list[str] = []
+    pairs: list[tuple[str, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            known |= {target.id: node.value.value for target in node.targets if isinstance(target, ast.Name)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        said = [_literal(argument, known) for argument in node.args]
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in {"open", "Path"} and said and said[0]:
+            places.append(said[0])
+        elif isinstance(node.func, ast.Attribute) and node.func.attr == "replace" and len(said) >= 2:
+            if not said[0] or said[1] is None:
+                return ()
+            pairs.append((said[0], said[1]))
+    place = places[0] if len(set(places)) == 1 else ""
+    if not place:
+        return ()
+    return tuple(replace(_quoted(f"in {place}: {_became(old, new)}", place), old=old, new=new) for old, new in pairs)
+
+
+def _literal(node: ast.expr, known: Mapping[str, str]) -> str | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    return known.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _base(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
 def _written(line: str) -> list[Change]:
     found = []
     for match in _WRITTEN.finditer(line):
         name = match["file"] or match["after"]
         first = line.find("\n", match.end())
         body = line[first + 1 :] if first >= 0 else ""
+        mark = _MARK.search(line, match.start())
+        end = re.search(rf"^\s*{mark[1]}\s*$", body, re.MULTILINE) if mark is not None else None
+        body = body[: end.start()] if end is not None else body
         appended = ">>" in match[0] or "-a" in match[0]
         text = f"{'appended to' if appended else 'wrote'} {name}: {cut(body, 2 * _MAX_SIDE)}"
         short = len(body) <= _MAX_WHOLE

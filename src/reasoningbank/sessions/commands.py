@@ -56,7 +56,7 @@ _TOOL_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MAX_COMMAND = 20_000
 _MAX_NAME = 160
 _COMMAND_KEYS = ("command", "cmd", "script", "code", "input")
-_PLACE_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "url")
+_PLACE_KEYS = ("file_path", "filePath", "path", "filename", "file", "notebook_path", "target_file", "url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,14 @@ class Program:
     Attributes:
         words: The program and its arguments without prefixes such as ``sudo``, variables and redirections.
         folder: Where ``cd`` went before it; empty when it did not.
+        settings: The variables that were set for it alone, such as ``PYTHONPATH=src``.
+        exported: The variables that the command line exported before it.
     """
 
     words: tuple[str, ...]
     folder: str = ""
+    settings: tuple[str, ...] = ()
+    exported: tuple[str, ...] = ()
 
     @property
     def program(self) -> str:
@@ -83,7 +87,7 @@ class Program:
             return self.word(1) in _READING_GIT
         if self.program == "sed" and self.word(1).startswith(("-i", "--in-place")):
             return False
-        return self.program in _READERS
+        return self.program in _READERS and (self.program != "test" or self.words[0] == "test")
 
     @property
     def silent(self) -> bool:
@@ -209,13 +213,16 @@ def _command_text(value: object) -> str:
 def _parts(line: str) -> tuple[Program, ...]:
     found: list[Program] = []
     folder = ""
+    exported: tuple[str, ...] = ()
     for segment in _segments(line):
-        words = _program_words(segment)
+        words, settings = _program_words(segment)
         if not words:
             continue
         if words[0] == "cd" and len(words) > 1:
             folder = words[1].strip("'\"").rstrip("/")
-        found.append(Program(tuple(words), folder))
+        found.append(Program(tuple(words), folder, settings, exported))
+        if words[0] == "export":
+            exported += tuple(word for word in words[1:] if _ASSIGNMENT.match(word))
         if found[0].program in _EDITORS:
             break
     return tuple(found)
@@ -239,8 +246,9 @@ def _segments(line: str) -> list[str]:
     return segments
 
 
-def _program_words(segment: str) -> list[str]:
+def _program_words(segment: str) -> tuple[list[str], tuple[str, ...]]:
     words: list[str] = []
+    settings: list[str] = []
     redirected = False
     for word in _WORD.findall(segment.strip("() \t\r\n{}")):
         if not redirected and not _REDIRECTION.match(word):
@@ -251,6 +259,8 @@ def _program_words(segment: str) -> list[str]:
         word = words[index]
         name = word.rsplit("/", 1)[-1]
         if _ASSIGNMENT.match(word) or name in _PREFIXES:
+            if _ASSIGNMENT.match(word):
+                settings.append(word)
             index += 1
         elif name in {"timeout", "gtimeout"}:
             index += 1
@@ -266,4 +276,4 @@ def _program_words(segment: str) -> list[str]:
                 break
         else:
             break
-    return words[index:]
+    return words[index:], tuple(settings)
