@@ -79,11 +79,35 @@ _NAMES_CAUSE = re.compile(
     r"|\bkill|\bstop\b|dns|resolv|rate|delay|throttle",
     re.IGNORECASE,
 )
+_CONFIGURES = re.compile(
+    r"\.(?:toml|ini|cfg|ya?ml|json|env|properties|gradle|mod|cmake)$|\.(?:config|conf)\.\w{2,3}$"
+    r"|(?:^|/)(?:[Mm]akefile|CMakeLists\.txt|Dockerfile|conftest\.py|setup\.py|\.[a-z]+rc(?:\.\w+)?|\.env[\w.]*|\.flake8)$"
+)
+"""Files that every command reads, though no error names them."""
+_UNPRINTS = re.compile(r"^ran: sed -i\S* ['\"]?/[^/]*(?:DEBUG|print)[^/]*/d")
+_THROWAWAY = re.compile(
+    r"(?:^|[\s/_.-])(?:repro(?:_\w*|\d*|duc\w*)?|scratch|sandbox|playground|throwaway|experiments?)(?:$|[\s/_.-])"
+)
+_METADATA = re.compile(
+    r"(?:[^\n]*version[^\n]*\n)?['\"]?(?:description|authors?|license|keywords|readme|homepage|classifiers)['\"]?\s*[:=][^\n]*,?$",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"^[A-Z]{1,3}\d{3,5}$|^error$")
+_VERSION = re.compile(r"\bversion\b|`v?\d+(?:\.\d+)+` became `v?\d+(?:\.\d+)+`")
+_LACKS = re.compile(
+    r"[Nn]o such (?:table|column|file|service|database|relation)|does not exist|ENOENT"
+    r"|[Cc](?:annot|ould not|an't) (?:find|open|locate)"
+    r"|not (?:been )?(?:built|generated|initiali[sz]ed|migrated|created|running)|[Mm]issing"
+)
 _COMMENT = re.compile(r"(?:^|\s)(?:#(?!include|define|if|else|endif|undef|pragma|\[)|//|/\*|\*(?=[\s/])|<!--).*$")
+_DOCSTRING = re.compile(r"^[ \t]*[rR]?(?P<mark>\"{3}|'{3}).*?(?P=mark)[ \t]*$", re.MULTILINE | re.DOTALL)
 _ABSENT = re.compile(
     r"No module named|cannot import name|has no attribute|is not defined|Cannot find (?:module|name)|undefined"
     r"|unresolved|is not a function|does not exist on type|no exported member|not found in"
+    r"|cannot find (?:function|value|type|trait|macro|struct|symbol|associated)|no (?:method|field|function) named"
 )
+_UNQUOTED = re.compile(r"([\w.$]+)(?:\)|\(\.\.\.\))* is not (?:a function|defined|a constructor)")
+_MAKES = re.compile(r"^ran: (?:mkdir|touch|cp|ln)\b")
 _LEAST_STEM = 3
 
 
@@ -99,7 +123,7 @@ def repairs(
         changes: What was changed before it passed.
         before: What the session had changed before it failed.
     """
-    useful = [change for change in changes if not _documents(change, said) and not _is_comment(change)]
+    useful = [change for change in changes if not is_beside(change, said)]
     if any(_goes_around(change) for change in useful) or _is_new_feature(signature, said, useful, before):
         return ()
     tests = [change for change in useful if _TEST_PLACE.search(change.file)]
@@ -108,13 +132,75 @@ def repairs(
     if _PASSES_BY_ITSELF.search(signature.line) or _PASSES_BY_ITSELF.search(signature.message):
         return tuple(change for change in useful if _names_cause(change, signature))
     shown = _PASSING.sub("", said)
-    named = [change for change in useful if _names_file(change, shown, doing) or _shares_word(change, signature, shown)]
+    named = [
+        change
+        for change in useful
+        if _names_file(change, shown, doing) or _shares_word(change, signature, shown) or _is_advised(change, shown)
+    ]
+    ways = tuple(change for change in useful if change.way)
+    if ways and len(useful) > len(ways):
+        brought = tuple(change for change in useful if supplies(signature, change))
+        others = tuple(change for change in named if not change.way)
+        return (*brought, *ways) if lacks(signature) else others or ways
     if named or len(useful) != 1:
-        return tuple(named)
+        verbs = {_verb(change) for change in named} - {""}
+        return tuple(change for change in useful if change in named or _verb(change) in verbs)
     (only,) = useful
-    supplied = _MISSING.search(signature.line) and _SUPPLIES.search(only.text)
+    if only.way or _configures(only, signature):
+        return (only,)
+    supplied = supplies(signature, only)
     started = _UNREACHED.search(signature.line) and _STARTS.search(only.text)
-    return (only,) if supplied or started else ()
+    made = lacks(signature) and _MAKES.match(only.text)
+    return (only,) if supplied or started or made else ()
+
+
+def _configures(change: Change, signature: Signature) -> bool:
+    """Return whether the change sets something that every command reads, and the error is of what commands look for.
+
+    A new version number sets nothing.
+    """
+    if _CONFIGURES.search(change.file) is None or _VERSION.search(change.text) is not None:
+        return False
+    found = _CODE.match(signature.type) or _ABSENT.search(signature.line) or _MISSING.search(signature.line)
+    return found is not None
+
+
+def lacks(signature: Signature) -> bool:
+    """Return whether the error says that something is not there, which a command can make."""
+    return _MISSING.search(signature.line) is not None or _LACKS.search(signature.line) is not None
+
+
+def supplies(signature: Signature, change: Change) -> bool:
+    """Return whether the change brings what the error says is missing, so that nothing else can have helped."""
+    return _MISSING.search(signature.line) is not None and _SUPPLIES.search(change.text) is not None
+
+
+def is_beside(change: Change, said: str) -> bool:
+    """Return whether the change is to documentation, comments or metadata, or takes prints out: no error shows it."""
+    added = "\n".join(line for line in change.new.splitlines() if line not in change.old.splitlines())
+    if _CONFIGURES.search(change.file) is not None and _METADATA.match(added.strip()):
+        return True
+    return _documents(change, said) or _is_comment(change) or _UNPRINTS.search(change.text) is not None
+
+
+def is_throwaway(place: str) -> bool:
+    """Return whether a file or folder is by its name made to try something out.
+
+    Of a whole path only the file counts: the folders above it are the project's.
+    """
+    return _THROWAWAY.search(_base(place) if place.startswith("/") else place) is not None
+
+
+def _verb(change: Change) -> str:
+    """Return the program and what it was told to do; empty for an edit."""
+    words = change.text.removeprefix("ran: ").split()
+    return " ".join(words[:2]) if change.text.startswith("ran: ") and not change.file else ""
+
+
+def _is_advised(change: Change, shown: str) -> bool:
+    """Return whether the output itself says to run that."""
+    verb = _verb(change)
+    return " " in verb and re.search(rf"(?<![\w-]){re.escape(verb)}(?![\w-])", shown) is not None
 
 
 def _documents(change: Change, said: str) -> bool:
@@ -128,8 +214,8 @@ def _is_comment(change: Change) -> bool:
 
 
 def _code(text: str) -> list[str]:
-    """Return the lines without comments."""
-    lines = (_COMMENT.sub("", line) for line in text.splitlines())
+    """Return the lines without comments and docstrings."""
+    lines = (_COMMENT.sub("", line) for line in _DOCSTRING.sub("", text).splitlines())
     return [stripped for line in lines if (stripped := line.strip())]
 
 
@@ -149,7 +235,8 @@ def _goes_around(change: Change) -> bool:
 def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], before: Sequence[Change]) -> bool:
     """Return whether the session wrote what was missing, or the failing test itself: a test that came first."""
     if _ABSENT.search(signature.line):
-        for name in {part.rsplit(".", 1)[-1] for part in _QUOTED.findall(signature.line)}:
+        absent = {*_QUOTED.findall(signature.line), *_UNQUOTED.findall(signature.line)}
+        for name in {part.rsplit(".", 1)[-1] for part in absent}:
             defined = re.compile(
                 rf"\b(?:def|class|function|const|let|var|fn|func|struct|type|interface)\s+{re.escape(name)}\b"
                 rf"|^\s*(?:self\.)?{re.escape(name)}\s*(?::[^=\n]+)?=[^=]",
@@ -166,7 +253,8 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
 def _names_cause(change: Change, signature: Signature) -> bool:
     if _TAKEN.search(signature.line):
         ports = re.findall(r"\b\d{4,5}\b", signature.line)
-        return bool(_ENDS.search(change.text)) or any(port in change.text for port in ports)
+        other = change.way and re.search(r"port", change.text, re.IGNORECASE) is not None
+        return other or bool(_ENDS.search(change.text)) or any(port in change.text for port in ports)
     return bool(_NAMES_CAUSE.search(change.text))
 
 
@@ -179,13 +267,10 @@ def _names_file(change: Change, shown: str, doing: Doing) -> bool:
     if _base(change.file) == "Makefile" and doing.program == "make":
         return True
     stem = _stem(change.file)
-    if len(stem) < _LEAST_STEM:
-        return False
     name = re.escape(stem)
-    return bool(
-        re.search(rf"\btest_{name}\b|\b{name}_test\b|\b{name}\.(?:test|spec)\b", f"{shown}\n{doing.shown}")
-        or re.search(rf"(?:^|[\s.]){name}(?:\s|$)", doing.shown.partition(" -m ")[2])
-    )
+    if stem and re.search(rf"\btest_{name}\b|\b{name}_test\b|\b{name}\.(?:test|spec)\b", f"{shown}\n{doing.shown}"):
+        return True
+    return len(stem) >= _LEAST_STEM and bool(re.search(rf"(?:^|[\s.]){name}(?:\s|$)", doing.shown.partition(" -m ")[2]))
 
 
 def _is_same_place(one: str, other: str) -> bool:
