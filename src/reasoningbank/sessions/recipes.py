@@ -8,24 +8,26 @@ If it is not clearly a recipe, there is none. A fix needs one failure whose erro
 that can be quoted between the last failure with that signature and the next run, and a last run of the action that
 passed with its own exit status, not that of a filter. A program that was typed in to rewrite files, a script of the
 session's own, an error that the session's own edit brought, work that was thrown away afterwards, and an error that
-came back make it unclear. An edit must be followed by a run that passed; after what was installed another error may be
-next.
+came back make it unclear. An edit must be followed by a run that passed, or by one in which other tests failed; after
+what was installed another error may be next, and it is enough that this one is gone. A change may also be another way
+to run the action: with a variable, a flag, in another folder, by another program.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 from reasoningbank.sessions.changes import Change, Doing, cut_command, doing_of, doings_of
 from reasoningbank.sessions.commands import only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
-from reasoningbank.sessions.relevance import repairs
+from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, supplies
 from reasoningbank.sessions.signatures import Signature, signature_of
 from reasoningbank.sessions.test_runs import Run, covers, run_of
+from reasoningbank.sessions.variants import another_way, prepares
 from reasoningbank.types.session import Step, Trajectory
 
 RecipeKind = Literal["fix", "dead-end", "fact"]
@@ -38,6 +40,16 @@ LEAST_TRIES = 2
 """A dead end needs at least so many tries after which the same error came again."""
 _MOST_FACT = 120
 
+_PIPED_TROUBLE = re.compile(
+    r"^(?:error(?:\[E\d{4}\])?|ERROR|fatal): \S"
+    r"|^\S[^\n:(]{0,300}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?:- )?(?:fatal )?error\b"
+    r"|^npm (?:ERR!|error) |^g?make(?:\[\d+\])?: \*\*\* |^collect2: error|^E {3,}\w+Error\b|^\w+(?:\.\w+)*Error: \S",
+    re.MULTILINE,
+)
+_NO_TESTS = re.compile(r"^=+ (?:no tests ran|\d+ (?:warnings?|deselected))\b[^\n]* in [\d.]+s", re.MULTILINE)
+_SOON = 8
+"""Another way to run an action counts within so many steps."""
+_BEGUN = 80
 _LANGUAGES: Mapping[str, str] = {
     "python": "Python", "python3": "Python", "pytest": "Python", "pip": "Python", "pip3": "Python", "tox": "Python",
     "mypy": "Python", "ruff": "Python", "node": "JavaScript", "npm": "JavaScript", "npx": "JavaScript",
@@ -66,6 +78,12 @@ _CLIPPY = re.compile(
     r"^(?:cargo (?:clippy|fmt --check)|(?:npm|yarn|pnpm|bun) run (?:lint|typecheck|check|format:check)"
     r"|make (?:lint|check-?style|typecheck))"
 )
+_FAILED_TEST = re.compile(
+    r"^(?:FAILED|ERROR) \S+?::(\S+)|^ *--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^ *not ok \d+ - (.+)"
+    r"|^(?:FAIL|ERROR): (\w+) \(|^ FAIL +\S+ > (.+)$",
+    re.MULTILINE,
+)
+_STOPPED = re.compile(r"stopping after \d+ failures?|Interrupted: \d+ error|\bBail out\b|bailed out", re.IGNORECASE)
 _TEST_FILE = re.compile(r"^(?:FAILED|ERROR) ([^\s:]+)::", re.MULTILINE)
 _PARTIAL = re.compile(
     r"::|(?<!python)(?<!python3)\s(?:-k|-t|-m|--grep|-run|--testNamePattern)(?:\s|=)|\.(?:py|js|ts|tsx|jsx|rb|go|rs|java)(?:\s|$)"
@@ -128,6 +146,7 @@ class _Ran:
     run: Run | None
     passed: bool
     signature: Signature | None
+    way: Change | None = None
 
 
 def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
@@ -139,10 +158,14 @@ def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
     doings = doings_of(steps)
     thrown_away = _thrown_away(steps)
     found: dict[str, Recipe] = {}
+    made = _made_files(doings)
     for runs in _actions(steps, doings):
-        for recipe in (*_fixes(steps, doings, runs), *_dead_ends(steps, doings, runs)):
+        own = _base(runs[0].doing.script) in made
+        for recipe in (*_fixes(steps, doings, runs), *(() if own else _dead_ends(steps, doings, runs))):
             if recipe.key not in found and (recipe.kind == "dead-end" or recipe.steps[-1] >= thrown_away):
                 found[recipe.key] = recipe
+    helped = {key.removeprefix("fix:") for key in found}
+    found = {key: one for key, one in found.items() if key.removeprefix("dead-end:") not in helped or one.kind == "fix"}
     if found and _rejected(steps):
         found = {key: recipe for key, recipe in found.items() if recipe.kind != "fix"}
     return tuple(sorted(found.values(), key=lambda recipe: recipe.steps)[:MOST_RECIPES])
@@ -183,22 +206,44 @@ def _actions(steps: Sequence[Step], doings: Sequence[Doing]) -> Iterator[list[_R
     """Yield the runs of each action that failed and was run again, in order."""
     groups: dict[tuple[str, str], list[_Ran]] = {}
     for index, (step, doing) in enumerate(zip(steps, doings, strict=True)):
-        if not doing.ran or only_reads(step):
+        if not doing.ran or (only_reads(step) and doing.program != "git"):
             continue
         run = run_of(step)
         passed = _passes(step, doing, run)
         signature = None if passed else signature_of(_said(step))
         ran = _Ran(index, doing, run, passed, signature)
         name = (step.actor, doing.ran)
-        if run is not None and run.succeeded:
-            wider = [known for known, runs in groups.items() if known[0] == step.actor and _covered(run, runs)]
-            for known in wider:
-                if known != name:
-                    groups[known].append(ran)
+        for known, runs in groups.items():
+            if known[0] != step.actor or known == name or runs[-1].passed:
+                continue
+            soon = passed and step.exit_code == 0 and index - runs[-1].index <= _SOON
+            way = _way(runs[-1], ran, steps) if soon else None
+            same = (run is not None and run.succeeded and _covered(run, runs)) or _is_part(known[1], name[1])
+            if way is not None or (passed and same):
+                runs.append(replace(ran, way=way))
         groups.setdefault(name, []).append(ran)
     for runs in groups.values():
         if len(runs) > 1 and any(not ran.passed for ran in runs):
             yield runs
+
+
+def _is_part(failed: str, passed: str) -> bool:
+    """Return whether what passed is the end of the chain that failed, or a chain that begins with it."""
+    return failed.endswith(f" && {passed}") or passed.startswith(f"{failed} && ")
+
+
+def _way(failed: _Ran, passed: _Ran, steps: Sequence[Step]) -> Change | None:
+    if failed.signature is None:
+        return None
+    if passed.run is not None and failed.run is not None and not _is_as_large(passed.run, failed.run):
+        return None
+    return another_way(failed.doing, passed.doing, failed.signature, _said(steps[failed.index]))
+
+
+def _is_as_large(later: Run, earlier: Run) -> bool:
+    """Return whether the later run chose no fewer tests."""
+    chosen = {word for word in later.name.split(" ") if "::" in word or word.startswith("-")}
+    return all(word in earlier.name.split(" ") for word in chosen)
 
 
 def _covered(run: Run, runs: Sequence[_Ran]) -> bool:
@@ -210,35 +255,53 @@ def _passes(step: Step, doing: Doing, run: Run | None) -> bool:
     """Return whether the step's own program is known to have passed."""
     if run is not None:
         return run.succeeded
-    if step.failed or failed(step) or _TROUBLE.search(step.observation):
+    if step.failed or failed(step) or _TROUBLE.search(step.observation) or _is_trouble(step, doing):
         return False
     if step.exit_code is None:
         return bool(step.observation.strip())
     return not doing.filtered
 
 
+def _is_trouble(step: Step, doing: Doing) -> bool:
+    """Return whether a program failed, or tested nothing, whose exit status another one hides."""
+    if not doing.piped:
+        return False
+    return _NO_TESTS.search(step.observation) is not None or _PIPED_TROUBLE.search(step.observation) is not None
+
+
 def _said(step: Step) -> str:
-    return step.observation if not step.error or step.error in step.observation else f"{step.observation}\n{step.error}"
+    """Return what the step printed; of an error that is only a cut of that, nothing more."""
+    begun = step.error[:_BEGUN]
+    return step.observation if not begun or begun in step.observation else f"{step.observation}\n{step.error}"
 
 
 def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran]) -> Iterator[Recipe]:
     last = runs[-1]
-    if not last.passed:
-        return
     keys = [ran.signature.key if ran.signature else "" for ran in runs]
     for place, ran in enumerate(runs[:-1]):
         signature = ran.signature
         if signature is None or signature.key in keys[place + 1 :] or not _failing(steps[ran.index], ran):
             continue
         following = runs[place + 1]
-        between = range(ran.index + 1, following.index + 1)
-        changed = [(index, change) for index in between for change in _made(steps[index], doings[index], following)]
+        said = _said(steps[ran.index])
+        changed = [
+            (index, change)
+            for index in range(ran.index + 1, following.index + 1)
+            for change in _made(steps[index], doings[index], following)
+            if change not in ran.doing.changes
+            and not is_beside(change, said)
+            and not _takes_back(change, _made_files(doings[:index]))
+        ]
+        if (way := following.way or _set_for(ran, following, said)) is not None:
+            changed.append((following.index, way))
+        changed = changed or _prepared(steps, doings, ran, following)
         if not _is_clear(signature, changed, runs, place, steps, doings):
             continue
         before = [change for doing in doings[: ran.index + 1] for change in doing.changes]
-        made = repairs(signature, _said(steps[ran.index]), ran.doing, [change for _, change in changed], before)
+        made = repairs(signature, said, ran.doing, [change for _, change in changed], before)
         changed = [(index, change) for index, change in changed if change in made]
-        if not changed:
+        gone = not following.doing.filtered and all(supplies(signature, change) for _, change in changed)
+        if not changed or not (last.passed or gone):
             continue
         tries = [
             text
@@ -247,6 +310,29 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
             for text in _tried(steps, doings, earlier, later)
         ]
         yield _fix(signature, changed, tries, (ran, following, last), steps)
+
+
+def _set_for(ran: _Ran, following: _Ran, said: str) -> Change | None:
+    """Return the variables that were set for the run that passed and not for the one that failed."""
+    if not following.passed or ran.signature is None or ran.doing.ran != following.doing.ran:
+        return None
+    return another_way(ran.doing, following.doing, ran.signature, said)
+
+
+def _prepared(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, following: _Ran) -> list[tuple[int, Change]]:
+    """Return the one command between the runs that makes what others need, when nothing else was done."""
+    found: dict[str, int] = {}
+    if ran.signature is None or not lacks(ran.signature):
+        return []
+    for index in range(ran.index + 1, following.index):
+        doing, step = doings[index], steps[index]
+        if not doing.ran or only_reads(step) or run_of(step) is not None or step.failed or failed(step):
+            continue
+        if doing.ran != ran.doing.ran and prepares(doing):
+            found.setdefault(doing.shown, index)
+    return (
+        [(index, Change(text=f"ran: {shown}", way=True)) for shown, index in found.items()] if len(found) == 1 else []
+    )
 
 
 def _made(step: Step, doing: Doing, following: _Ran) -> tuple[Change, ...]:
@@ -259,7 +345,9 @@ def _made(step: Step, doing: Doing, following: _Ran) -> tuple[Change, ...]:
 
 def _failing(step: Step, ran: _Ran) -> bool:
     """Return whether the run is known to have failed, and not only not to have passed."""
-    return ran.run is not None or step.failed or failed(step) or _TROUBLE.search(step.observation) is not None
+    if ran.run is not None or step.failed or failed(step) or _is_trouble(step, ran.doing):
+        return True
+    return _TROUBLE.search(step.observation) is not None
 
 
 def _is_clear(
@@ -275,12 +363,17 @@ def _is_clear(
         return False
     failed_at, following = runs[place], runs[place + 1]
     edited = [change for _, change in changed if change.file]
-    if edited and not following.passed:
+    places = [change.file or change.text for _, change in changed if not change.way]
+    if places and all(is_throwaway(place) for place in places):
+        return False
+    if edited and not following.passed and not _moved_on(failed_at, following, steps):
         return False
     made = {_base(change.file) for doing in doings[: failed_at.index + 1] for change in doing.changes if change.whole}
     if edited and all(_base(change.file) in made for change in edited):
         return False
-    if _brought_by_an_edit(signature, runs[: place + 1], doings):
+    if _brought_by_an_edit(signature, runs[: place + 1], steps, doings):
+        return False
+    if edited and _edited_before(signature, edited, runs, steps, doings):
         return False
     script = failed_at.doing.script
     place_of_test = found[1] if (found := _TEST_FILE.search(_said(steps[failed_at.index]))) else script
@@ -290,7 +383,8 @@ def _is_clear(
         return False
     for ran in runs[place + 1 :]:
         said = _said(steps[ran.index])
-        if ran.passed and (signature.type in said or (signature.message and signature.message in said)):
+        named = signature.type in said and not signature.type.islower()
+        if ran.passed and (named or (signature.message and signature.message in said)):
             return False
     between = range(failed_at.index + 1, following.index)
     own = {_base(change.file) for doing in doings for change in doing.changes if change.file}
@@ -300,15 +394,49 @@ def _is_clear(
     )
 
 
-def _brought_by_an_edit(signature: Signature, runs: Sequence[_Ran], doings: Sequence[Doing]) -> bool:
-    """Return whether the error came first after files were edited between two runs: then the session made it itself."""
+def _failed_tests(step: Step) -> set[str]:
+    return {name for match in _FAILED_TEST.finditer(_said(step)) for name in match.groups() if name}
+
+
+def _moved_on(ran: _Ran, following: _Ran, steps: Sequence[Step]) -> bool:
+    """Return whether other tests failed in the next run, so that an edit repaired those that failed before."""
+    before, after = _failed_tests(steps[ran.index]), _failed_tests(steps[following.index])
+    return bool(before) and bool(after) and before.isdisjoint(after)
+
+
+def _brought_by_an_edit(
+    signature: Signature, runs: Sequence[_Ran], steps: Sequence[Step], doings: Sequence[Doing]
+) -> bool:
+    """Return whether the error came first after files were edited between two runs: then the session made it itself.
+
+    A run that stopped at an earlier test did not show it yet.
+    """
     first = next(
         place for place, ran in enumerate(runs) if ran.signature is not None and ran.signature.key == signature.key
     )
     if not first:
         return False
+    earlier = runs[first - 1]
+    if _STOPPED.search(_said(steps[earlier.index])) and _moved_on(earlier, runs[first], steps):
+        return False
     between = range(runs[first - 1].index + 1, runs[first].index + 1)
     return any(change.file for index in between for change in doings[index].changes)
+
+
+def _edited_before(
+    signature: Signature, edited: Sequence[Change], runs: Sequence[_Ran], steps: Sequence[Step], doings: Sequence[Doing]
+) -> bool:
+    """Return whether the session had edited those files before it first saw the error: then it may have made it."""
+    shown = next(
+        index
+        for index, step in enumerate(steps)
+        if any(ran.index == index and ran.signature is not None and ran.signature.key == signature.key for ran in runs)
+        or (signature.line and signature.line in step.observation)
+    )
+    if any(ran.index < shown for ran in runs):
+        return False
+    before = {_base(change.file) for doing in doings[:shown] for change in doing.changes if change.file}
+    return any(_base(change.file) in before for change in edited)
 
 
 def _tried(steps: Sequence[Step], doings: Sequence[Doing], earlier: _Ran, later: _Ran) -> list[str]:
@@ -319,7 +447,26 @@ def _tried(steps: Sequence[Step], doings: Sequence[Doing], earlier: _Ran, later:
     ]
     if not all(change.clear for change in found):
         return []
-    return [change.text for change in found if not change.whole]
+    made = _made_files(doings[: later.index])
+    return [change.text for change in found if not change.whole and not _takes_back(change, made)]
+
+
+def _made_files(doings: Sequence[Doing]) -> Set[str]:
+    """Return the names of the files and folders that the session made."""
+    changes = [change for doing in doings for change in doing.changes]
+    made = {_base(change.file) for change in changes if change.whole}
+    return made | {
+        _base(word.rstrip("/"))
+        for change in changes
+        if change.text.startswith(("ran: mkdir", "ran: ln", "ran: touch"))
+        for word in change.text.split()[2:]
+    }
+
+
+def _takes_back(change: Change, made: Set[str]) -> bool:
+    """Return whether the change removes what the session itself had made."""
+    words = change.text.removeprefix("ran: ").split()
+    return words[:1] == ["rm"] and any(_base(word.rstrip("/")) in made for word in words[1:])
 
 
 def _fix(
@@ -338,7 +485,8 @@ def _fix(
         )
     said = f" ({last.run.detail})" if last.run is not None else ""
     gone = "Then" if following.passed else "Then this error was gone, and after further changes"
-    lines.append(f"{gone} `{last.doing.shown}` passed{said}.")
+    done = "it" if last.way is not None or any(change.way for _, change in changed) else f"`{last.doing.shown}`"
+    lines.append(f"{gone} {done} passed{said}." if last.passed else "Then this error was gone.")
     return Recipe(
         kind="fix",
         title=signature.text,
@@ -354,6 +502,8 @@ def _dead_ends(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_R
     if signature is None or any(ran.passed for ran in runs):
         return
     same = [ran for ran in runs if ran.signature is not None and ran.signature.key == signature.key]
+    if any(change.file for doing in doings[: same[0].index] for change in doing.changes):
+        return
     tries: dict[str, int] = {}
     for earlier, later in pairwise(same):
         for text in _tried(steps, doings, earlier, later):
