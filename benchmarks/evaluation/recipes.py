@@ -5,6 +5,12 @@ many are right and useful. ``--print`` shows each with its session, to be read b
 runs that are not in the data folder: the labels grade runs of mini-swe-agent and SWE-agent on SWE-bench that their
 users have published. A label is the id of a recipe with a grade; nothing of a session is in it. The id names the
 folder, the file and the recipe's key, so a label holds as long as the recipe does.
+
+A folder of recorded runs may say itself what ought to be found: ``labels.json`` in it names under ``sessions`` for each
+file a list of what a careful engineer would keep, written before the product ran: ``kind``, two patterns, ``error``
+for the title or the failing line and ``change`` for what follows, and ``optional`` where either is right. A list may be
+empty. Then precision is the share of written recipes that were expected, and recall the share of those that were
+expected, and not optional, that were written. Facts need two sessions and are left out.
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +29,8 @@ from reasoningbank.errors import BankError
 from reasoningbank.sessions.readers import Skipped, read
 from reasoningbank.sessions.recipes import Recipe, recipes_of
 
+EXPECTED = "labels.json"
+"""The file of a folder that says what ought to be found in its sessions."""
 LABELS = Path(__file__).with_name("recipes_labels.json")
 SETS = ("claude_code", "swe_agent", "who_and_when", "tau_bench_airline")
 """Sets of the data folder whose files hold steps; reflexion_alfworld holds reflections and no steps."""
@@ -30,7 +39,7 @@ _NOTES = (
     "graded = read by hand; right and useful = what it says happened in the session, its change took the error away as",
     "far as the session shows, and it would help whoever meets the error again. The intervals are Wilson's. Recipes of",
     "several runs of one task are alike, so those intervals are too narrow: distinct counts each signature once, which",
-    "is right when all of its graded recipes are.",
+    "is right when all of its graded recipes are. Precision and recall are of folders that say what ought to be found.",
 )
 
 
@@ -49,9 +58,58 @@ class Found:
         return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A recipe that a careful engineer would keep.
+
+    Attributes:
+        kind: ``fix`` or ``dead-end``.
+        error: A pattern of the title or the failing line.
+        change: A pattern of what comes after it.
+        optional: Whether it may as well be left out.
+    """
+
+    kind: str
+    error: str
+    change: str
+    optional: bool = False
+
+    def fits(self, recipe: Recipe) -> bool:
+        """Whether the recipe is this one."""
+        failing, _, rest = recipe.content.partition("\n")
+        named = re.search(self.error, f"{recipe.title}\n{failing}") is not None
+        return self.kind == recipe.kind and named and re.search(self.change, rest) is not None
+
+
+def expected_in(folder: Path) -> dict[str, list[Expected]]:
+    """What ought to be found in each session of a folder; nothing where it does not say so."""
+    path = folder / EXPECTED
+    if not path.is_file():
+        return {}
+    sessions = json.loads(path.read_text(encoding="utf-8"))["sessions"]
+    return {name: [Expected(**each) for each in wanted if each["kind"] != "fact"] for name, wanted in sessions.items()}
+
+
+def expected_of(found: Mapping[str, Sequence[Found]], expected: Mapping[str, Sequence[Expected]]) -> dict[str, Cell]:
+    """Precision and recall of the sessions whose folder says what ought to be found."""
+    written = right = wanted = met = 0
+    for name, wishes in expected.items():
+        left = [*wishes]
+        for each in found.get(name, ()):
+            written += 1
+            match = next((wish for wish in left if wish.fits(each.recipe)), None)
+            if match is not None:
+                right += 1
+                left.remove(match)
+        wanted += sum(not wish.optional for wish in wishes)
+        met += sum(not wish.optional for wish in wishes) - sum(not wish.optional for wish in left)
+    return {"precision": share(right, written), "recall": share(met, wanted)}
+
+
 def found_in(folder: Path) -> Iterator[tuple[Path, list[Found]]]:
     """Yield each session of a folder with its recipes; a file that holds none is passed over."""
-    for path in sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else ():
+    files = (path for path in folder.iterdir() if path.is_file() and path.name != EXPECTED)
+    for path in sorted(files) if folder.is_dir() else ():
         try:
             for trajectory in read(path):
                 if not isinstance(trajectory, Skipped):
@@ -85,15 +143,17 @@ def table_of(folders: Sequence[Path], labels: Mapping[str, int], *, printing: bo
     everything: list[list[Found]] = []
     for folder in folders:
         sessions = []
+        by_file: dict[str, list[Found]] = {}
         for path, found in found_in(folder):
             sessions.append(found)
+            by_file.setdefault(path.name, []).extend(found)
             for each in found if printing else ():
                 shown = each.recipe
                 print(f"== {each.id} {folder.name}/{path.name} steps {shown.steps} label {labels.get(each.id, '-')}")
                 print(f"{shown.kind}: {shown.title}\n{shown.description}\n{shown.content}\n")
-        rows.append(row_of(folder.name, sessions, labels))
+        rows.append(row_of(folder.name, sessions, labels) | expected_of(by_file, expected_in(folder)))
         everything += sessions
-    rows.append(row_of("all", everything, labels))
+    rows.append(row_of("all", everything, labels) | expected_of({}, {}))
     return Table(name="recipes", title=_TITLE, rows=tuple(rows), notes=_NOTES)
 
 
