@@ -74,6 +74,8 @@ def analyse(text: str) -> str:
     Words are letters and digits only, lower case, in the order of the text, with repetitions: their number is what BM25
     counts. Identifiers give their parts, then themselves. Safe as input of an FTS5 ``porter unicode61`` tokenizer.
     """
+    if text.isascii() and text.islower() and text.replace(" ", "").isalpha():
+        return " ".join(token[:MAX_WORD] for token in text.split())
     words: list[str] = []
     for token in _tokens(text):
         if token.islower() and token.isalnum() and token.isascii():

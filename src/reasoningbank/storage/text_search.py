@@ -54,15 +54,19 @@ WITH words AS MATERIALIZED (
         sum(documents) OVER (ORDER BY place >= ?3, documents, place ROWS UNBOUNDED PRECEDING) AS postings
     FROM words
 )
-SELECT term, documents, CASE WHEN documents > 0 AND (postings <= ?2 OR postings = documents) THEN
-    (SELECT group_concat(o.doc) || ';' || group_concat(o.offset) FROM temp.{1} AS o WHERE o.term = spent.term)
+SELECT term, documents, CASE
+    WHEN documents > 0 AND (postings <= ?2 OR postings = documents) AND (place < ?3 OR documents <= ?4)
+    THEN (SELECT {2} FROM temp.{1} AS o WHERE o.term = spent.term)
 END
 FROM spent ORDER BY place
 """
 """Every term of a query with how many texts hold it; the occurrences of the rarest ones within the budget.
 
-The terms from place ?3 on are function words: they are read from what the others leave of the budget.
+The terms from place ?3 on are function words: they are read from what the others leave of the budget, and not when more
+than ?4 texts hold them.
 """
+_KEYS, _PLACES = "group_concat(o.doc)", "group_concat(o.doc) || ';' || group_concat(o.offset)"
+"""What is read of the occurrences: the keys of the texts, or the places in them too."""
 
 Run = Callable[[str, Sequence[Value]], Sequence[Row]]
 
@@ -170,11 +174,11 @@ def rank(
         function_words: Words of the query that count half and alone make nothing match.
     """
     with decoding("the text index"):
-        postings = _postings(run, text, index, function_words)
+        postings = _postings(run, text, index, function_words=function_words, common=documents // 2)
         scores, added = numpy.zeros((2, len(words)), dtype=numpy.float64)
         average = int(words.sum()) / documents if documents else 0.0
         for each, raw in _affordable(postings):
-            keys, frequency = numpy.unique(_occurrences(raw)[0], return_counts=True)
+            keys, frequency = _counted(_integers(raw))
             found = places(keys)
             worth = _rarity(each.term, documents) * _saturated(frequency, words[found], average)
             if each.function_word:
@@ -195,13 +199,13 @@ def rank_context(
     The other arguments are those of ``rank``.
     """
     with decoding("the text index"):
-        postings = _postings(run, text, MEMORY_TEXT)
+        postings = _postings(run, text, MEMORY_TEXT, read=_PLACES)
         terms = [each.term for each in postings]
         scores = numpy.zeros(len(spans.counts), dtype=numpy.float64)
         documents, tokens = int(numpy.count_nonzero(spans.counts)), int(spans.counts.sum())
         for each, raw in _affordable(postings) if documents else ():
             term = each.term
-            keys, offsets = _occurrences(raw)
+            keys, offsets = map(_integers, raw.split(";"))
             found = places(keys)
             first = spans.starts[found]
             inside = (offsets >= first) & (offsets < first + spans.counts[found])
@@ -221,17 +225,20 @@ class _Postings(NamedTuple):
     function_word: bool
 
 
-def _postings(run: Run, text: str, index: TextIndex, function_words: str = "") -> list[_Postings]:
+def _postings(
+    run: Run, text: str, index: TextIndex, *, read: str = _KEYS, function_words: str = "", common: int = 0
+) -> list[_Postings]:
     """Return the terms of a query in order, with the occurrences of the rarest that fit the budget.
 
-    The rarest is read whatever it costs. All of it is one statement.
+    The rarest is read whatever it costs. A function word that more than ``common`` texts hold is worth nothing and is
+    not read. All of it is one statement.
     """
     terms = stems(text)
     if not terms:
         return []
     others = [term for term in stems(function_words) if term not in terms] if function_words else []
-    asked = (json.dumps(terms + others), POSTINGS_BUDGET, len(terms))
-    rows = run(_POSTINGS_SQL.format(index.vocabulary, index.occurrences), asked)
+    asked = (json.dumps(terms + others), POSTINGS_BUDGET, len(terms), common)
+    rows = run(_POSTINGS_SQL.format(index.vocabulary, index.occurrences, read), asked)
     return [
         _Postings(
             LexicalTerm(text=cast(str, term), documents=cast(int, documents)),
@@ -289,10 +296,15 @@ def _affordable(postings: Sequence[_Postings]) -> list[tuple[_Postings, str]]:
     return sorted(chosen, key=lambda one: one[0].term.documents)
 
 
-def _occurrences(raw: str) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Return the key of the text and the place in it of each occurrence of a term."""
-    keys, offsets = (numpy.fromstring(part, dtype=numpy.int64, sep=",") for part in raw.split(";"))
-    return keys, offsets
+def _counted(keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return each text and how often a term occurs in it; the index gives the occurrences text by text."""
+    firsts = numpy.concatenate(([0], numpy.flatnonzero(keys[1:] != keys[:-1]) + 1))
+    return keys[firsts], numpy.diff(firsts, append=len(keys))
+
+
+def _integers(raw: str) -> NDArray[numpy.int64]:
+    """Return integers that commas divide."""
+    return numpy.fromstring(raw, dtype=numpy.int64, sep=",")
 
 
 def _rarity(term: LexicalTerm, documents: int) -> float:
