@@ -229,6 +229,21 @@ def test_the_only_mention_of_an_identifier_is_found_whatever_its_cosine(
     assert [one.id for one in fuse(cosine, {}, lexical, model_id=model)] == ["m1"]
 
 
+@promise(
+    "fusion:few",
+    "Among few memories the words of a question count less: each of them is rare there.",
+    source="DESIGN D13",
+)
+def test_words_count_less_among_few_memories() -> None:
+    def first(memories: int) -> str:
+        cosine = {"worded": 0.2, "meant": 0.4} | {f"m{place}": 0.0 for place in range(20)}
+        worded = matches({"worded": 3 * idf(1, memories)}, [1, 1, 1], memories)
+        return fuse(cosine, {}, worded, model_id=MINILM, floor=0.0)[0].id
+
+    assert first(5) == "meant"
+    assert first(2_000) == "worded"
+
+
 @promise("floor:related", "A paraphrase that shares no word is shown.", source="issue")
 @pytest.mark.parametrize(("memories", "near"), [(1, 0.4), (3, 0.4), (100, 0.5), (10_000, 0.7)])
 def test_a_paraphrase_without_a_shared_word_is_shown(memories: int, near: float) -> None:

@@ -22,19 +22,21 @@ The legs have scales of their own, so each is first brought to one that means th
 
 **Order.** ``x + weight * l ** 1.5`` with ``l = (e - e50) / (e1 - e50)``, at least 0: how far the memory stands out from
 the lexical background (``e1``: best hit, ``e50``: fiftieth). The weight is the query's, at most 4:
-``0.9 * u1 * (e1 - e10) / 7.4 * (1 - x10) * exp(2 i)``. So words count when the best hit covers the query's rare words
-(``u1``), when it stands out from the tenth, when the dense leg has not found ten close matches already (``x10``), and
-when the query names things: ``i`` is the share of its rare-term mass in identifiers. What a bank has
-learned that words are worth in it (``engine/weighing.py``) multiplies the weight.
+``0.9 * N / (N + 20) * u1 * (e1 - e10) / 7.4 * (1 - x10) * exp(2 i)``. So words count when the best hit covers the
+query's rare words (``u1``), when it stands out from the tenth, when the dense leg has not found ten close matches
+already (``x10``), and when the query names things: ``i`` is the share of its rare-term mass in identifiers. Among few
+memories nearly every word is rare and there is no tenth to stand out from, so words count less: ``N`` is the number of
+memories. What a bank has learned that words are worth in it (``word_weights.py``) multiplies the weight.
 
 **Neighbours.** The five best then speak for what says nearly the same as they do: a memory gains a tenth of the mean of
 ``max(0, x' - 0.7) / 0.3`` over them, ``x'`` being their dense evidence for each other. Where lessons are unlike each
 other nothing changes; where many say one thing in other words, they come together.
 
 **Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories, at
-least 3: the more memories, the more of them are close by chance. Below :data:`FLOOR` a memory is dropped, except that
-one of few memories that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its
-only mention.
+least 3: the more memories, the more of them are close by chance. When the best memory does not reach :data:`FLOOR`
+nothing is found. One of few memories that hold most of the query's rare-term mass passes whatever its cosine:
+``ECONNRESET`` finds its only mention. Such a memory has a relevance of at least .5, and more where the mass is above
+3.5 nats: in a bank of forty every word is rare, and the only memory that holds ``works`` does not answer "that works".
 A memory is shown at least as relevant as those that it outranks.
 """
 
@@ -197,7 +199,8 @@ _SCALE, _MARGIN_UNIT, _IDENTIFIERS, _MOST, _SHARPNESS = 0.9, 7.4, 2.0, 4.0, 1.5
 _TENTH, _BACKGROUND = 10, 50
 _COSINE, _TERMS, _MEMORIES, _INTERCEPT = 19.0, 5.7, -0.87, -4.25
 _EXACT, _EXACT_SLOPE, _EXACT_TIE = 0.6, 20.0, 0.1
-_FEW, _FEW_SHARE = 5, 0.02
+_RARE, _RARE_SLOPE = 3.5, 2.0
+_FEW, _FEW_SHARE, _MEMORIES_PER_MENTION = 5, 0.02, 50
 _SPEAKERS, _SAME, _VOICE = 5, 0.7, 0.1
 _PRIOR_MEMORIES = 20
 _LEAST_MEMORIES = 3
@@ -246,6 +249,7 @@ class _Words:
     terms: int
     memories: int
     identifiers: float
+    mass: float
 
     def at(self, rank: int) -> float:
         """Return the evidence of the hit at a rank from 1; zero when there are fewer."""
@@ -339,7 +343,7 @@ def _words(lexical: LexicalMatches) -> _Words:
     known = sum(max(_LEAST_IDF, math.log((memories - n + 0.5) / (n + 0.5))) for n in present)
     smoothed = sum(_idf(n, memories) for n in present)
     if known <= 0.0 or not lexical.hits:
-        return _Words({}, {}, (), (), len(lexical.terms), lexical.documents, 0.0)
+        return _Words({}, {}, (), (), len(lexical.terms), lexical.documents, 0.0, 0.0)
     added = lexical.function_words
     content = {hit.id: (hit.score - added.get(hit.id, 0.0)) * smoothed / known for hit in lexical.hits}
     evidence = {one: value + added.get(one, 0.0) for one, value in content.items()}
@@ -348,7 +352,7 @@ def _words(lexical: LexicalMatches) -> _Words:
     named = sum(mass[place] for place in identifier_places([term.text for term in lexical.terms])) / everything
     ordered = sorted(evidence.values(), reverse=True)
     covered = sorted(coverage.values())
-    return _Words(evidence, coverage, ordered, covered, len(lexical.terms), lexical.documents, named)
+    return _Words(evidence, coverage, ordered, covered, len(lexical.terms), lexical.documents, named, everything)
 
 
 def _voices(ids: Sequence[str], scores: _Numbers, vectors: Mapping[str, Vector], background: float) -> _Numbers:
@@ -377,7 +381,8 @@ def _weight(words: _Words, nearness: _Numbers) -> float:
     room = min(1.0, max(0.0, 1.0 - float(-numpy.partition(-nearness, tenth)[tenth])))
     margin = (words.at(1) - words.at(_TENTH)) / _MARGIN_UNIT
     coverage = max(words.coverage.values())
-    return min(_MOST, _SCALE * coverage * margin * room * math.exp(_IDENTIFIERS * words.identifiers))
+    known = words.memories / (words.memories + _PRIOR_MEMORIES)
+    return min(_MOST, _SCALE * known * coverage * margin * room * math.exp(_IDENTIFIERS * words.identifiers))
 
 
 def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Numbers:
@@ -387,8 +392,11 @@ def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Number
     evidence += _MEMORIES * math.log(max(_LEAST_MEMORIES, words.memories)) + _INTERCEPT
     covered = numpy.array(words.covered)
     as_good = len(covered) - numpy.searchsorted(covered, coverage - _EXACT_TIE)
-    exact = (coverage >= _EXACT) & (as_good <= max(_FEW, _FEW_SHARE * words.memories))
-    evidence = numpy.where(exact, numpy.maximum(evidence, _EXACT_SLOPE * (coverage - _EXACT)), evidence)
+    few = max(1.0, min(_FEW, words.memories / _MEMORIES_PER_MENTION), _FEW_SHARE * words.memories)
+    exact = (coverage >= _EXACT) & (as_good <= few)
+    rare = numpy.maximum(0.0, _RARE_SLOPE * (coverage * words.mass - _RARE))
+    named = numpy.minimum(_EXACT_SLOPE * (coverage - _EXACT), rare)
+    evidence = numpy.where(exact, numpy.maximum(evidence, named), evidence)
     chance: _Numbers = 1.0 / (1.0 + numpy.exp(-numpy.clip(evidence, -40.0, 40.0)))
     return chance
 
