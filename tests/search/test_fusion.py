@@ -230,6 +230,40 @@ def test_the_only_mention_of_an_identifier_is_found_whatever_its_cosine(
 
 
 @promise(
+    "floor:common-word",
+    "Among few memories, one that only shares a word with the question is not called a strong fit.",
+    source="DESIGN D13",
+)
+@pytest.mark.parametrize("memories", [5, 20, 50])
+def test_a_shared_word_among_few_memories_is_no_strong_fit(memories: int) -> None:
+    cosine = {f"m{place}": 0.5 for place in range(memories)}
+    shared = matches({"m1": 0.8 * idf(1, memories)}, [1], memories)
+    found = fuse(cosine, {}, shared, model_id=GRANITE)
+    assert [(one.id, one.fit) for one in found] in ([("m1", "weak")], [("m1", "fair")])
+    twice = matches({"m1": 0.8 * idf(2, memories), "m2": 0.8 * idf(2, memories)}, [2], memories)
+    assert not fuse(cosine, {}, twice, model_id=GRANITE)
+
+
+@promise(
+    "floor:fit",
+    "A fit says strong only near the best hit, and asks for more the more memories there are.",
+    source="DESIGN D13",
+)
+def test_a_fit_asks_for_more_in_larger_banks_and_compares_with_the_best() -> None:
+    def fits(memories: int, *near: float) -> list[str]:
+        cosine = {f"m{place}": each for place, each in enumerate(near)}
+        lexical = LexicalMatches(documents=memories)
+        return [one.fit for one in fuse(cosine, {}, lexical, model_id=MINILM)]
+
+    assert fits(5, 0.5) == ["strong"]
+    assert fits(5, 0.5, 0.5, 0.15) == ["strong", "strong", "weak"]
+    assert fits(1_000, 0.5) == ["weak"]
+    assert fits(1_000, 0.8) == ["fair"]
+    assert fits(1_000, 0.95) == ["strong"]
+    assert fits(5, 0.95, 0.7) == ["strong", "fair"]
+
+
+@promise(
     "fusion:few",
     "Among few memories the words of a question count less: each of them is rare there.",
     source="DESIGN D13",

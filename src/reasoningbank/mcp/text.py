@@ -12,7 +12,7 @@ from reasoningbank.mcp.calls import ToolAnswer
 from reasoningbank.operations import text as people
 from reasoningbank.operations.json import Json, to_json
 from reasoningbank.operations.methods import answer_json
-from reasoningbank.safety.quotation import age
+from reasoningbank.safety.quotation import age, fit_text
 from reasoningbank.types.experience import ExperienceAnswer, RelevantStrategy
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.quantity import counted
@@ -86,7 +86,7 @@ def hit_block(number: int, hit: Hit, fields: Json, now: datetime) -> str:
     low, high = fields["interval"]
     head = (
         f"[{number}] {_KINDS[hit.outcome]} | id {hit.id} | confidence {hit.confidence:.2f} ({low:.2f} to {high:.2f}) | "
-        f"relevance {hit.relevance:.2f} | {age(hit.memory.created_at, now)}"
+        f"{fit_text(hit)} | {age(hit.memory.created_at, now)}"
         + ("" if hit.scope == "project" else f" | from the {hit.scope}")
     )
     return f"{head}\n{quoted(fields['title'], fields['description'], fields['content'], fields['tags'])}"

@@ -41,8 +41,8 @@ SHAPES: Mapping[str, str] = {
     "Health": "healthy facts problems",
     "History": "memory_id=memory.id title=memory.title confidence=memory.belief.score alpha0 beta0 "
     "alpha=memory.belief.alpha beta=memory.belief.beta events",
-    "Hit": "id title description content outcome confidence interval:3 relevance tags legs duplicates scope conflicts "
-    "unproven",
+    "Hit": "id title description content outcome confidence interval:3 relevance fit tags legs duplicates scope "
+    "conflicts unproven",
     "ImportReport": "imported=#imported unchanged=#unchanged conflicts quarantined left_out",
     "Isolated": "id title scope=level project=name before because",
     "Job": "kind key attempts error due",

@@ -279,13 +279,13 @@ def _hit_texts(proven: Sequence[Hit], unproven: Sequence[Hit]) -> list[str]:
 
 
 def _hit(number: int, hit: Hit) -> str:
+    from reasoningbank.safety.quotation import fit_text
 
     low, high = hit.interval
     lines = [
         f"{number}. {hit.title}",
         f"   {hit.outcome}, confidence {hit.confidence:.3f} ({low:.2f} to {high:.2f}), "
-        f"relevance {hit.relevance:.2f}, id {hit.id}"
-        + ("" if hit.scope == "project" else f", known in the {hit.scope}"),
+        f"{fit_text(hit)}, id {hit.id}" + ("" if hit.scope == "project" else f", known in the {hit.scope}"),
     ]
     if hit.description:
         lines.append(_block(f"when: {hit.description}"))

@@ -19,7 +19,7 @@ from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean_line, reveal
 from reasoningbank.types.memory import Memory
-from reasoningbank.types.recall import BriefItem
+from reasoningbank.types.recall import BriefItem, Hit
 from reasoningbank.types.session import RECIPE
 
 BLOCK_START = "<reasoningbank-memories"
@@ -210,16 +210,22 @@ def render(items: Sequence[BriefItem], moment: datetime) -> str:
 
 
 def entry(item: BriefItem, moment: datetime) -> str:
-    """Return one memory: a line with id, kind, confidence and its 90 % interval, age, scope; then its text quoted."""
+    """Return one memory: a line with id, kind, confidence, age, its 90 % interval, scope, fit; then its text quoted."""
     memory = reveal(item.hit.memory)
     low, high = item.hit.interval
     trust = "unproven, test it with care" if item.hit.unproven else "proven"
+    fit = f" | {fit_text(item.hit)}" if item.hit.fit else ""
     head = (
         f"id {_named(memory.id)} | {_kind(memory)} | confidence {memory.confidence:.2f}, {trust} | "
-        f"{age(memory.created_at, moment)} | 90 % interval {low:.2f} to {high:.2f} | scope {_named(item.scope)}\n"
+        f"{age(memory.created_at, moment)} | 90 % interval {low:.2f} to {high:.2f} | scope {_named(item.scope)}{fit}\n"
     )
     when = f"When: {memory.description}\n" if memory.description else ""
     return head + quote(_harmless(f"{memory.title}\n{when}{memory.content}"))
+
+
+def fit_text(hit: Hit) -> str:
+    """Return how well a hit fits the query, for readers; the number where no word is known for it."""
+    return f"{hit.fit} fit" if hit.fit else f"relevance {hit.relevance:.2f}"
 
 
 def _kind(memory: Memory) -> str:

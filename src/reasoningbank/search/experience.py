@@ -76,7 +76,7 @@ def experiences(
     most = max(_LEAST_CANDIDATES, wanted * _ITEMS_PER_EXPERIENCE)
     near, size = store.search.nearest_among(TASK_LEG, vector, condition, most)
     relevant = {
-        one.id: one.relevance
+        one.id: one
         for one in fuse(
             {one.id: one.score for one in near},
             {},
@@ -99,8 +99,9 @@ def experiences(
         first = items[0].id
         for memory in _whole(taught, items, condition):
             legs = {TASK_LEG: ranks.get(memory.id, ranks[first])}
-            relevance = relevant.get(memory.id, relevant[first])
-            hits.setdefault(memory.id, Hit(memory=reveal(memory), relevance=relevance, legs=legs))
+            fused = relevant.get(memory.id, relevant[first])
+            hit = Hit(memory=reveal(memory), relevance=fused.relevance, fit=fused.fit, legs=legs)
+            hits.setdefault(memory.id, hit)
     return tuple(hits.values())
 
 

@@ -38,6 +38,11 @@ nothing is found. One of few memories that hold most of the query's rare-term ma
 ``ECONNRESET`` finds its only mention. Such a memory has a relevance of at least .5, and more where the mass is above
 3.5 nats: in a bank of forty every word is rare, and the only memory that holds ``works`` does not answer "that works".
 A memory is shown at least as relevant as those that it outranks.
+
+**Fit.** The number saturates: in a large bank ten memories may be at .99, and two of them right. So a hit has a word
+too. With ``z`` the log odds of its relevance less ``log N`` (``N`` at most 200 here), and ``g`` what its log odds lack
+of the best hit's, it is strong where ``z >= 1`` and ``g <= 4``, fair where ``z >= -2`` and ``g <= 6``, else weak.
+``make eval-retrieval`` shows how many of each have to do with the query.
 """
 
 from __future__ import annotations
@@ -51,7 +56,7 @@ from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.words import STOP_WORDS
 from reasoningbank.types.graph_search import FUSIONS, Fusion
 from reasoningbank.types.ports import Vector
-from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Leg
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Fit, Leg
 from reasoningbank.types.records import LexicalMatches, Scored
 
 if TYPE_CHECKING:
@@ -199,11 +204,13 @@ _SCALE, _MARGIN_UNIT, _IDENTIFIERS, _MOST, _SHARPNESS = 0.9, 7.4, 2.0, 4.0, 1.5
 _TENTH, _BACKGROUND = 10, 50
 _COSINE, _TERMS, _MEMORIES, _INTERCEPT = 19.0, 5.7, -0.87, -4.25
 _EXACT, _EXACT_SLOPE, _EXACT_TIE = 0.6, 20.0, 0.1
+_STRONG, _STRONG_GAP, _FAIR, _FAIR_GAP = 1.0, 4.0, -2.0, 6.0
+_SUREST = 1e-15
 _RARE, _RARE_SLOPE = 3.5, 2.0
 _FEW, _FEW_SHARE, _MEMORIES_PER_MENTION = 5, 0.02, 50
 _SPEAKERS, _SAME, _VOICE = 5, 0.7, 0.1
 _PRIOR_MEMORIES = 20
-_LEAST_MEMORIES = 3
+_LEAST_MEMORIES, _MOST_MEMORIES = 3, 200
 _LEAST_IDF = 1e-6
 
 
@@ -231,10 +238,11 @@ UNKNOWN = Calibration(family="", background=0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fused:
-    """One memory above the floor: relevance from 0 to 1, and rank and score in every leg that knows it."""
+    """One memory above the floor: relevance as a number and a word, and rank and score in every leg that knows it."""
 
     id: str
     relevance: float
+    fit: Fit
     legs: Mapping[str, Leg]
 
 
@@ -310,6 +318,7 @@ def fuse(
         return ()
     kept = relevance >= min(tail, floor)
     shown = numpy.maximum.accumulate(relevance[kept][::-1])[::-1].tolist()
+    fits = _fits(shown, words.memories)
     legs = {
         CONTENT_LEG: content,
         DESCRIPTION_LEG: description,
@@ -320,13 +329,14 @@ def fuse(
         Fused(
             id=ids[place],
             relevance=value,
+            fit=fit,
             legs={
                 name: Leg(rank=ranks[name][ids[place]], score=leg[ids[place]])
                 for name, leg in legs.items()
                 if ids[place] in leg
             },
         )
-        for place, value in zip(order[kept].tolist(), shown, strict=True)
+        for place, value, fit in zip(order[kept].tolist(), shown, fits, strict=True)
     )
 
 
@@ -399,6 +409,19 @@ def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Number
     evidence = numpy.where(exact, numpy.maximum(evidence, named), evidence)
     chance: _Numbers = 1.0 / (1.0 + numpy.exp(-numpy.clip(evidence, -40.0, 40.0)))
     return chance
+
+
+def _fits(shown: Sequence[float], memories: int) -> list[Fit]:
+    """Return a word for each relevance, of which the first is the largest."""
+    odds = [math.log((value + _SUREST) / (1.0 - value + _SUREST)) for value in shown]
+    chance = math.log(min(_MOST_MEMORIES, max(_LEAST_MEMORIES, memories)))
+    return [_fit(one - chance, odds[0] - one) for one in odds]
+
+
+def _fit(evidence: float, gap: float) -> Fit:
+    if evidence >= _STRONG and gap <= _STRONG_GAP:
+        return "strong"
+    return "fair" if evidence >= _FAIR and gap <= _FAIR_GAP else "weak"
 
 
 def _ranks(scores: Mapping[str, float]) -> dict[str, int]:

@@ -322,7 +322,7 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
         for one in batch:
             if one.id in memories:
                 memory = memories[one.id]
-                _collapse(hits, Hit(memory=memory, relevance=one.relevance, legs=one.legs, scope=level))
+                _collapse(hits, Hit(memory=memory, relevance=one.relevance, fit=one.fit, legs=one.legs, scope=level))
         if len(hits) >= limit:
             break
     return sorted(hits.values(), key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))[:limit]
@@ -339,5 +339,6 @@ def _collapse(hits: dict[bytes, Hit], hit: Hit) -> None:
     hits[fingerprint] = replace(
         shown,
         relevance=max(first.relevance, hit.relevance),
+        fit=first.fit,
         duplicates=tuple(sorted({*first.duplicates, *hit.duplicates, hidden.id})),
     )

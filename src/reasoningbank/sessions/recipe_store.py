@@ -30,7 +30,7 @@ from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, SUPERSEDED, Memory, check_memory_id
 from reasoningbank.types.ports import Embedder
-from reasoningbank.types.recall import Brief, BriefItem, Filter, Hit
+from reasoningbank.types.recall import Brief, BriefItem, Filter, Fit, Hit
 from reasoningbank.types.records import Link
 from reasoningbank.types.session import RECIPE, DistilReport, Origin, Trajectory
 
@@ -172,7 +172,7 @@ def known_for(store: Store, signature: Signature) -> list[Hit]:
     exact = [
         memory for kind in ("fix", "dead-end") if (memory := _by_key(store, f"{kind}:{signature.key}")) is not None
     ]
-    hits = [_hit(memory, 1.0) for memory in exact if memory.state in _RECALLABLE]
+    hits = [_hit(memory, 1.0, "strong") for memory in exact if memory.state in _RECALLABLE]
     if hits:
         return hits
     condition = Filter(categories=("fix", "dead-end"))
@@ -183,7 +183,7 @@ def known_for(store: Store, signature: Signature) -> list[Hit]:
         if memory is None or memory.provenance.get("source") != RECIPE:
             continue
         if is_near(read_signature(memory.title), signature):
-            return [_hit(memory, _NEAR_RELEVANCE)]
+            return [_hit(memory, _NEAR_RELEVANCE, "fair")]
     return []
 
 
@@ -191,8 +191,9 @@ def _twin(reader: StoreReader, candidate: _Candidate) -> Memory | None:
     return _by_key(reader, candidate.recipe.key) or _same_text(reader, candidate.ready.memory)
 
 
-def _hit(memory: Memory, relevance: float) -> Hit:
-    return Hit(memory=reveal(memory), relevance=relevance, legs={}, unproven=memory.confidence < MIN_CONFIDENCE)
+def _hit(memory: Memory, relevance: float, fit: Fit) -> Hit:
+    unproven = memory.confidence < MIN_CONFIDENCE
+    return Hit(memory=reveal(memory), relevance=relevance, fit=fit, legs={}, unproven=unproven)
 
 
 def _passed_elsewhere(reader: StoreReader, key: str, session: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Literal
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.consolidation import is_consolidated
@@ -25,6 +26,10 @@ DENSE_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG)
 VECTOR_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG)
 """Every leg that a memory may have a vector in."""
 LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG)
+Fit = Literal["strong", "fair", "weak", ""]
+"""How well a memory fits a query: of strong ones nine in ten have to do with it, of fair ones over half, of weak ones
+about one in ten (docs/explanation/search.md). Empty where nothing was compared, or scores are of another kind.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +96,7 @@ class Hit:
     Attributes:
         memory: The memory as it is now.
         relevance: How well it fits the query, from 0 to 1, independent of confidence.
+        fit: The same in a word that means the same in banks of any size.
         legs: Rank and score in every leg that found it.
         unproven: True when it is below the confidence asked for and was drawn by Thompson sampling (DESIGN D6).
         duplicates: Ids of memories with the same text that this hit stands for.
@@ -100,6 +106,7 @@ class Hit:
 
     memory: Memory
     relevance: float
+    fit: Fit = ""
     legs: Mapping[str, Leg]
     unproven: bool = False
     duplicates: tuple[str, ...] = ()
