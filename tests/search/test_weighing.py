@@ -18,7 +18,7 @@ from promises import promise
 from reasoningbank.errors import ModelMismatch
 from reasoningbank.memories.admission import index
 from reasoningbank.search.recall import Question, recall
-from reasoningbank.search.word_weights import LEAST_PROBED, WEIGHTS, Scratch, deriving, due, learn, refresh
+from reasoningbank.search.word_weights import LEAST_PROBED, MARKS, WEIGHTS, Scratch, deriving, due, learn, refresh
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder
@@ -166,6 +166,17 @@ def test_a_bank_learns_again_when_it_has_grown_by_half_or_has_other_vectors(tmp_
             refresh(store, HashingEmbedder(dimension=32), scratch)
     with bank(tmp_path / "small", telling(LEAST_PROBED - 1), embedder) as (store, _):
         assert not due(store)
+
+
+@promise("fusion:words-worth")
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_bank_learns_again_when_it_has_passed_a_mark(mark: int, tmp_path: Path) -> None:
+    embedder = HashingEmbedder(dimension=8)
+    for held, expected in ((mark, True), (mark - 1, False)):
+        with bank(tmp_path / str(held), telling(held), embedder) as (store, _):
+            with store.transaction() as transaction:
+                transaction.set_words_worth(WordsWorth(model_id=embedder.model_id, memories=mark - 2))
+            assert due(store) is expected
 
 
 @promise("fusion:words-worth")

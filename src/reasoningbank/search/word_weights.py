@@ -39,6 +39,8 @@ WEIGHTS = (1.0, 0.5, 0.25, 0.125)
 """What the fusion's weight of words may be multiplied by, nearest to 1 first."""
 LEAST_PROBED = 30
 """With fewer memories that can be probed a bank has no say: 1."""
+MARKS = (50, 200, 1_000)
+"""Having so many memories is a reason to learn again."""
 MOST_PROBED = 300
 MOST_MEMORIES = 5_000
 """A larger bank is represented by so many of its memories, always the same ones."""
@@ -57,11 +59,12 @@ _Probes = Mapping[str, tuple[str, Memory]]
 
 
 def due(store: Store) -> bool:
-    """Return whether it is time to learn: never yet with these vectors, or the bank has grown by half since."""
+    """Return whether it is time to learn: never yet with these vectors, or grown by half or past a mark since."""
     known, memories = store.words_worth, store.memories.count(Filter())
     if store.model_id is None or memories < LEAST_PROBED:
         return False
-    return known.model_id != store.model_id or 2 * memories >= 3 * known.memories
+    passed = any(known.memories < mark <= memories for mark in MARKS)
+    return known.model_id != store.model_id or passed or 2 * memories >= 3 * known.memories
 
 
 def refresh(store: Store, embedder: Embedder, scratch: Scratch) -> WordsWorth:
