@@ -493,6 +493,7 @@ class Bank:
         )
         if by != "lesson" and (linked_to is not None or weights != _LESSON_WEIGHTS):
             raise InvalidInput("links and weights of legs are of a search by lesson", hint="Search by lesson.")
+        question = self._search.heard(question)
         find: Callable[[Store], Found] = partial(self._search.near, question=question)
         if by == "experience":
             find = partial(self._search.by_task, question=question, count=checked_limit(k))

@@ -177,6 +177,15 @@ def test_a_prompt_brings_what_is_relevant_to_it_once_a_session(home: Path, monke
     assert [one.memory_id for one in report.credited] == memories_in(output["additionalContext"])
 
 
+@promise("hook:prompt")
+def test_a_file_before_what_is_asked_does_not_hide_it(home: Path) -> None:
+    file = "\n".join(f"def step_{number}(value):\n    return value + {number}\n" for number in range(400))
+    assert len(file) > 10_000
+    payload = claude("UserPromptSubmit", "prompt-file", prompt=f"{file}\n\n{PROMPT}", source="user")
+    output = said(hook(home, "UserPromptSubmit", payload))["hookSpecificOutput"]
+    assert titles(output["additionalContext"]) == ["Retry a network call"]
+
+
 @promise(
     "hook:tool-failure",
     "PostToolUseFailure brings a matching anti-pattern and nothing else.",

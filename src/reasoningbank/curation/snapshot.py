@@ -387,7 +387,7 @@ class Past:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.memories.admission import check_space
-        from reasoningbank.search.recall import UNPROVEN_BEST, UNPROVEN_DRAWN, answers, find, revealed, unlike
+        from reasoningbank.search.recall import UNPROVEN_BEST, UNPROVEN_DRAWN, answers, find, heard, revealed, unlike
 
         question = checked_question(
             query,
@@ -403,6 +403,7 @@ class Past:
         proven: list[Hit] = []
         pool: list[Hit] = []
         if check_space(self._store, self._embedder):
+            question = heard(self._then, self._embedder, question)
             vector = self._embedder.embed_queries([question.text])[0]
             proven, pool, _ = find(self._then, self._embedder.model_id, question, vector)
         most = UNPROVEN_DRAWN if answers(proven) else UNPROVEN_BEST

@@ -215,8 +215,10 @@ FAILURE_BUDGET = 300
 """Tokens of what is shown at the start of a session, with a prompt, and after a tool's failure."""
 
 
+MAX_PROMPT = 100_000
+"""Characters of a prompt that are searched with, half of them at its end: files may stand around what is asked."""
 MOST_OF_A_PROMPT = 4_000
-"""Characters of a prompt or an error that are searched with."""
+"""Characters of an error that are searched with."""
 
 
 MOST_OF_A_SESSION = 500
@@ -354,7 +356,7 @@ def _task(event: Event, payload: Payload) -> str | None:
         return None
     if event == "UserPromptSubmit":
         command = payload.prompt.lstrip().startswith("/")
-        return "" if command or payload.source in _MACHINES else payload.prompt[:MOST_OF_A_PROMPT].strip()
+        return "" if command or payload.source in _MACHINES else _ends(payload.prompt.strip(), MAX_PROMPT)
     if payload.interrupted or not payload.error.strip():
         return ""
     if event == "PostToolUse" and (payload.exit_code == 0 or not _shows_an_error(payload)):
@@ -364,6 +366,11 @@ def _task(event: Event, payload: Payload) -> str | None:
     if len(error) > most:
         error = f"{error[: most // 4]}\n{error[-3 * most // 4 :]}"
     return f"{named}\n{error}"
+
+
+def _ends(text: str, most: int) -> str:
+    """Return a text, of a long one its beginning and its end."""
+    return text if len(text) <= most else f"{text[: most // 2]}\n\n{text[-most // 2 :]}"
 
 
 def _shows_an_error(payload: Payload) -> bool:

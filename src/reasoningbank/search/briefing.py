@@ -149,7 +149,7 @@ class Briefings:
             return "", self._search.best_known(store, Filter(outcome=kind, min_confidence=MIN_CONFIDENCE), POOL)
         from reasoningbank.search.fusion import FLOOR
 
-        question = replace(checked_question(task, limit=POOL, outcome=outcome), tail=FLOOR)
+        question = self._search.heard(replace(checked_question(task, limit=POOL, outcome=outcome), tail=FLOOR))
         return question.text, self._search.near(store, question)
 
     @staticmethod

@@ -363,6 +363,7 @@ class Experience:
                 tags=tags,
             )
             check_space(store, self._context.embedder)
+            question = self._search.heard(question)
             vector = self._context.embedder.embed_queries([question.text])[0]
             similar = similar_traces(store, vector, self._context.embedder.model_id)
             plan = choose(similar, way)

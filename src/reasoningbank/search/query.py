@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import EmptyQuery, TextTooLong
 from reasoningbank.safety.arguments import checked_limit, clean_tags
+from reasoningbank.search.passages import Passage, passages
 from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.memory import check_outcome
 from reasoningbank.types.moment import as_moment
@@ -20,6 +21,9 @@ DEFAULT_SEARCH_LIMIT = 10
 """Most proven memories of a search that names no limit (seed 000)."""
 MAX_SEARCH_LIMIT = 100
 MAX_QUERY = 20_000
+"""Most characters of a question by itself."""
+MAX_SEARCHED = 400_000
+"""Most characters of what is searched for: instructions, files and the chat so far may stand around the question."""
 UNLOGGED = "This delivery was not logged"
 
 
@@ -43,8 +47,10 @@ def checked_question(
     """
     from reasoningbank.search.recall import Question
 
+    text, passages = _questions(query)
     return Question(
-        text=usable_query(query),
+        text=text,
+        passages=passages,
         condition=Filter(
             outcome=None if outcome is None else check_outcome(outcome),
             tags=clean_tags(tags),
@@ -56,6 +62,29 @@ def checked_question(
         min_confidence=check_confidence(min_confidence),
         unproven=None if unproven is None else min(checked_limit(unproven), MAX_SEARCH_LIMIT),
     )
+
+
+def _questions(query: str) -> tuple[str, tuple[Passage, ...]]:
+    """Return what is most likely asked, and what else may be: nothing of a short query, which is asked as it is.
+
+    Secrets are replaced in the whole text before it is taken apart, so that no part of one is left over.
+    """
+    from reasoningbank.safety.secrets import redact
+    from reasoningbank.safety.text import clean, safe_line
+
+    if len(query) > MAX_SEARCHED:
+        raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_SEARCHED}")
+    found = passages(query)
+    if len(found) > 1 or len(query) > MAX_QUERY:
+        found = passages(redact(clean(query)).text)
+    short = [each for each in found if len(each.text) <= MAX_QUERY]
+    if not short:
+        raise TextTooLong(f"the question has {len(found[0].text)} characters; the limit is {MAX_QUERY}")
+    lines = ((safe_line(each.text), each.likelihood) for each in short)
+    safe = tuple(Passage(line, likelihood) for line, likelihood in lines if line)
+    if not safe:
+        raise EmptyQuery("query cannot be empty")
+    return safe[0].text, safe if len(safe) > 1 else ()
 
 
 def usable_query(query: str) -> str:

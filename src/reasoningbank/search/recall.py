@@ -12,6 +12,7 @@ from reasoningbank.memories.admission import has_space
 from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, fuse
+from reasoningbank.search.passages import Passage, asked
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory
@@ -48,6 +49,7 @@ class Question:
         unproven: Most unproven memories; None for what suits the proven ones, see ``offered``.
         legs: The legs that propose memories; the others only rank what these have proposed.
         tail: The least relevance of a proven memory when the best one reaches the floor.
+        passages: Of a long query, what may be asked; the text is the first of them.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Question:
     unproven: int | None
     legs: tuple[str, ...] = LEGS
     tail: float = TAIL
+    passages: tuple[Passage, ...] = ()
 
 
 class ScopeMemories(Protocol):
@@ -135,6 +138,26 @@ def recall(
     proven, pool, _ = find(store, embedder.model_id, question, vector)
     chosen = offered(proven, pool, question.unproven, chance)
     return tuple(map(revealed, proven)), tuple(map(revealed, chosen))
+
+
+def heard(store: Searched, embedder: Embedder, question: Question) -> Question:
+    """Return the question with the passage of a long query that is asked (``search/passages.py``).
+
+    Args:
+        store: Where to look; its vectors are of this embedder.
+        embedder: Makes the passages' vectors.
+        question: What is wanted.
+    """
+    if not question.passages:
+        return question
+    vectors = embedder.embed_queries([each.text for each in question.passages])
+    wanted = [Wanted(question.condition, 1)]
+    found = []
+    for passage, vector in zip(question.passages, vectors, strict=True):
+        (candidates,) = gather(store, vector, passage.text, wanted)
+        ranked = rank(candidates, embedder.model_id, floor=0.0)
+        found.append((passage, ranked[0].relevance if ranked else 0.0))
+    return replace(question, text=question.passages[asked(found)].text, passages=())
 
 
 def find(store: Searched, model_id: str, question: Question, vector: Vector) -> Findings:

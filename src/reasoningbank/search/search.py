@@ -135,6 +135,16 @@ class Search:
             )
         ]
 
+    def heard(self, question: Question) -> Question:
+        """Return the question that is asked in a long query: the passage that this bank speaks for."""
+        if not question.passages:
+            return question
+        from reasoningbank.memories.admission import has_space
+        from reasoningbank.search.recall import heard
+
+        store, embedder = self._context.store(), self._context.embedder
+        return heard(store, embedder, question) if has_space(store, embedder) else question
+
     def search_for(
         self, task: str, *, limit: int, session: str | None, withhold: Callable[[Memory], bool] | None = None
     ) -> Recall:
@@ -142,7 +152,7 @@ class Search:
         from reasoningbank.search.cascade import Found
         from reasoningbank.search.recall import UNPROVEN_POOL, offered
 
-        question = checked_question(task, limit=limit)
+        question = self.heard(checked_question(task, limit=limit))
         if withhold is not None:
             question = replace(question, limit=MAX_SEARCH_LIMIT, unproven=UNPROVEN_POOL)
 
