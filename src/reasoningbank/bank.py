@@ -312,7 +312,7 @@ class Bank:
             ConfigurationError: When a setting, the URL or the embedder's name is not usable.
             StoreError: When the place cannot be used.
         """
-        from reasoningbank.embedding import configured_embedder
+        from reasoningbank.embedding import configured_embedder, configured_reranker
         from reasoningbank.storage import open_storage
 
         settings = settings or load_settings()
@@ -356,6 +356,7 @@ class Bank:
                 membership=Membership(
                     team=settings.team if team is None else team, org=settings.org if org is None else org
                 ),
+                reranker=configured_reranker(settings),
             )
         )
 

@@ -15,7 +15,7 @@ from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import check_memory_id, new_session
-from reasoningbank.types.ports import Clock, Embedder, LanguageModel
+from reasoningbank.types.ports import Clock, Embedder, LanguageModel, Reranker
 from reasoningbank.types.records import Job
 from reasoningbank.types.scope import Membership, Scope, session_in
 
@@ -46,6 +46,7 @@ class Context:
         settings: The settings in use.
         embedder: The embedder in use.
         model: The language model in use, None when there is none.
+        reranker: What puts the best hits of a search into a better order, None when there is none.
         clock: The clock.
         chance: The source of randomness.
         session: What searches and ratings count for when they name no session.
@@ -67,6 +68,7 @@ class Context:
         session: str | None = None,
         model: LanguageModel | None = None,
         membership: Membership | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.scope = scope
         self.membership = membership or Membership()
@@ -74,6 +76,7 @@ class Context:
         self.settings = settings
         self.embedder = embedder
         self.model = model
+        self.reranker = reranker
         self.clock: Clock = clock or SystemClock()
         self.chance = chance or random.Random()  # noqa: S311 - sampling, not secrecy
         self.session = session_name(session) or new_session()
@@ -170,6 +173,7 @@ class Context:
             chance=self.chance,
             session=self.session,
             model=self.model,
+            reranker=self.reranker,
         )
 
     def written(

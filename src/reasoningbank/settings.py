@@ -34,7 +34,7 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
-_SECRET = ("embedder_key", "llm_key")
+_SECRET = ("embedder_key", "llm_key", "reranker_key")
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -54,6 +54,11 @@ class Settings:
         embedder_key: Its key; never shown.
         embedder_dimension: Its dimension; 0 asks the model.
         embedder_timeout: Seconds to wait for it.
+        reranker: A model that puts the best hits of a search into a better order, by name: openai:MODEL for an endpoint
+            with /rerank, fastembed:MODEL for a cross-encoder whose weights are here; empty for none.
+        reranker_url: Base URL of the endpoint; questions and the texts of the hits are sent there.
+        reranker_key: Its key; never shown.
+        reranker_timeout: Seconds that one answer may take; then the order stays as it is.
         backups: How many automatic backups of a bank are kept.
         llm: The language model by name: openai:MODEL, anthropic:MODEL, google:MODEL, or the user's own client as
             client:claude-code, client:codex, client:gemini, client:opencode; empty for none.
@@ -97,6 +102,10 @@ class Settings:
     embedder_key: str = ""
     embedder_dimension: int = 0
     embedder_timeout: float = 30.0
+    reranker: str = ""
+    reranker_url: str = ""
+    reranker_key: str = ""
+    reranker_timeout: float = 3.0
     backups: int = 7
     llm: str = ""
     llm_url: str = ""

@@ -1,4 +1,4 @@
-"""Texts become vectors: local models out of packages, local folders, fastembed, remote endpoints."""
+"""Texts become vectors: local models out of packages, local folders, fastembed, remote endpoints; and rerankers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from reasoningbank.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from reasoningbank.settings import Settings
-    from reasoningbank.types.ports import Embedder
+    from reasoningbank.types.ports import Embedder, Reranker
 
-__all__ = ["EMBEDDERS", "configured_embedder", "open_embedder"]
+__all__ = ["EMBEDDERS", "configured_embedder", "configured_reranker", "open_embedder"]
 
 EMBEDDERS = ("local", "granite", "minilm", "onnx:FOLDER", "fastembed:MODEL", "openai:MODEL")
 """The names ``open_embedder`` knows; "local" is the default, granite. Capitals stand for what the user fills in."""
@@ -35,6 +35,26 @@ def configured_embedder(settings: Settings, *, name: str | None = None) -> Embed
         key=settings.embedder_key or None,
         dimension=settings.embedder_dimension or None,
         timeout=settings.embedder_timeout,
+    )
+
+
+def configured_reranker(settings: Settings) -> Reranker | None:
+    """Return the reranker that the settings name; None for none. No model library is imported and nothing sent yet.
+
+    Raises:
+        ConfigurationError: No reranker has this name, or a setting does not fit it.
+    """
+    if not settings.reranker:
+        return None
+    from reasoningbank.embedding.rerankers import open_reranker
+
+    return open_reranker(
+        settings.reranker,
+        cache=settings.home / "models",
+        url=settings.reranker_url or None,
+        key=settings.reranker_key or None,
+        timeout=settings.reranker_timeout,
+        paid_calls=settings.paid_calls,
     )
 
 

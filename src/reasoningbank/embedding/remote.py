@@ -72,12 +72,9 @@ class RemoteEmbedder:
                 f"The remote embedder needs a dimension from 1 to {MAXIMUM_DIMENSION}, not {dimension}.",
                 hint="Give the length of the model's vectors, for example 1536 for text-embedding-3-small.",
             )
-        if not (math.isfinite(timeout) and timeout > 0):
-            raise ConfigurationError(f"A timeout of {timeout} seconds is not usable.", hint="Use a positive number.")
-        if key is not None and not (key.isascii() and key.isprintable()):
-            raise ConfigurationError("The key of the remote embedder has characters that no header can carry.")
+        check_access(key, timeout, "remote embedder")
         self._model = model
-        self._url = _checked(url)
+        self._url = checked_url(url, "remote embedder")
         self._dimension = dimension
         self._key = key
         self._timeout = timeout
@@ -147,7 +144,7 @@ class RemoteEmbedder:
         return answer
 
     def _post(self, request: Mapping[str, object]) -> Response:
-        httpx2 = _client_library()
+        httpx2 = client_library("remote embedders")
         reason = ""
         for wait in _waits():
             retry_after = None
@@ -176,7 +173,7 @@ class RemoteEmbedder:
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
-                httpx2 = _client_library()
+                httpx2 = client_library("remote embedders")
                 headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
                 self._client = httpx2.Client(
                     base_url=self._url,
@@ -219,21 +216,32 @@ class RemoteEmbedder:
         )
 
 
-def _checked(url: str | None) -> str:
+def checked_url(url: str | None, whose: str) -> str:
+    """Return the base of an endpoint without a slash at its end.
+
+    Raises:
+        ConfigurationError: It is missing, no http or https address, or holds more than an address.
+    """
     if not url:
-        raise ConfigurationError("The remote embedder has no URL.", hint=_URL_HINT)
+        raise ConfigurationError(f"The {whose} has no URL.", hint=_URL_HINT)
     try:
         parts = urlsplit(url)
         host = parts.hostname if parts.port != 0 else None
     except ValueError as error:
-        raise ConfigurationError("The remote embedder's URL is not one.", hint=_URL_HINT) from error
+        raise ConfigurationError(f"The {whose}'s URL is not one.", hint=_URL_HINT) from error
     if parts.scheme not in {"http", "https"} or not host:
-        raise ConfigurationError("The remote embedder's URL is not an http or https address.", hint=_URL_HINT)
+        raise ConfigurationError(f"The {whose}'s URL is not an http or https address.", hint=_URL_HINT)
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigurationError(
-            "The remote embedder's URL holds more than an address; pass a key as key.", hint=_URL_HINT
-        )
+        raise ConfigurationError(f"The {whose}'s URL holds more than an address; pass a key as key.", hint=_URL_HINT)
     return urlunsplit(parts).rstrip("/")
+
+
+def check_access(key: str | None, timeout: float, whose: str) -> None:
+    """Raise ConfigurationError when no header can carry the key, or the time limit is no number of seconds."""
+    if not (math.isfinite(timeout) and timeout > 0):
+        raise ConfigurationError(f"A timeout of {timeout} seconds is not usable.", hint="Use a positive number.")
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ConfigurationError(f"The key of the {whose} has characters that no header can carry.")
 
 
 def _waits() -> Iterator[float | None]:
@@ -257,12 +265,13 @@ def _advice(response: Response) -> str:
     return "Check the model's name and the endpoint's limits on the length of a text."
 
 
-def _client_library() -> ModuleType:
+def client_library(whose: str) -> ModuleType:
+    """Return the HTTP client; raise ModelMissing when it is not installed."""
     try:
         import httpx2
     except ImportError as error:
         raise ModelMissing(
-            "The HTTP client of remote embedders is not installed.",
+            f"The HTTP client of {whose} is not installed.",
             hint="Install it with `pip install 'httpx2>=2.16,<3'`.",
         ) from error
     return httpx2

@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from fastembed import TextEmbedding
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
     from onnxruntime import InferenceSession
 
-__all__ = ["InferenceSession", "TextEmbedding", "fastembed_model", "onnx_runtime"]
+__all__ = [
+    "InferenceSession",
+    "TextCrossEncoder",
+    "TextEmbedding",
+    "fastembed_model",
+    "fastembed_reranker",
+    "onnx_runtime",
+]
 
 _SWITCH = "ORT_DISABLE_TELEMETRY"
 
@@ -45,6 +53,19 @@ def fastembed_model() -> type[TextEmbedding]:
     from fastembed import TextEmbedding
 
     library: type[TextEmbedding] = TextEmbedding
+    return library
+
+
+def fastembed_reranker() -> type[TextCrossEncoder]:
+    """Return the cross-encoders of ``fastembed``, with the telemetry of ONNX Runtime off.
+
+    Raises:
+        ImportError: The extra ``fastembed`` is not installed.
+    """
+    _switch_off()
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    library: type[TextCrossEncoder] = TextCrossEncoder
     return library
 
 

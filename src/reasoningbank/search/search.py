@@ -16,6 +16,7 @@ from reasoningbank.errors import (
 )
 from reasoningbank.safety.arguments import session_name
 from reasoningbank.search.query import MAX_SEARCH_LIMIT, UNLOGGED, checked_question
+from reasoningbank.search.reranker import Reranking
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.experience import Trace
@@ -40,6 +41,7 @@ class Search:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._reranking = Reranking(context.reranker)
 
     def wider_stores(self) -> tuple[list[Store], tuple[str, ...]]:
         """Return the banks of the team and the org that exist, and why others cannot be looked at.
@@ -59,7 +61,12 @@ class Search:
         return stores, tuple(warnings)
 
     def near(self, store: Store, question: Question, vector: Vector | None = None) -> Found:
-        """Return what the question finds in this bank and in those of its team and org."""
+        """Return what the question finds in this bank and in those of its team and org, by the reranker if any."""
+        found = self._found(store, self._reranking.widened(question), vector)
+        proven, warnings = self._reranking.ordered(question.text, found.proven, question.limit)
+        return found._replace(proven=proven, warnings=(*found.warnings, *warnings))
+
+    def _found(self, store: Store, question: Question, vector: Vector | None) -> Found:
         from reasoningbank.search.cascade import Found, cascade
         from reasoningbank.search.recall import recall
 

@@ -44,6 +44,22 @@ class Embedder(Protocol):
         """Return vectors of texts to be found: shape (len(texts), dimension), float32, unit rows."""
 
 
+class Reranker(Protocol):
+    """Says how well texts fit a question by reading both together."""
+
+    @property
+    def name(self) -> str:
+        """The name a user chooses it by."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float | None]:
+        """Return a score for each text, higher for what fits better; None for a text that it says nothing about.
+
+        Raises:
+            ModelError: When there was no usable answer within its time limit.
+            PaidCallRefused: When it is not on this machine and may not be called.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """Hold what a language model is asked.
