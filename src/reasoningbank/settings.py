@@ -49,7 +49,8 @@ class Settings:
         project: The project; empty means that it is derived from the working directory.
         team: The team that the project belongs to, whose memories searches find too; empty for none.
         org: The org that it belongs to, likewise.
-        embedder: The embedder by name: local, minilm, granite, onnx:FOLDER, fastembed:MODEL, openai:MODEL.
+        embedder: The embedder by name: local, minilm, granite, local+minilm, onnx:FOLDER, fastembed:MODEL,
+            openai:MODEL.
         embedder_url: Base URL of a remote embedder.
         embedder_key: Its key; never shown.
         embedder_dimension: Its dimension; 0 asks the model.

@@ -26,7 +26,7 @@ def test_choosing_an_embedder_imports_nothing_heavy(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from reasoningbank.embedding import open_embedder
-for name in ("local", "granite", "minilm", "fastembed:some/model"):
+for name in ("local", "granite", "minilm", "local+minilm", "fastembed:some/model"):
     open_embedder(name, cache=Path({str(tmp_path / "cache")!r}))
 remote = open_embedder("openai:m", cache=Path(), url="http://127.0.0.1:9/v1", dimension=8)
 assert (remote.name, remote.dimension) == ("openai:m", 8)

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EMBEDDERS", "configured_embedder", "configured_reranker", "open_embedder"]
 
-EMBEDDERS = ("local", "granite", "minilm", "onnx:FOLDER", "fastembed:MODEL", "openai:MODEL")
+EMBEDDERS = ("local", "granite", "minilm", "local+minilm", "onnx:FOLDER", "fastembed:MODEL", "openai:MODEL")
 """The names ``open_embedder`` knows; "local" is the default, granite. Capitals stand for what the user fills in."""
+_PACKAGED = ("local", "granite", "minilm", "local+minilm")
 
 
 def configured_embedder(settings: Settings, *, name: str | None = None) -> Embedder:
@@ -94,11 +95,19 @@ def open_embedder(
         from reasoningbank.embedding.models import FastEmbedder
 
         return FastEmbedder(model=model, cache=cache, dimension=dimension)
-    if colon or name not in {"local", "granite", "minilm"}:
+    if colon or name not in _PACKAGED:
         raise ConfigurationError(f"No embedder is named {name!r}.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
     from reasoningbank.embedding import models as local
 
-    packaged = local.minilm(cache=cache) if name == "minilm" else local.granite(cache=cache)
+    packaged: Embedder
+    if name == "local+minilm":
+        from reasoningbank.embedding.together import both
+
+        packaged = both(local.granite(cache=cache), local.minilm(cache=cache))
+    elif name == "minilm":
+        packaged = local.minilm(cache=cache)
+    else:
+        packaged = local.granite(cache=cache)
     if dimension is not None and dimension != packaged.dimension:
         raise ConfigurationError(f"The embedder {name!r} has {packaged.dimension} dimensions, not {dimension}.")
     return packaged

@@ -62,8 +62,11 @@ def cosine_similarity(
     return max(-1.0, min(1.0, cosine))
 
 
-MEASURED: Mapping[str, float] = MappingProxyType({"granite": 0.91})
-"""By the family of models, lower case part of the model id: the cosine that a threshold of 0.8 stands for."""
+MEASURED: Mapping[str, float] = MappingProxyType({"int8+all-minilm": 0.855, "granite": 0.91})
+"""By the family of models, lower case part of the model id: the cosine that a threshold of 0.8 stands for.
+
+Both models together come first, because their id holds both names; their cosine is the mean of the two.
+"""
 
 
 def least_cosine(threshold: float, model_id: str | None) -> float:
@@ -97,8 +100,12 @@ class Closeness:
     cosine: float
 
 
-THRESHOLDS = (Closeness(family="granite", cosine=0.94), Closeness(family="minilm", cosine=0.88))
-"""The families that were measured."""
+THRESHOLDS = (
+    Closeness(family="int8+all-minilm", cosine=0.91),
+    Closeness(family="granite", cosine=0.94),
+    Closeness(family="minilm", cosine=0.88),
+)
+"""The families that were measured; for both models together it is the mean."""
 UNMEASURED = 0.97
 """For any other model: only what is all but the same text, so that nothing is swallowed by mistake."""
 
