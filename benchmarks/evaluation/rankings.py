@@ -156,5 +156,10 @@ def ours(found: Found, model_id: str, floor: float, words_worth: float = 1.0, ta
     return [one.id for one in rank(found.candidates, model_id, floor, words_worth, tail)]
 
 
+def best_of(found: Found, model_id: str) -> float:
+    """The relevance of the best memory; 0 when there is none."""
+    return max((one.relevance for one in rank(found.candidates, model_id, 0.0)), default=0.0)
+
+
 def _by(scores: Callable[[Found], Scores]) -> Callable[[Found], list[str]]:
     return lambda found: ranked(scores(found))

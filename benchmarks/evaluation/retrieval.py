@@ -14,6 +14,7 @@ leave-one-set-out figures.
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,14 +23,21 @@ from pathlib import Path
 
 import numpy
 
+from evaluation import agent_queries, growth
 from evaluation.banks import Banks, Vectors
-from evaluation.floor import FLOORS, Outcome, measure
+from evaluation.fits import Shown, of_set, of_small, report_fits
+from evaluation.floor import FLOORS, Outcome, measure, strange
+from evaluation.left_out import Trial, report_left_out, tried
 from evaluation.measures import Numbers, interval, mean, ndcg, recall
 from evaluation.rankings import FIXED, LEGS, LIMIT, PLAIN, fusions, search
 from evaluation.sets import LabelledSet, half, labelled_sets
+from evaluation.small_banks import answers, report_small
 from reasoningbank.embedding import open_embedder
+from reasoningbank.search.recall import rank as ranked
 
 TUNING, REPORTED = 0, 1
+STRANGERS = 60
+"""How many questions without an answer each set is asked, about."""
 MEASURES: Mapping[str, Callable[[Sequence[str], frozenset[str]], float]] = {"nDCG@10": ndcg, "recall@10": recall}
 
 Say = Callable[[str], None]
@@ -45,6 +53,8 @@ class Result:
         shown: How many of ten memories an answer holds, with the floor as a sieve and as shipped.
         halves: For every query, which half it is in.
         values: Per measure and ranking one number per query.
+        trial: Every query with every choice of the constants, and questions without an answer.
+        fits: What is shown, where it is known what has to do with the query.
     """
 
     name: str
@@ -52,6 +62,8 @@ class Result:
     shown: Mapping[str, Numbers]
     halves: tuple[int, ...]
     values: Mapping[str, Mapping[str, Numbers]]
+    trial: Trial
+    fits: tuple[Shown, ...]
 
     def of(self, measure_name: str, ranking: str, which: int = REPORTED) -> Numbers:
         """The numbers of one half."""
@@ -59,12 +71,18 @@ class Result:
         return chosen
 
 
-def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors) -> Result:
-    """Runs every query of the set against a bank of its documents, through every leg and fusion."""
-    asked = vectors.queries([query.text for query in labelled.queries])
+def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors, strangers: Sequence[str] = ()) -> Result:
+    """Runs every query of the set against a bank of its documents, through every leg, fusion and choice of constants.
+
+    The strangers are questions without an answer in it.
+    """
+    asked = vectors.queries([query.text for query in labelled.queries] + list(strangers))
+    model, size = vectors.embedder.model_id, len(labelled.documents)
+    fits: list[Shown] = []
+    answerable = []
     with holder.holding(labelled.documents) as store:
         words_worth = holder.words_worth(store)
-        table = {**LEGS, **PLAIN, **fusions(vectors.embedder.model_id, words_worth)}
+        table = {**LEGS, **PLAIN, **fusions(model, words_worth)}
         if not any(document.description for document in labelled.documents):
             del table["description"]
         values: dict[str, dict[str, list[float]]] = {name: {each: [] for each in table} for name in MEASURES}
@@ -77,12 +95,20 @@ def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors) -> Result:
                     values[measured][name].append(value(ranking, query.relevant))
                 if name in shown:
                     shown[name].append(min(len(ranking), LIMIT))
+            answerable.append(tried(found, model, words_worth, size, query.relevant))
+            fits += of_set(labelled, query, ranked(found.candidates, model, words_worth=words_worth))
+        unanswerable = [
+            tried(search(store, text, asked[text]), model, words_worth, size, frozenset()) for text in strangers
+        ]
+    legs = {name: numpy.column_stack([numpy.array(values[measured][name]) for measured in MEASURES]) for name in PLAIN}
     return Result(
         name=labelled.name,
         words_worth=words_worth,
         shown={name: numpy.array(counts, dtype=numpy.float64) for name, counts in shown.items()},
         halves=tuple(half(query.text) for query in labelled.queries),
         values={m: {name: numpy.array(numbers) for name, numbers in each.items()} for m, each in values.items()},
+        trial=Trial(name=labelled.name, answerable=answerable, strange=unanswerable, legs=legs),
+        fits=tuple(fits),
     )
 
 
@@ -239,9 +265,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results = []
         for labelled in sets:
             _note(f"{labelled.name}: {len(labelled.documents)} documents, {len(labelled.queries)} queries")
-            results.append(judge(labelled, holder, vectors))
+            strangers = strange(labelled, sets, STRANGERS, random.Random(0))
+            results.append(judge(labelled, holder, vectors, strangers))
         report(results, _print)
         report_plain(results, _print)
+        report_left_out([result.trial for result in results], _print)
+        _note("small banks")
+        small = [] if options.sets else list(answers(options.data, holder, vectors))
+        if small:
+            report_small(small, _print)
+        report_fits(
+            [*(one for result in results for one in result.fits), *(one for each in small for one in of_small(each))],
+            _print,
+        )
+        _note("what agents send")
+        agent_queries.report(list(agent_queries.measure(sets, holder, vectors)), _print)
+        _note("what words are worth in growing banks")
+        growth.report(list(growth.measure(sets, holder, vectors)), _print)
         _note("the floor")
         report_floor(list(measure(sets, holder, vectors)), _print)
     return 0
