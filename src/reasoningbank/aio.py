@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
 
 from reasoningbank.admin import Admin
 from reasoningbank.bank import Bank
@@ -15,6 +16,7 @@ from reasoningbank.conversations.questions import Questions
 from reasoningbank.conversations.workflows import Workflows
 from reasoningbank.curation.curation import Curation
 from reasoningbank.curation.quarantine import Quarantines
+from reasoningbank.curation.snapshot import Past
 from reasoningbank.documents.documents import Documents
 from reasoningbank.graph.edges import Edges
 from reasoningbank.graph.graph import Graph
@@ -295,6 +297,39 @@ class AsyncJobs(Awaited[Jobs]):
     next_due = awaited(Jobs.next_due)
 
 
+class AsyncPast(Awaited[Past]):
+    """A project's bank as it stood at a moment, awaited."""
+
+    get = awaited(Past.get)
+    list = awaited(Past.list)
+    count = awaited(Past.count)
+    search = awaited(Past.search)
+
+    @property
+    def moment(self) -> datetime:
+        """The moment whose state is shown."""
+        return self._resource.moment
+
+    async def notes(self) -> tuple[str, ...]:
+        """Return what of the bank as a whole cannot be known any more, one sentence each."""
+        return await asyncio.to_thread(lambda: self._resource.notes)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._resource.__getattr__(name)
+
+
+def _viewer(
+    method: Callable[Concatenate[Bank, _Arguments], Past],
+) -> Callable[Concatenate[Awaited[Bank], _Arguments], Coroutine[Any, Any, AsyncPast]]:
+    @functools.wraps(method)
+    async def call(self: Awaited[Bank], /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AsyncPast:
+        return AsyncPast(await asyncio.to_thread(method, self._resource, *args, **kwargs))
+
+    return call
+
+
 class AsyncBank(Awaited[Bank]):
     """Bank with awaitable methods; arguments, results and errors are those of Bank.
 
@@ -335,7 +370,7 @@ class AsyncBank(Awaited[Bank]):
     update = awaited(Bank.update)
     delete = awaited(Bank.delete)
     report = awaited(Bank.report)
-    at = awaited(Bank.at)
+    at = _viewer(Bank.at)
     close = awaited(Bank.close)
 
     @property

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
 import pytest
 
 from promises import promise
-from reasoningbank.aio import AsyncBank
+from reasoningbank.aio import AsyncBank, AsyncPast
 from reasoningbank.bank import Bank
-from reasoningbank.errors import MissingTenantError
+from reasoningbank.curation.snapshot import Past
+from reasoningbank.errors import InvalidInput, MissingTenantError, ReadOnlyBank
 from reasoningbank.memories.memories import Memories
 from reasoningbank.settings import Settings
 from reasoningbank.testing import HashingEmbedder
@@ -83,3 +85,39 @@ def test_the_asynchronous_bank_does_what_the_other_does(tmp_path: Path) -> None:
             assert (await bank.get(memories[0].id)).confidence == rating.new_confidence
 
     asyncio.run(live())
+
+
+@promise(
+    "async:past",
+    "`await bank.at(moment)` gives the bank as it stood then with the same methods, awaited.",
+    source="issue 10",
+)
+def test_the_bank_as_it_stood_is_read_with_awaited_methods(tmp_path: Path) -> None:
+    async def live() -> None:
+        settings = Settings(home=tmp_path)
+        async with await AsyncBank.open(tenant="t", project="p", embedder=HashingEmbedder(), settings=settings) as bank:
+            made = await bank.record(title="Retry flaky calls", content="Back off, then retry.", outcome="success")
+            then = datetime.now(UTC)
+            await bank.update(made.id, content="Give up at once.")
+            past = await bank.at(then)
+            assert past.moment == then
+            assert (await past.get(made.id)).memory.content == "Back off, then retry."
+            assert [each.memory.id for each in await past.list(limit=1)] == [made.id]
+            assert await past.count() == 1
+            assert [hit.id for hit in (await past.search("retry flaky calls")).delivered] == [made.id]
+            assert isinstance(await past.notes(), tuple)
+            with pytest.raises(ReadOnlyBank, match="record is not a verb of it"):
+                past.record(title="x")
+            with pytest.raises(InvalidInput, match="has not come yet"):
+                await bank.at("2999-01-01")
+
+    asyncio.run(live())
+
+
+@promise("async:parity")
+def test_the_view_of_a_moment_has_the_same_methods_and_signatures() -> None:
+    names = {name for name in vars(Past) if not name.startswith("_")}
+    assert names == {name for name in vars(AsyncPast) if not name.startswith("_")}
+    for name in names - {"moment", "notes"}:
+        assert inspect.signature(getattr(Past, name)) == inspect.signature(getattr(AsyncPast, name)), name
+        assert inspect.iscoroutinefunction(getattr(AsyncPast, name)), name

@@ -175,6 +175,6 @@ def test_the_asynchronous_bank_guards_too(tmp_path: Path) -> None:
             assert [each.version for each in await bank.memories.versions(memory.id)] == [1, 2]
             assert (await bank.memories.revert(memory.id, 1)).content == "Pin it."
             view = await bank.at(memory.created_at)
-            assert view.get(memory.id).memory.version == 1
+            assert (await view.get(memory.id)).memory.version == 1
 
     asyncio.run(live())
