@@ -22,6 +22,7 @@
     - MemoryNotFound
     - TrajectoryNotFound
     - NodeNotFound
+    - ConversationNotFound
     - EdgeNotFound
     - WorkflowNotFound
   + PolicyError
@@ -228,6 +229,13 @@ class NodeNotFound(NotFound):
 
     default_hint = "Check the id with `rbank graph search`."
     code = "node_not_found"
+
+
+class ConversationNotFound(NotFound):
+    """No conversation of this id is remembered in the scope's graph."""
+
+    default_hint = "Its id is the conv_id that it was remembered with, or the id of its workflow."
+    code = "conversation_not_found"
 
 
 class EdgeNotFound(NotFound):

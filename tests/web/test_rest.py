@@ -202,3 +202,55 @@ def test_a_tenant_sees_nothing_of_another(served: Served) -> None:
     assert served.call("DELETE", "/graph/nodes/secret-node", token=GLOBEX).status_code == 404
     assert "acme knows" not in served.call("GET", "/graph/search?q=zebras", token=GLOBEX).text
     assert served.said("GET", "/graph/nodes/secret-node")["node"]["text"].endswith("zebras.")
+
+
+@promise(
+    "web:loop",
+    "Memories are briefed, rated, credited with outcomes and held back over REST; nothing is released there.",
+    source="issue 10",
+)
+def test_what_an_agent_was_shown_is_rated_credited_and_held_back(served: Served) -> None:
+    body = {"title": "Prune figs", "content": "Prune figs in late winter.", "outcome": "success"}
+    own = served.said("POST", "/memories", body, status=201)["id"]
+    brief = served.said("GET", "/memories/briefing?task=when+to+prune+figs&session=loop&budget=400")
+    assert [item["id"] for item in brief["items"]] == [own]
+    assert "Prune figs in late winter." in brief["text"]
+    assert (brief["session"], brief["tokens"] <= 400) == ("loop", True)
+    found = served.said("GET", "/memories/search?q=prune+figs&session=loop")["memories"]
+    assert own in [each["id"] for each in found]
+    rated = served.said("POST", f"/memories/{own}/feedback", {"helpful": True, "session": "loop"})
+    assert (rated["memory_id"], rated["counted"]) == (own, True)
+    assert rated["new_confidence"] > rated["previous_confidence"]
+    again = served.said("POST", f"/memories/{own}/feedback", {"helpful": True, "session": "loop"})
+    assert (again["counted"], again["new_confidence"]) == (False, rated["new_confidence"])
+    done = served.said("POST", f"/memories/{own}/outcome", {"succeeded": True, "session": "loop"})
+    assert (done["recorded"], done["new_confidence"] >= rated["new_confidence"]) == (True, True)
+    assert served.said("GET", f"/memories/{own}")["confidence"] == done["new_confidence"]
+    for verb, fields in (("feedback", {"helpful": True}), ("outcome", {"succeeded": True})):
+        assert "session" in served.said("POST", f"/memories/{own}/{verb}", fields, status=400)["message"]
+        unknown = served.said("POST", f"/memories/none/{verb}", {**fields, "session": "loop"}, status=404)
+        assert unknown["error"] == "memory_not_found"
+    tried = served.said("POST", "/quarantines", {"memory_id": own, "reason": "It is out of date.", "dry_run": True})
+    assert [each["id"] for each in tried["quarantined"]] == [own]
+    assert served.said("GET", "/quarantines")["quarantines"] == []
+    held = served.said("POST", "/quarantines", {"memory_id": own, "reason": "It is out of date."})
+    listed = served.said("GET", "/quarantines")["quarantines"]
+    assert [(each["id"], each["reason"]) for each in listed] == [(held["id"], "It is out of date.")]
+    assert own not in [each["id"] for each in served.said("GET", "/memories/search?q=prune+figs")["memories"]]
+    assert served.said("POST", "/quarantines", {"memory_id": own}, status=400)["error"] == "invalid_input"
+    assert served.call("DELETE", f"/quarantines/{held['id']}").status_code in {404, 405}
+    assert served.call("DELETE", f"/memories/{own}").status_code == 204
+
+
+@promise("web:loop")
+def test_what_is_not_there_is_404_whatever_it_is(served: Served) -> None:
+    for place, error in (
+        ("/memories/nope", "memory_not_found"),
+        ("/graph/nodes/nope", "node_not_found"),
+        ("/graph/edges/nope", "edge_not_found"),
+        ("/conversations/nope", "conversation_not_found"),
+        ("/workflow/nope", "workflow_not_found"),
+    ):
+        answer = served.said("GET", place, status=404)
+        assert answer["error"] == error, place
+        assert answer["hint"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from reasoningbank.errors import BankError, InvalidInput, NodeNotFound
+from reasoningbank.errors import BankError, ConversationNotFound, InvalidInput, NodeNotFound
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
@@ -589,6 +589,22 @@ class ConversationNodes:
     """The nodes of one conversation, in the order they were ingested."""
 
     nodes: tuple[Node, ...]
+
+
+def conversation(bank: Bank, conv_id: str) -> tuple[Node, ...]:
+    """Return the nodes of one conversation in the order in which they were ingested.
+
+    Args:
+        bank: The bank.
+        conv_id: The conversation.
+
+    Raises:
+        ConversationNotFound: When none of this id is remembered.
+    """
+    nodes = bank.graph.conversation(conv_id)
+    if not nodes:
+        raise ConversationNotFound(f"no conversation {conv_id[:80]!r} in this project")
+    return nodes
 
 
 def node_or_conversation(

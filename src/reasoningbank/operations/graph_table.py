@@ -152,7 +152,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         plural="nodes",
     ),
     Operation(
-        method="graph.conversation",
+        method="+conversation",
         summary="List the nodes of a conversation in the order they were ingested.",
         route=Route(method="GET", path="/conversations/{conv_id:path}", inputs="conv_id"),
         plural="nodes",

@@ -54,7 +54,7 @@ OPERATIONS: tuple[Operation, ...] = (
             outputs="memories{id,content,confidence} unproven count message",
             most={"limit": 50, "unproven": 10},
         ),
-        route=Route(method="GET", path="/memories/search", inputs="q=query limit tag=tags by linked_to"),
+        route=Route(method="GET", path="/memories/search", inputs="q=query limit tag=tags by linked_to session"),
         defaults={"limit": 5},
         parts=("lesson_weight", "context_weight", "bm25_weight", "fusion", "min_score"),
         choices={**_OUTCOME, "fusion": ("weighted", "rrf")},
@@ -91,6 +91,9 @@ OPERATIONS: tuple[Operation, ...] = (
             outputs="text tokens items left_out session",
             most={"budget": 6_000},
         ),
+        route=Route(
+            method="GET", path="/memories/briefing", inputs="task budget session outcome limit", most={"budget": 6_000}
+        ),
     ),
     Operation(
         method="feedback",
@@ -110,6 +113,12 @@ OPERATIONS: tuple[Operation, ...] = (
             fixed={"rater": "agent"},
             anywhere=True,
             repeatable=True,
+        ),
+        route=Route(
+            method="POST",
+            path="/memories/{id}/feedback",
+            inputs="id=memory_id !helpful !session",
+            defaults={"rater": "agent"},
         ),
         fixed={"rater": "human"},
     ),
@@ -131,6 +140,12 @@ OPERATIONS: tuple[Operation, ...] = (
             fixed={"rater": "agent"},
             anywhere=True,
             repeatable=True,
+        ),
+        route=Route(
+            method="POST",
+            path="/memories/{id}/outcome",
+            inputs="id=memory_id !succeeded !session",
+            defaults={"rater": "agent"},
         ),
         fixed={"rater": "human"},
     ),
@@ -452,11 +467,17 @@ OPERATIONS: tuple[Operation, ...] = (
         method="quarantine.add",
         summary="Hold memories back, with everything made of them.",
         command=Command(name="quarantine", section="Curation", options={"memory_id": "--memory"}),
+        route=Route(
+            method="POST",
+            path="/quarantines",
+            inputs="!reason memory_id session source since until cascade dry_run",
+        ),
     ),
     Operation(
         method="quarantine.list",
         summary="List what is in quarantine.",
         command=Command(name="quarantines", reads=True, section="Curation"),
+        route=Route(method="GET", path="/quarantines"),
         plural="quarantines",
     ),
     Operation(

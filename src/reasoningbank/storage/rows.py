@@ -396,7 +396,8 @@ def unpacked(body: Value, name: str) -> str:
 
 def missing(kind: str, name: str, project: str) -> TrajectoryNotFound:
     """Return the error for a trajectory or a trace that does not exist."""
-    return TrajectoryNotFound(f"no {kind} {name[:80]!r} in project {project[:80]!r}")
+    hint = "Check the id with `rbank traces`." if kind == "trace" else None
+    return TrajectoryNotFound(f"no {kind} {name[:80]!r} in project {project[:80]!r}", hint=hint)
 
 
 def _moment_of(record: Trajectory | Judgement | Origin | Refusal | Trace | StateChange | Exposure) -> datetime:
