@@ -152,7 +152,8 @@ def mcp_page() -> str:
         "# The tools of the MCP server\n\n"
         + _MADE
         + "`rbank serve --profile NAME` offers the tools of a profile. An answer is what the tool promises or, with "
-        "`isError`, `error`, `message` and `hint`. A number above the most that is named here is taken as the most.\n",
+        "`isError`, `error`, `message` and `hint`. A number above the most that is named here is an error that names "
+        "it.\n",
         _ONE_SERVER,
     ]
     for name, known in variants.items():

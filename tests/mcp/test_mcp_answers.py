@@ -196,6 +196,20 @@ def test_a_tenant_never_reaches_another_through_any_tool(tools: Tools) -> None:
 
 
 @promise(
+    "operations:most",
+    "A limit above the most that a tool or an endpoint takes is an error that names the most, never a shorter answer "
+    "that looks whole.",
+    source="issue 11",
+)
+def test_a_number_above_the_most_is_an_error_that_names_it(tools: Tools) -> None:
+    for argument, largest in {"limit": 50, "unproven": 10}.items():
+        assert "error" not in tools.call("memory_search", {"query": "keys", argument: largest}, CALLER).fields
+        refused = tools.call("memory_search", {"query": "keys", argument: largest + 1}, CALLER)
+        assert (refused.failed, refused.fields["error"]) == (True, "invalid_input")
+        assert f"{argument} is at most {largest}, not {largest + 1}" in str(refused.fields["message"])
+
+
+@promise(
     "mcp:once-per-session",
     "An agent's ratings and outcomes count once per memory and session.",
     source="DESIGN D5",

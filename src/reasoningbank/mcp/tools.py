@@ -137,6 +137,7 @@ def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arg
 
 def values_of(operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> dict[str, Any]:
     """Return the arguments of a call by the names of the operation's parameters."""
+    from reasoningbank.operations.arguments import check_most
     from reasoningbank.operations.methods import interface
     from reasoningbank.types.graph import LABEL_FIELDS
 
@@ -152,7 +153,7 @@ def values_of(operation: Operation, tool: Tool, caller: Caller, arguments: Argum
             value = arguments.value(each.given)
             scores = signature.named(each.parameter).kind == "scores"
             values[each.parameter] = dict.fromkeys(value, 1.0) if scores else value
-    values.update((name, min(values[name], most)) for name, most in tool.most.items() if values.get(name) is not None)
+    check_most(values, tool.inputs, tool.most)
     values.update(tool.fixed)
     return values
 

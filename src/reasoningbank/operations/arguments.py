@@ -8,12 +8,32 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.operations.operation import inputs_of
 
 MAX_SESSION = 200
 """The longest name of a session, in characters."""
 _SHOWN = 80
 _LARGEST = 10**9
 _TYPES = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+
+
+def check_most(values: Mapping[str, Any], inputs: str, most: Mapping[str, int]) -> None:
+    """Refuse a number above the most that a tool or an endpoint takes: less than was asked for would look like all.
+
+    Args:
+        values: The arguments by the names of the operation's parameters.
+        inputs: The arguments of the tool or the endpoint, as the table names them.
+        most: The largest number, by parameter.
+
+    Raises:
+        InvalidInput: When one is larger; the message names the most.
+    """
+    given = {each.parameter: each.given for each in inputs_of(inputs)}
+    for parameter, largest in most.items():
+        value = values.get(parameter)
+        if isinstance(value, int) and value > largest:
+            name = given.get(parameter, parameter)
+            raise InvalidInput(f"{name} is at most {largest:,}, not {value:,}", hint=f"Ask for at most {largest:,}.")
 
 
 class Arguments:

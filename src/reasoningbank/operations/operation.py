@@ -87,7 +87,7 @@ class Tool:
         inputs: Its arguments in their order, ``given=parameter`` where the names differ; ``!`` marks a required one.
         about: What the schema says of an argument; only where an agent would err without it.
         outputs: The fields of the answer that the schema names; of ``name{...}`` the fields inside as well.
-        most: The largest number that reaches the bank, by parameter.
+        most: The largest number that is taken, by parameter; a larger one is an error that names it.
         defaults: What it takes instead of the method's own defaults.
         fixed: Arguments that every call has.
         only: The answer holds the named outputs and nothing else.
@@ -123,7 +123,7 @@ class Route:
         inputs: Its other arguments, of the query of GET and of the JSON body else; ``given=parameter`` where the names
             differ. ``*`` takes the whole body as the parameter after it.
         created: ``always`` for 201, ``new`` for 201 when the answer says that something is new.
-        most: The largest number that reaches the bank, by parameter.
+        most: The largest number that is taken, by parameter; a larger one is an error that names it.
         limit: What holds when no limit is given; the largest one as well for 0.
     """
 

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 import reasoningbank
-from reasoningbank.operations.arguments import Arguments
+from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import Json, schema_of
 from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
@@ -73,10 +73,8 @@ async def _values(request: Request, operation: Operation, route: Route) -> dict[
         elif given.has(each.given):
             value = given.value(each.given)
             values[each.parameter] = unique(value) if parameter.many and parameter.kind == "text" else value
-    for name, most in route.most.items():
-        limit = values[name]
-        values[name] = min(limit, most) if limit > 0 else limit or most
-    return values
+    check_most(values, route.inputs, route.most)
+    return {**values, **{name: values[name] or most for name, most in route.most.items()}}
 
 
 def _asked(request: Request, given: str, parameter: Parameter, values: Mapping[str, Any]) -> dict[str, Any]:
