@@ -375,6 +375,33 @@ def test_reading_an_unknown_project_makes_no_bank(run: Run, tmp_path: Path) -> N
     assert sorted((tmp_path / "banks").rglob("*.db")) == files
 
 
+@promise(
+    "cli:mistyped-project",
+    "A command that changes something there is, in a named project that has no bank, says that there is none and which "
+    "one may be meant; only a command that stores something new makes a bank.",
+    source="issue 11",
+)
+def test_changing_something_in_an_unknown_project_makes_no_bank(run: Run, tmp_path: Path) -> None:
+    place = ("--tenant", "other", "--url", f"sqlite:///{tmp_path}/banks")
+    known = str(done(run(*RECORD, "--json", *place, "--project", "warehouse"))["id"])
+    files = sorted((tmp_path / "banks").rglob("*.db"))
+    lines = [
+        *[("feedback", known, "helpful"), ("outcome", known, "succeeded"), ("update", known, "--title", "Other")],
+        *[("delete", known, "--yes"), ("branch-briefing", "Fix it"), ("session-outcome", "s", "failed")],
+        *[("consolidate",), ("decay",), ("prune",), ("quarantine", "--memory", known, "--reason", "x")],
+        *[("verdict", known, "success"), ("distill", known), ("graph", "delete", "f-1", "--yes")],
+    ]
+    for line in lines:
+        result = run(*line, *place, "--project", "warehose")
+        assert (line, result.exit_code) == (line, 3)
+        assert "no bank for project 'warehose'" in result.stderr
+        assert "Did you mean warehouse?" in result.stderr
+    assert sorted((tmp_path / "banks").rglob("*.db")) == files
+    assert done(run("get", known, "--json", *place, "--project", "warehouse"))["title"] != "Other"
+    assert run(*RECORD, *place, "--project", "warehose").exit_code == 0
+    assert len(sorted((tmp_path / "banks").rglob("*.db"))) == 2
+
+
 @promise("cli:unknown-project")
 def test_a_named_file_that_is_no_bank_is_said_and_not_read_as_empty(run: Run, tmp_path: Path) -> None:
     place = tmp_path / "own.db"

@@ -153,6 +153,8 @@ def test_conversations_and_questions_go_through_the_same_bank(served: Served) ->
         ("GET", "/graph/nodes?label=Opinion", None, 400, "label"),
         ("GET", "/memories?limit=201", None, 400, "limit is at most 200, not 201"),
         ("GET", "/graph/nodes?limit=1000", None, 400, "limit is at most 200"),
+        ("PATCH", "/memories/x?project_id=nobody-knows", {"title": "x"}, 404, "nobody-knows"),
+        ("DELETE", "/memories/x?project_id=nobody-knows", None, 404, "nobody-knows"),
         ("GET", "/graph/nodes?project_id=nobody-knows", None, 404, "nobody-knows"),
         ("GET", "/graph/search", None, 400, "query"),
         ("POST", "/graph/walk", {}, 400, "seeds"),

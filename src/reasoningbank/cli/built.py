@@ -198,7 +198,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
             if answer is not None:
                 _print(answer)
                 return
-        with call.open_bank(reads=command.reads) as bank:
+        with call.open_bank(reads=command.reads, makes=command.makes or command.reads) as bank:
             if command.look:
                 it = bound(command.look, bank)(values[command.arguments[0]])
                 if not yes:

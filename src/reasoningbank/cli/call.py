@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reasoningbank.errors import MissingTenantError
+from reasoningbank.errors import MissingTenantError, NotFound
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
@@ -91,14 +91,18 @@ class Call:
             team=settings.team if self.team is None else self.team, org=settings.org if self.org is None else self.org
         )
 
-    def open_bank(self, *, reads: bool = False) -> Bank:
+    def open_bank(self, *, reads: bool = False, makes: bool = True) -> Bank:
         """Open the bank of this call.
 
         Args:
             reads: The command only reads: then a named project without a bank is an empty one, and no file is
                 made of it. What its team, its org and the tenant's other projects know is still found.
+            makes: Whether the command stores something new, so that a named project without a bank gets one. One that
+                neither reads only nor makes one is refused when another project of nearly the same name may be meant,
+                else it finds an empty bank, and what its team and the tenant's other projects know.
 
         Raises:
+            NotFound: When the project that is named has no bank, and the command neither reads only nor makes one.
             BankError: When the scope, a setting or the store is not usable.
         """
         from reasoningbank.bank import Bank
@@ -106,7 +110,7 @@ class Call:
         from reasoningbank.settings import load_settings
 
         settings = load_settings()
-        unknown = reads and self.project is not None and self._is_unknown(self.project, settings)
+        unknown = self._is_unknown(settings, refuse=not makes) if reads or not makes else False
         return Bank.open(
             self.url,
             session=session_of(settings.home, client_process()) or None,
@@ -121,29 +125,42 @@ class Call:
     def names_no_bank(self) -> bool:
         """Return whether the project that is named has no bank."""
         from reasoningbank.settings import load_settings
+
+        return self._known_beside(load_settings()) is not None
+
+    def _is_unknown(self, settings: Settings, *, refuse: bool) -> bool:
+        """Return whether the project that is named has no bank, and say so with the names of those that do.
+
+        Raises:
+            NotFound: When that is to be refused, and one of nearly the same name has one.
+        """
+        from reasoningbank.cli.output import print_note
+
+        known = self._known_beside(settings)
+        if known is None or self.project is None:
+            return False
+        meant = get_close_matches(self.project, known, n=3)
+        if refuse and meant:
+            raise NotFound(
+                f"there is no bank for project {self.project[:80]!r}", hint=f"Did you mean {' or '.join(meant)}?"
+            )
+        close = meant or known[:_KNOWN]
+        if close:
+            print_note(f"There is no bank for project {self.project[:80]!r} yet. Known: {', '.join(close)}.")
+        return True
+
+    def _known_beside(self, settings: Settings) -> list[str] | None:
+        """Return the owner's projects that have a bank, when the one that is named has none; None otherwise."""
         from reasoningbank.storage import open_storage
         from reasoningbank.types.scope import Scope
 
         if self.project is None:
-            return False
-        settings = load_settings()
+            return None
+        scope = Scope(tenant=self.owner(settings), project=self.project)
         storage = open_storage(self.url if self.url is not None else settings.url or None, home=settings.home)
-        return not storage.has(Scope(tenant=self.owner(settings), project=self.project))
-
-    def _is_unknown(self, project: str, settings: Settings) -> bool:
-        """Return whether a project has no bank, and say so."""
-        from reasoningbank.cli.output import print_note
-        from reasoningbank.storage import open_storage
-
-        if not self.names_no_bank():
-            return False
-        owner = self.owner(settings)
-        storage = open_storage(self.url if self.url is not None else settings.url or None, home=settings.home)
-        known = [scope.project for scope in storage.scopes(owner) if scope.level == "project"]
-        close = get_close_matches(project, known, n=3) or known[:_KNOWN]
-        if close:
-            print_note(f"There is no bank for project {project[:80]!r} yet. Known: {', '.join(close)}.")
-        return True
+        if storage.has(scope):
+            return None
+        return [each.project for each in storage.scopes(scope.tenant) if each.level == "project"]
 
 
 def command(

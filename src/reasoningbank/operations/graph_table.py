@@ -18,13 +18,15 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="graph.import_",
         summary="Add nodes, edges and lessons of a file.",
-        command=Command(name="graph import", section="Graph", arguments=("source",)),
+        command=Command(name="graph import", makes=True, section="Graph", arguments=("source",)),
         choices={"format": ("json", "jsonl", "csv", "cypher")},
     ),
     Operation(
         method="+remember",
         summary="Store a finished conversation, once.",
-        command=Command(name="graph remember", section="Graph", arguments=("conversation",), files=("conversation",)),
+        command=Command(
+            name="graph remember", makes=True, section="Graph", arguments=("conversation",), files=("conversation",)
+        ),
         tool=Tool(
             name="remember_conversation",
             profiles=("graph",),
@@ -164,6 +166,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         command=Command(
             name="graph add",
             section="Graph",
+            makes=True,
             options={"id": "--id", "conv_id": "--conversation"},
             stdin=("text",),
         ),
@@ -285,6 +288,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         command=Command(
             name="graph prefer",
             section="Graph",
+            makes=True,
             arguments=("text",),
             options={"preference_type": "--type", "conv_id": "--conversation"},
             stdin=("text",),
@@ -320,6 +324,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         command=Command(
             name="source",
             section="Graph",
+            makes=True,
             arguments=("text",),
             options={"source_type": "--type", "conv_id": "--conversation"},
             files=("text",),

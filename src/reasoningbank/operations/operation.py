@@ -55,8 +55,10 @@ class Command:
         look: The method that shows what the question is about; empty when it says all.
         hide: The parameters that the command does not have.
         past: The method of the bank as it stood at ``--as-of``; empty when there is none.
-        reads: Whether it only reads, so that a project without a bank is an empty one and none is made.
-        served: Whether the user's shared server does it when it runs, because it needs the embedding model.
+        reads: It only reads, so that a project without a bank is an empty one and none is made.
+        makes: It stores something new, so that a named project without a bank gets one; what neither makes nor
+            only reads says that there is no such project.
+        served: The user's shared server does it when it runs, because it needs the embedding model.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Command:
     hide: tuple[str, ...] = ()
     past: str = ""
     reads: bool = False
+    makes: bool = False
     served: bool = False
 
 

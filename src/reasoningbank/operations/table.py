@@ -25,7 +25,12 @@ OPERATIONS: tuple[Operation, ...] = (
         method="record",
         summary="Store a strategy that worked or an anti-pattern to avoid.",
         command=Command(
-            name="record", section="Every day", stdin=("content",), hide=("confidence", "session"), served=True
+            name="record",
+            section="Every day",
+            stdin=("content",),
+            hide=("confidence", "session"),
+            makes=True,
+            served=True,
         ),
         route=Route(
             method="POST",
@@ -319,7 +324,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+capture",
         summary="Store the sessions of transcripts, judged by their evidence.",
-        command=Command(name="capture", section="Sessions", arguments=("sources",)),
+        command=Command(name="capture", makes=True, section="Sessions", arguments=("sources",)),
         choices={
             "format": (
                 "auto",
@@ -339,7 +344,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sessions.states",
         summary="Show where each session stands and what it waits for.",
-        command=Command(name="sessions", section="Sessions"),
+        command=Command(name="sessions", reads=True, section="Sessions"),
         route=Route(method="GET", path="/sessions", inputs="state limit", most={"limit": 200}),
         plural="sessions",
     ),
@@ -384,7 +389,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+distill_summary",
         summary="Make lessons of a session's own summary, without a model.",
-        command=Command(name="distill-session", section="Sessions"),
+        command=Command(name="distill-session", makes=True, section="Sessions"),
     ),
     Operation(
         method="+next_assignment",
@@ -518,7 +523,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sharing.import_",
         summary="Take over shared files.",
-        command=Command(name="share import", section="Sharing", arguments=("source",)),
+        command=Command(name="share import", makes=True, section="Sharing", arguments=("source",)),
     ),
     # ---- the bank
     Operation(
@@ -555,7 +560,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="admin.import_",
         summary="Add the memories of an export.",
-        command=Command(name="import", section="The bank", arguments=("source",)),
+        command=Command(name="import", makes=True, section="The bank", arguments=("source",)),
     ),
     Operation(
         method="+backup",
@@ -565,7 +570,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+restore",
         summary="Replace the bank by a backup of it.",
-        command=Command(name="restore", section="The bank", arguments=("file",), confirm="Replace the bank by {file}?"),
+        command=Command(
+            name="restore", makes=True, section="The bank", arguments=("file",), confirm="Replace the bank by {file}?"
+        ),
     ),
     Operation(
         method="+background_work",

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -64,7 +65,12 @@ class BankThreads:
         self._places: CapacityLimiter | None = None
 
     async def use(
-        self, connection: HTTPConnection, work: Callable[[Bank], Answer], project: str | None = None
+        self,
+        connection: HTTPConnection,
+        work: Callable[[Bank], Answer],
+        project: str | None = None,
+        *,
+        makes: bool = False,
     ) -> Answer:
         """Do something with the bank of whom the connection's token stands for.
 
@@ -72,30 +78,32 @@ class BankThreads:
             connection: A request or a WebSocket.
             work: Told the bank, gives the answer; runs in a thread.
             project: The project; None for the query parameter ``project_id``, else the server's.
+            makes: Whether it stores something new, so that a named project without a bank gets one.
         """
         if self._places is None:
             self._places = CapacityLimiter(AT_ONCE)
-        return await to_thread.run_sync(partial(self._used, connection, work, project), limiter=self._places)
+        return await to_thread.run_sync(partial(self._used, connection, work, project, makes), limiter=self._places)
 
-    def _used(self, connection: HTTPConnection, work: Callable[[Bank], Answer], project: str | None) -> Answer:
-        with self._bank(connection, project) as bank:
+    def _used(
+        self, connection: HTTPConnection, work: Callable[[Bank], Answer], project: str | None, makes: bool
+    ) -> Answer:
+        with self._bank(connection, project, makes=makes) as bank:
             return work(bank)
 
     @contextmanager
-    def _bank(self, connection: HTTPConnection, project: str | None) -> Iterator[Bank]:
+    def _bank(self, connection: HTTPConnection, project: str | None, *, makes: bool) -> Iterator[Bank]:
         from reasoningbank.mcp.banks import belonging
 
         tenant = connection.scope.get(TENANT)
         if not isinstance(tenant, str):
             raise MissingTenantError("no tenant: the request came without a token")
         named = project if project is not None else connection.query_params.get("project_id")
-        if (
-            named
-            and connection.scope.get("method", "GET") == "GET"
-            and not self._banks.has(tenant, self._banks.project(named))
-        ):
+        if named and not makes and not self._banks.has(tenant, self._banks.project(named)):
+            close = get_close_matches(named, self._banks.existing(tenant), n=3)
+            meant = f"Did you mean {' or '.join(close)}?"
             raise NotFound(
-                f"there is no project {named[:80]!r}", hint="A project is made by what is first stored in it."
+                f"there is no project {named[:80]!r}",
+                hint=meant if close else "A project is made by what is first stored in it.",
             )
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
         with belonging(membership), self._banks.use(tenant, self._banks.project(named or None)) as bank:

@@ -66,6 +66,7 @@ class WorkflowEndpoints:
             request,
             lambda bank: bank.workflows.execute(said, workflow_id=workflow_id, ask=asks, user=user, role=role),
             project,
+            makes=True,
         )
         if workflow.status == "running":
             self._search(request, workflow.id, project)
