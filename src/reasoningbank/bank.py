@@ -26,7 +26,7 @@ from reasoningbank.types.memory import EDITED, Cause, Memory, OutcomeReport, Rat
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
 from reasoningbank.types.recall import Brief, BriefItem, Recall
-from reasoningbank.types.scope import Membership, Scope
+from reasoningbank.types.scope import Level, Membership, Scope
 from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import UpliftReport
 
@@ -290,6 +290,7 @@ class Bank:
         chance: random.Random | None = None,
         session: str | None = None,
         create: bool = True,
+        level: Level = "project",
     ) -> Self:
         """Open the bank of a tenant's project, made when it does not exist; load no model.
 
@@ -305,7 +306,9 @@ class Bank:
             clock: Instead of the real time, for tests.
             chance: Source of randomness of the unproven draw.
             session: What searches and ratings count for; None makes a name.
-            create: Whether a project without a bank gets one; else it is an empty bank that ends with the process.
+            create: Make a bank for a project that has none; else it is an empty bank that ends with the process.
+            level: Whose bank it is: the project's, or for its upkeep that of the team or org of this name, which
+                belongs to no further team and org.
 
         Raises:
             MissingTenantError: When no tenant is known: nothing runs without one.
@@ -346,7 +349,7 @@ class Bank:
         return cls(
             Context(
                 storage,
-                Scope(tenant=owner, project=name),
+                Scope(tenant=owner, project=name, level=level),
                 embedder,
                 settings=settings,
                 clock=clock,
@@ -355,7 +358,9 @@ class Bank:
                 model=model,
                 membership=Membership(
                     team=settings.team if team is None else team, org=settings.org if org is None else org
-                ),
+                )
+                if level == "project"
+                else Membership(),
                 reranker=configured_reranker(settings),
             )
         )

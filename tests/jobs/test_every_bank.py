@@ -24,7 +24,7 @@ from reasoningbank.jobs.rounds import Rounds
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.testing import FrozenClock, HashingEmbedder
-from reasoningbank.types.scope import Membership, Scope
+from reasoningbank.types.scope import Level, Membership, Scope
 from reasoningbank.types.session import CAPTURE, RECIPES
 from sessions.learned_sessions import RBANK, REPAIRED, environment, eventually
 
@@ -173,6 +173,56 @@ def test_the_daily_upkeep_of_every_bank_is_done_and_said(tmp_path: Path) -> None
 
 
 @promise(
+    "background:wider",
+    "Teams and orgs have their daily upkeep too, by any server and any worker of the user that is not for one project.",
+    source="issue 11",
+)
+@pytest.mark.parametrize("by", ["server", "worker"])
+def test_the_banks_of_teams_and_orgs_have_their_upkeep(tmp_path: Path, by: str) -> None:
+    home = tmp_path / "home"
+    clock = FrozenClock(datetime.now(UTC) - timedelta(days=40))
+    settings = Settings(home=home)
+    wider: tuple[Level, ...] = ("team", "org")
+    with Bank.open(tenant=TENANT, project="shop", team="red", org="corp", settings=settings, clock=clock) as bank:
+        known = bank.record(title="Mind the file", content=OTHER, outcome="success", source="mcp")
+        for to in wider:
+            known = bank.sharing.promote([known.id], reviewer="dana", to=to).memory
+    names = dict(zip(wider, ("red", "corp"), strict=True))
+
+    def of(level: Level, at: FrozenClock | None = None) -> Bank:
+        return Bank.open(tenant=TENANT, project=names[level], level=level, settings=settings, clock=at)
+
+    for level in wider:
+        with of(level, clock) as bank:
+            assert [memory.content for memory in bank.memories.list()] == [OTHER]
+            for text in TEXTS[:2]:
+                bank.record(title="Mind the file", content=text, outcome="success", source="mcp")
+            assert bank.membership == Membership()
+            assert bank.jobs.work() == WorkReport()
+
+    def kept_up() -> bool:
+        kinds = []
+        for level in wider:
+            with of(level) as bank:
+                kinds.append({run.kind for run in bank.jobs.runs() if not run.failed})
+        return all(each >= STEPS for each in kinds)
+
+    if by == "worker":
+        worker(home, "--once").communicate(timeout=120)
+        assert kept_up()
+    else:
+        with server(home, "--project", "elsewhere"):
+            eventually(kept_up, seconds=60)
+    for level in wider:
+        with of(level) as bank:
+            (made,) = [each for each in bank.memories.list() if "consolidation" in each.provenance]
+            assert bank.admin.check().problems == ()
+        with Bank.open(tenant=TENANT, project="shop", team="red", org="corp", settings=settings) as bank:
+            assert len(bank.curation.undo(made.id).restored) == 2
+            assert bank.admin.check().problems == ()
+
+
+@promise(
     "background:once",
     "The daily upkeep of a bank is done once, however many servers and workers run.",
     source="issue 11",
@@ -210,6 +260,7 @@ class Watched:
             project=scope.project,
             team=membership.team,
             org=membership.org,
+            level=scope.level,
             embedder=HashingEmbedder(),
             settings=Settings(home=self.home),
             clock=self.clock,

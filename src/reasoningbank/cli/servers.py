@@ -160,6 +160,7 @@ def _rounds(call: Call) -> Rounds:
             embedder=opened[0].embedder if opened else None,
             model=opened[0].model if opened else None,
             settings=settings,
+            level=scope.level,
         ) as bank:
             if not opened:
                 opened.append(bank)

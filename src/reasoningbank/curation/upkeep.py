@@ -110,7 +110,12 @@ class Upkeep:
         return f"{_memories(check.reports)} moved by {counted(check.commits, 'commit')}"
 
     def _repository(self) -> Path | None:
-        """Return the configured repository, else the working directory's when that is this project's."""
+        """Return the configured repository, else the working directory's when that is this project's.
+
+        A team or an org has none: its memories come from several.
+        """
+        if self._context.scope.level != "project":
+            return None
         if self._context.settings.repository:
             return Path(self._context.settings.repository)
         here = Path.cwd()

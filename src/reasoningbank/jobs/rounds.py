@@ -52,8 +52,8 @@ class Rounds:
     Args:
         storage: Where the banks live.
         tenants: Whose banks; asked at each round.
-        use: Opens a project's bank as a member of its team and org for a block, or gives one that is open.
-        project: Only this project; None for all.
+        use: Opens a bank for a block, a project's as a member of its team and org, or gives one that is open.
+        project: Only this project; None for all, and for the teams and orgs.
         clock: The time.
     """
 
@@ -83,7 +83,7 @@ class Rounds:
         report, looks, self._left = WorkReport(), 0, False
         for tenant in dict.fromkeys(self._tenants()):
             for scope, mark in self._storage.marks(tenant).items():
-                if scope.level != "project" or self._project not in {None, scope.project}:
+                if self._project is not None and (scope.level, scope.project) != ("project", self._project):
                     continue
                 seen = self._seen.get(scope)
                 if seen is not None and seen.mark == mark and self._clock.now() < seen.due:
@@ -131,7 +131,7 @@ class Rounds:
             return WorkReport()
         except BankError as error:
             self._seen[scope] = _Seen(mark, now + LOOK_EVERY)
-            return WorkReport(messages=(f"background work in {scope.project} waits: {error.advice}",))
+            return WorkReport(messages=(f"background work in {scope.shown} waits: {error.advice}",))
         # The look itself may have written: then the mark is another one, and the next round looks once more.
         latest = now + LOOK_EVERY
         self._seen[scope] = _Seen(mark, latest if due is None else min(due, latest))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import EmptyProjectId, InvalidInput, StoreClosed
 from reasoningbank.safety.arguments import name_danger
@@ -25,7 +25,11 @@ KEPT = 16
 """How many banks stay open when nobody uses them."""
 
 
-_Key = tuple[str, str, Membership]
+class _Key(NamedTuple):
+    scope: Scope
+    membership: Membership
+
+
 _membership: ContextVar[Membership | None] = ContextVar("membership", default=None)
 
 
@@ -169,13 +173,14 @@ class Banks:
         """
         scope = Scope(tenant=tenant, project=project)
         with self._lock:
-            known = any(kept[:2] == (tenant, project) for kept in self._kept)
+            known = any(kept.scope == scope for kept in self._kept)
         return known or scope.project in self.existing(tenant)
 
     def opened(self) -> list[tuple[str, str]]:
         """Return tenant and project of every bank that is open now."""
         with self._lock:
-            return list(dict.fromkeys((tenant, project) for tenant, project, _ in self._kept))
+            scopes = [key.scope for key in self._kept if key.scope.level == "project"]
+        return list(dict.fromkeys((scope.tenant, scope.project) for scope in scopes))
 
     @contextmanager
     def use(self, tenant: str, project: str) -> Iterator[Bank]:
@@ -190,13 +195,13 @@ class Banks:
 
     @contextmanager
     def visit(self, scope: Scope, membership: Membership) -> Iterator[Bank]:
-        """Give the bank of a project for background work; one that was not open before is closed after the block.
+        """Give the bank of a project, team or org for background work; one that was not open is closed after the block.
 
         Raises:
             StoreClosed: When the server is stopping.
             BankError: When the bank cannot be opened.
         """
-        with self._used((scope.tenant, scope.project, membership), visit=True) as bank:
+        with self._used(_Key(scope, membership), visit=True) as bank:
             yield bank
 
     @contextmanager
@@ -221,12 +226,12 @@ class Banks:
 
     def _key(self, tenant: str, project: str) -> _Key:
         """Return the bank of the call that is being answered; outside of one any bank of the project that is open."""
-        membership = _membership.get()
+        scope, membership = Scope(tenant=tenant, project=project), _membership.get()
         if membership is None:
             with self._lock:
-                kept = next((key for key in self._kept if key[:2] == (tenant, project)), None)
-            return kept or (tenant, project, Membership())
-        return tenant, project, membership
+                kept = next((key for key in self._kept if key.scope == scope), None)
+            return kept or _Key(scope, Membership())
+        return _Key(scope, membership)
 
     def _taken(self, key: _Key, *, visit: bool) -> _Kept | None:
         with self._lock:
@@ -243,13 +248,13 @@ class Banks:
     def _opened(self, key: _Key, *, visit: bool) -> _Kept:
         from reasoningbank.bank import Bank
 
-        tenant, project, membership = key
         bank = Bank.open(
             self._url,
-            tenant=tenant,
-            project=project,
-            team=membership.team,
-            org=membership.org,
+            tenant=key.scope.tenant,
+            project=key.scope.project,
+            level=key.scope.level,
+            team=key.membership.team,
+            org=key.membership.org,
             embedder=self._embedder,
             settings=self._settings,
         )
