@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
@@ -15,9 +17,11 @@ from starlette.testclient import TestClient
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.cli import app
+from reasoningbank.cli.built import built_command
 from reasoningbank.mcp import schemas, tools
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
+from reasoningbank.memories.memories import Memories
 from reasoningbank.operations import methods as binding
 from reasoningbank.operations import table
 from reasoningbank.operations.operation import Command, Operation, Route, Tool
@@ -122,3 +126,71 @@ def test_one_method_and_one_entry_are_a_command_a_tool_a_route_and_a_page(
     assert "## memory_longest\n" in made["mcp_page"]()
     assert "## GET /longest\n" in made["rest_page"]()
     assert "### bank.longest\n" in made["python_page"]()
+
+
+def widest(self: Memories) -> Memory:
+    """Find the memory that weighs the most."""
+    return max(self.list(), key=lambda each: each.tokens)
+
+
+@promise("operations:once")
+def test_a_method_of_a_resource_is_on_the_page_of_python_by_its_entry_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Operation(method="memories.widest", summary="Find it.", command=Command(name="widest", section="Memories"))
+    monkeypatch.setattr(Memories, "widest", widest, raising=False)
+    monkeypatch.setattr(table, "OPERATIONS", (*table.OPERATIONS, entry))
+    page = runpy.run_path(str(TOOL))["python_page"]()
+    assert "### bank.memories.widest\n" in page
+    assert "Find the memory that weighs the most." in page
+    monkeypatch.setattr(table, "OPERATIONS", table.OPERATIONS[:-1])
+    assert "### bank.memories.widest\n" not in runpy.run_path(str(TOOL))["python_page"]()
+
+
+@dataclass(frozen=True)
+class Silent:
+    """A result that nobody has written a text for."""
+
+    number: int
+
+
+@pytest.mark.parametrize(
+    ("result", "plural", "said"),
+    [
+        (str, "", "answers str, which is not a JSON object: answer a dataclass"),
+        (int, "", "answers int, which is not a JSON object: answer a dataclass"),
+        (tuple[Memory, ...], "", "which is not a JSON object: answer a dataclass, or name the list with `plural`"),
+        (Silent, "", "answers Silent, which has no text for people: add a function of it to _TEXTS in reasoningbank/"),
+        (Memory | Silent, "", "answers Silent, which has no text for people"),
+        (tuple[Memory, ...], "wishes", "answers the list 'wishes', which has no text for people: add a function of it"),
+    ],
+)
+@promise(
+    "operations:shown",
+    "An operation whose answer has no JSON or no text is refused where it is read from the table, with what to add.",
+    source="issue 10",
+)
+def test_an_answer_without_json_or_text_is_named_before_anybody_calls_it(
+    result: object, plural: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wished(bank: Bank) -> object:
+        """Wish."""
+        return bank
+
+    wished.__annotations__["return"] = result
+    monkeypatch.setattr(Bank, "wished", wished, raising=False)
+    entry = Operation(
+        method="wished", summary="Wish.", command=Command(name="wished", section="Memories"), plural=plural
+    )
+    for module in (table, binding):
+        monkeypatch.setattr(module, "OPERATIONS", (*table.OPERATIONS, entry))
+    binding.described.cache_clear()
+    binding.function_of.cache_clear()
+    for load in (lambda: built_command(entry), binding.written_interface, lambda: binding.answer_schema(entry)):
+        with pytest.raises(TypeError, match=re.escape(said)) as refused:
+            load()
+        assert str(refused.value).startswith("operation 'wished' answers ")
+
+
+@promise("operations:shown")
+@pytest.mark.parametrize("operation", table.OPERATIONS, ids=lambda each: each.method)
+def test_every_answer_can_be_shown(operation: Operation) -> None:
+    assert binding.interface(operation).result is not str

@@ -65,7 +65,6 @@ def function_of(method: str) -> Callable[..., object]:
         from reasoningbank.operations import composed
 
         return typing.cast("Callable[..., object]", getattr(composed, method[1:]))
-
     place, _, name = method.rpartition(".")
     if place:
         return typing.cast("Callable[..., object]", getattr(resource_class(place), name))
@@ -75,8 +74,51 @@ def function_of(method: str) -> Callable[..., object]:
 
 
 def interface(operation: Operation) -> Signature:
-    """Return what an operation takes and gives; this imports the bank."""
-    return signature_of(function_of(operation.method))
+    """Return what an operation takes and gives; this imports the bank.
+
+    Raises:
+        TypeError: When its answer cannot be shown: it has no JSON, or no text for people.
+    """
+    signature = signature_of(function_of(operation.method))
+    check_answer(operation, signature.result)
+    return signature
+
+
+def check_answer(operation: Operation, result: object) -> None:
+    """Refuse an operation whose answer cannot be shown, before anybody calls it.
+
+    Args:
+        operation: Which one.
+        result: The type that its method is annotated with.
+
+    Raises:
+        TypeError: When the answer has no JSON, or no text for people.
+    """
+    from reasoningbank.operations.text import has_text
+
+    if operation.plural:
+        if operation.command is not None and not has_text(operation.plural, several=True):
+            raise TypeError(_no_text(operation, f"the list {operation.plural!r}", "_PLURALS"))
+        return
+    union = isinstance(result, types.UnionType) or typing.get_origin(result) is typing.Union
+    for kind in typing.get_args(result) if union else (result,):
+        if kind in {None, type(None)}:
+            continue
+        name = getattr(kind, "__name__", str(kind))
+        if "properties" not in schema_of(kind):
+            raise TypeError(
+                f"operation {operation.method!r} answers {name}, which is not a JSON object: answer a dataclass, "
+                "or name the list with `plural`"
+            )
+        if operation.command is not None and not has_text(name):
+            raise TypeError(_no_text(operation, name, "_TEXTS"))
+
+
+def _no_text(operation: Operation, what: str, where: str) -> str:
+    return (
+        f"operation {operation.method!r} answers {what}, which has no text for people: add a function of it to "
+        f"{where} in reasoningbank/operations/text.py"
+    )
 
 
 @functools.cache
@@ -88,7 +130,10 @@ def described(operation: str) -> Description:
     """
     text = files("reasoningbank.operations").joinpath(_WRITTEN).read_text(encoding="utf-8")
     known = json.loads(text).get(operation)
-    return Description.read(known) if known else description_of(signature_of(function_of(operation)))
+    if known:
+        return Description.read(known)
+    entry = next((each for each in OPERATIONS if each.method == operation), None)
+    return description_of(signature_of(function_of(operation)) if entry is None else interface(entry))
 
 
 def written_interface() -> str:

@@ -69,6 +69,11 @@ def text_of(operation: Operation, result: Any) -> str:
     return _TEXTS[type(result).__name__](result)
 
 
+def has_text(name: str, *, several: bool = False) -> bool:
+    """Return whether there is a function for the text of a type, or of a list that is named in the table."""
+    return name in (_PLURALS if several else _TEXTS)
+
+
 def notes_of(result: object, *, as_json: bool = False) -> list[str]:
     """Return what stderr says besides: warnings, what waits, and without JSON what a person wants to know of it."""
     notes = [f"warning: {each}" for each in getattr(result, "warnings", ())]
