@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,8 @@ def test_every_public_name_has_the_same_signature(compare: Compare) -> None:
 
 def _signature(value: object) -> str:
     """Return the kind and the signature of a function, a class or a member; of a constant its value."""
+    if isinstance(value, cached_property):
+        return f"resource -> {value.func.__annotations__['return']}"
     kind = type(value).__name__
     inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
     if isinstance(value, property):
