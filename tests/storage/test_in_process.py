@@ -181,10 +181,10 @@ def test_first_searches_at_once_share_what_is_held_in_memory(monkeypatch: pytest
     made: list[Indexes] = []
     make = Indexes.__init__
 
-    def slow(self: Indexes, sidecars: Sidecars) -> None:
+    def slow(self: Indexes, sidecars: Sidecars, project: str) -> None:
         made.append(self)
         time.sleep(0.05)
-        make(self, sidecars)
+        make(self, sidecars, project)
 
     monkeypatch.setattr(Indexes, "__init__", slow)
     together = threading.Barrier(8)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from reasoningbank.memories.links import checked_nodes, linked_with
+from reasoningbank.memories.links import checked_nodes
 from reasoningbank.memories.words import STOP_WORDS, query_terms
 from reasoningbank.safety.arguments import checked_limit
 from reasoningbank.safety.graph_text import reveal
@@ -25,7 +25,7 @@ from reasoningbank.types.graph_search import (
     NodeHit,
 )
 from reasoningbank.types.memory import MAX_TITLE
-from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Filter, Hit
 from reasoningbank.types.records import Scored
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _LEGS: Mapping[str, str] = {LESSON_LEG: CONTENT_LEG, CONTEXT_LEG: DESCRIPTION_LEG}
 """The dense legs of a lesson and what they are called of a memory."""
-_ALL = 1_000_000
 _SHORT_TITLE = 120
 
 
@@ -107,7 +106,7 @@ def by_lesson(
         InvalidInput: When a weight, the fusion or a node's id is not usable, or all weights are 0.
         ModelMismatch: When the bank was built with another embedder.
     """
-    from reasoningbank.memories.admission import check_space
+    from reasoningbank.memories.admission import has_space
     from reasoningbank.safety.text import reveal as revealed
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.fusion import check_fusion, check_least, check_weights
@@ -126,7 +125,7 @@ def by_lesson(
         fusion=check_fusion(weights.fusion),
         min_score=check_least(weights.min_score),
     )
-    check_space(store, embedder)
+    has_space(store, embedder)
     found = find_lessons(store, embedder, asked)
     memories = store.memories.many([each.id for each in found.lessons])
     hits = [
@@ -186,42 +185,22 @@ def title_of(key_lesson: str) -> str:
 
 def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str) -> dict[str, Sequence[Scored]]:
     """Return what each leg finds; legs without weight find nothing."""
+    from reasoningbank.memories.admission import check_model
     from reasoningbank.search.fusion import CANDIDATES_PER_HIT
 
-    most = question.limit * CANDIDATES_PER_HIT
-    allowed = _allowed(store, question)
-    legs: dict[str, Sequence[Scored]] = {}
     dense = [name for name in _LEGS if question.weights[name] > 0.0]
-    if dense:
-        vector = embedder.embed_queries([question.text])[0]
-        for name in dense:
-            legs[name] = _nearest(store, _LEGS[name], vector, question, allowed, most)
-    if question.weights[BM25_LEG] > 0.0:
-        limit = most if allowed is None else _ALL
-        hits = store.search.matching_context(terms, question.condition, limit).hits
-        legs[BM25_LEG] = [hit for hit in hits if allowed is None or hit.id in allowed][:most]
-    return legs
-
-
-def _allowed(store: Store, question: LessonQuestion) -> set[str] | None:
-    """Return the memories that are linked with the nodes asked for and meet the condition.
-
-    None when no node was asked for.
-    """
-    if question.linked_to is None:
-        return None
-    linked = linked_with(store, question.linked_to)
-    return {name for name, memory in store.memories.many(linked).items() if question.condition.accepts(memory)}
-
-
-def _nearest(
-    store: Store, leg: str, vector: Vector, question: LessonQuestion, allowed: set[str] | None, most: int
-) -> Sequence[Scored]:
-    if allowed is None:
-        return store.search.nearest(leg, vector, question.condition, most)
-    scores = store.search.similarities(leg, vector, sorted(allowed))
-    ranked = sorted(scores.items(), key=lambda each: (-each[1], each[0]))
-    return [Scored(id=name, score=score) for name, score in ranked[:most]]
+    by_words = question.weights[BM25_LEG] > 0.0
+    found = store.search.lessons(
+        [_LEGS[name] for name in dense],
+        embedder.embed_queries([question.text])[0] if dense else None,
+        terms if by_words else "",
+        question.condition,
+        question.limit * CANDIDATES_PER_HIT,
+        None if question.linked_to is None else store.graph.linked_row_ids(question.linked_to),
+    )
+    check_model(found.model_id, embedder.model_id)
+    legs = {name: found.dense[_LEGS[name]] for name in dense}
+    return legs | {BM25_LEG: found.words} if by_words else legs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

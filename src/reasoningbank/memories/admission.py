@@ -115,9 +115,18 @@ def check_space(store: Store, embedder: Embedder) -> bool:
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
     stored = store.model_id
-    if stored not in {None, embedder.model_id}:
-        raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {embedder.model_id}")
+    check_model(stored or "", embedder.model_id)
     return stored is not None
+
+
+def check_model(stored: str, model_id: str) -> None:
+    """Refuse vectors of another model than the bank's, whose name is empty when it has none.
+
+    Raises:
+        ModelMismatch: When the bank's vectors come from another model.
+    """
+    if stored not in {"", model_id}:
+        raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {model_id}")
 
 
 def has_space(store: Store, embedder: Embedder) -> bool:

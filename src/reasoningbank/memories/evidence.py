@@ -311,17 +311,14 @@ def report_outcome(
     )
 
 
-def count_delivery(transaction: Transaction, memory_ids: Iterable[str], *, at: datetime) -> None:
-    """Count that each memory was delivered; that is no evidence, and no confidence changes."""
-    delivered = list(dict.fromkeys(memory_ids))
-    if not delivered:
-        return
-    memories = transaction.memories.many(delivered)
-    changes = []
-    for memory_id in delivered:
-        memory = memories[memory_id]
-        changes.append((memory, replace(memory, usage_count=memory.usage_count + 1, last_used=at)))
-    transaction.memories.update_states(changes)
+def count_delivery(transaction: Transaction, memories: Iterable[Memory], *, at: datetime) -> None:
+    """Count that each memory was delivered, as it was read in the transaction.
+
+    That is no evidence, and no confidence changes.
+    """
+    changes = [(each, replace(each, usage_count=each.usage_count + 1, last_used=at)) for each in memories]
+    if changes:
+        transaction.memories.update_states(changes)
 
 
 MOST_USAGE = UNIT // 4

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.storage.store import Transaction
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.records import Job
 from reasoningbank.types.scope import Scope
@@ -37,12 +37,12 @@ def draw(scope: Scope, session: str) -> float:
     return int.from_bytes(digest, "big") / _WHOLE
 
 
-def drawn(reader: StoreReader, scope: Scope, session: str, *, share: float, at: datetime) -> Exposure:
+def drawn(known: Exposure | None, scope: Scope, session: str, *, share: float, at: datetime) -> Exposure:
     """Return the session's exposure once something is to be injected: the one that is kept, or a new one, drawn now.
 
     A session keeps what it was drawn to be, whatever the share is later.
     """
-    known = reader.deliveries.exposure(session) or Exposure(session=session, at=at)
+    known = known or Exposure(session=session, at=at)
     if known.eligible:
         return known
     return replace(known, eligible=True, share=share, held_out=draw(scope, session) < share)
@@ -60,25 +60,21 @@ def met(exposure: Exposure, memory_ids: Iterable[str], how: How, *, tokens: int 
     return replace(exposure, shown=tuple(shown.values()), tokens=exposure.tokens + tokens)
 
 
-def note_injection(
-    transaction: Transaction,
-    scope: Scope,
-    session: str,
-    memory_ids: Iterable[str],
-    *,
-    share: float,
-    tokens: int,
-    at: datetime,
-) -> None:
-    """Keep that these memories were injected, or withheld when the session is held out."""
-    exposure = drawn(transaction, scope, session, share=share, at=at)
+def note_injection(transaction: Transaction, exposure: Exposure, memory_ids: Iterable[str], *, tokens: int) -> None:
+    """Keep that these memories were injected, or withheld when the session is held out.
+
+    Args:
+        transaction: Where it is written.
+        exposure: The session's, drawn (``drawn``).
+        memory_ids: The memories.
+        tokens: What the session reads of them.
+    """
     how: How = "withheld" if exposure.held_out else "injected"
     transaction.deliveries.expose(met(exposure, memory_ids, how, tokens=0 if exposure.held_out else tokens))
 
 
-def note_search(transaction: Transaction, session: str, memory_ids: Iterable[str], *, at: datetime) -> None:
+def note_search(transaction: Transaction, known: Exposure, memory_ids: Iterable[str]) -> None:
     """Keep that the session was shown these memories because it asked."""
-    known = transaction.deliveries.exposure(session) or Exposure(session=session, at=at)
     changed = met(known, memory_ids, "asked")
     if changed != known:
         transaction.deliveries.expose(changed)

@@ -20,6 +20,7 @@ from reasoningbank.types.memory import Memory, check_outcome
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import HELD_OUT, Brief, BriefItem, Filter, Hit, LeftOut, Recall
+from reasoningbank.types.uplift import Exposure
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -176,12 +177,10 @@ class Briefings:
             query: The task as it is logged.
             fitting: What the session has seen already and fits the task too: logged with it, so that it is credited.
         """
-        from reasoningbank.memories.exposure import drawn
-
         if not brief.items and not fitting:
             return brief
         at = self._context.clock.now()
-        if drawn(store, self._context.scope, brief.session, share=self._context.settings.holdout, at=at).held_out:
+        if self._drawn(store.deliveries.exposure(brief.session), brief, at).held_out:
             return self._withheld(store, brief, at)
         hits = [*(item.hit for item in brief.items), *fitting]
         logged = self._search.logged(
@@ -208,20 +207,19 @@ class Briefings:
         empty = Brief(session=brief.session, left_out=(*left_out, *brief.left_out), message=_NOTHING_HERE)
         try:
             with store.transaction() as transaction:
-                self._note_injection(transaction, brief=brief, at=at)
+                known = transaction.deliveries.exposure(brief.session)
+                self._note_injection(transaction, known, brief=brief, at=at)
         except (StoreFull, StoreUnavailable, StoreBusy) as error:
             return replace(empty, warnings=(f"What was withheld was not noted: {error}. {error.hint}",))
         return empty
 
-    def _note_injection(self, transaction: Transaction, *, brief: Brief, at: datetime) -> None:
+    def _drawn(self, known: Exposure | None, brief: Brief, at: datetime) -> Exposure:
+        from reasoningbank.memories.exposure import drawn
+
+        return drawn(known, self._context.scope, brief.session, share=self._context.settings.holdout, at=at)
+
+    def _note_injection(self, transaction: Transaction, known: Exposure | None, *, brief: Brief, at: datetime) -> None:
         from reasoningbank.memories.exposure import note_injection
 
-        note_injection(
-            transaction,
-            self._context.scope,
-            brief.session,
-            [item.hit.id for item in brief.items],
-            share=self._context.settings.holdout,
-            tokens=brief.tokens,
-            at=at,
-        )
+        shown = [item.hit.id for item in brief.items]
+        note_injection(transaction, self._drawn(known, brief, at), shown, tokens=brief.tokens)

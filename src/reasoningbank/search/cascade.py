@@ -405,8 +405,9 @@ def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: 
         logged = replace(part, query="", session=session, tokens=tokens, message="", warnings=())
         try:
             with store.transaction() as transaction, transaction.whole():
+                memories = transaction.memories.many([hit.id for hit in part.delivered])
                 if usage:
-                    count_delivery(transaction, [hit.id for hit in part.delivered], at=answer.at)
+                    count_delivery(transaction, memories.values(), at=answer.at)
                 transaction.deliveries.log_recall(logged)
         except (StoreError, MemoryNotFound) as error:
             warnings.append(f"The delivery of the {store.scope.shown} was not logged: {error} {error.hint}")

@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from reasoningbank.errors import ModelMismatch
-from reasoningbank.memories.admission import has_space
+from reasoningbank.memories.admission import check_model, has_space
 from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, fuse
@@ -27,6 +26,7 @@ CANDIDATES_PER_HIT = 6
 """For longer answers each leg brings so many times the limit."""
 _SPARE = 5
 _LEAST = 1e-6
+_COSINE_DIGITS = 5
 UNPROVEN_POOL = 5
 """How many of the most relevant unproven memories take part in the draw."""
 UNPROVEN_BEST = 3
@@ -178,8 +178,8 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
         below = replace(question.condition, below_confidence=question.min_confidence)
         wanted.append(Wanted(below, UNPROVEN_POOL))
     found = gather(store, vector, question.text, wanted, question.legs)
-    if stored := next((each.model_id for each in found if each.model_id not in {"", model_id}), None):
-        raise ModelMismatch(f"the bank's vectors come from {stored}, the embedder is {model_id}")
+    for candidates in found:
+        check_model(candidates.model_id, model_id)
     ranked = [
         rank(candidates, model_id, words_worth=_factor(candidates, model_id), tail=each.tail)
         for candidates, each in zip(found, wanted, strict=True)
@@ -306,29 +306,40 @@ def _batch(limit: int) -> int:
     return limit + _SPARE if limit > 0 else 0
 
 
+def _first(fused: Sequence[Fused], size: int) -> int:
+    """Return how many memories are read first, so that as many texts are among them as a batch has room for.
+
+    The same text has the same cosine; another text that has it too only makes the number larger.
+    """
+    cosines: set[object] = set()
+    for number, one in enumerate(fused, start=1):
+        content = one.legs.get(CONTENT_LEG)
+        cosines.add(one.id if content is None else round(content.score, _COSINE_DIGITS))
+        if len(cosines) >= size:
+            return number
+    return len(fused)
+
+
 class _Ranking:
     """The memories of ranked lists, read in two statements at most: the first of each list, then all others.
 
     Args:
         store: Where they are.
-        lists: Each with how many of it are read first; nothing is read of a list that none is wanted of.
+        lists: Each with the size of its batches; nothing is read of a list that none is wanted of.
     """
 
     def __init__(self, store: Searched, lists: Sequence[tuple[Sequence[Fused], int]]) -> None:
         self._store = store
-        self._rest = [one.id for fused, first in lists if first for one in fused[first:]]
-        first = [one.id for fused, first in lists for one in fused[:first]]
+        wanted = [(fused, _first(fused, size)) for fused, size in lists if size]
+        self._rest = {one.id for fused, first in wanted for one in fused[first:]}
+        first = [one.id for fused, first in wanted for one in fused[:first]]
         self._known = dict(store.memories.many(first)) if first else {}
 
-    def beginning(self) -> Mapping[str, Memory]:
-        """Return the memories that the lists begin with."""
-        return self._known
-
-    def all(self) -> Mapping[str, Memory]:
-        """Return the memories of the whole lists."""
-        rest, self._rest = self._rest, []
-        if rest:
-            self._known.update(self._store.memories.many(rest))
+    def of(self, batch: Sequence[Fused]) -> Mapping[str, Memory]:
+        """Return the memories of a batch of a list, among others."""
+        if any(one.id in self._rest for one in batch):
+            self._known.update(self._store.memories.many(self._rest))
+            self._rest = set()
         return self._known
 
 
@@ -341,7 +352,7 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
     size = _batch(limit)
     for start in range(0, len(fused), size) if size else ():
         batch = fused[start : start + size]
-        memories = ranking.all() if start else ranking.beginning()
+        memories = ranking.of(batch)
         for one in batch:
             if one.id in memories:
                 memory = memories[one.id]

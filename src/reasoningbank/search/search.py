@@ -27,6 +27,7 @@ from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS
 from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import Rater
+from reasoningbank.types.uplift import Exposure
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -219,7 +220,7 @@ class Search:
         *,
         also: Sequence[str] = (),
         usage: bool = True,
-        note: Callable[[Transaction], None] | None = None,
+        note: Callable[[Transaction, Exposure | None], None] | None = None,
     ) -> Recall:
         """Keep what was delivered; a full or read-only disk does not take the answer away, but is said in it.
 
@@ -229,7 +230,7 @@ class Search:
             traced: How an experience search was run, with its query's vector.
             also: Ids of strategies that were shown with it.
             usage: Whether the delivery is counted: what nobody has searched for is shown without being used.
-            note: Keeps how the session met the memories; None for a search of its own.
+            note: Keeps how the session, whose exposure it is given, met the memories; None for a search of its own.
         """
         from reasoningbank.memories.evidence import count_delivery
         from reasoningbank.memories.exposure import note_search
@@ -239,15 +240,17 @@ class Search:
         answer = self._log_wider(answer, usage=usage)
         try:
             with store.transaction() as transaction, transaction.whole():
+                deliveries = transaction.deliveries
+                known, memories = deliveries.exposure_and_memories(answer.session, used) if used else (None, {})
                 if usage:
-                    count_delivery(transaction, used, at=answer.at)
-                transaction.deliveries.log_recall(own)
+                    count_delivery(transaction, memories.values(), at=answer.at)
+                deliveries.log_recall(own)
                 if traced is not None:
                     transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
                 if note is not None:
-                    note(transaction)
+                    note(transaction, known)
                 elif used:
-                    note_search(transaction, answer.session, used, at=answer.at)
+                    note_search(transaction, known or Exposure(session=answer.session, at=answer.at), used)
         except (StoreFull, StoreUnavailable, StoreBusy) as error:
             unlogged = f"{UNLOGGED}: {error}. {error.hint}"
         except MemoryNotFound as error:

@@ -26,7 +26,7 @@ from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Candidates, LexicalMatches, Pool, Scored, StoreReport
+from reasoningbank.types.records import Candidates, Lessons, LexicalMatches, Pool, Scored, StoreReport
 
 if TYPE_CHECKING:
     import numpy
@@ -119,6 +119,19 @@ class MemorySearch(Protocol):
 
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
         """Return the best of BM25 over the descriptions that meet the condition."""
+
+    def lessons(
+        self, legs: Sequence[str], vector: Vector | None, text: str, limit: int, among: Collection[int] | None
+    ) -> Lessons:
+        """Return the best of these dense legs and of BM25 over the descriptions that meet the condition.
+
+        Args:
+            legs: The dense legs.
+            vector: Compared in them.
+            text: The words; none when they are not searched.
+            limit: Most memories of a leg.
+            among: Only the memories of these row ids; None for all.
+        """
 
     def candidates(
         self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
 from reasoningbank.errors import InvalidInput, StoreCorrupt
 from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.memory_tables import MEMORY_COLUMNS, MEMORY_WIDTH, memories_of
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     Mapped,
@@ -23,6 +24,7 @@ from reasoningbank.storage.rows import (
     upsert,
 )
 from reasoningbank.storage.unit import Unit
+from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Leg, Recall
 from reasoningbank.types.records import RecallEntry, RecallLog
 from reasoningbank.types.uplift import HOWS, Exposure, Shown
@@ -78,13 +80,26 @@ _NAME = "an exposure"
 
 _HEADS = "SELECT number, session, body, checksum FROM exposures"
 
-_MET = (
-    "SELECT n.last, e.number, e.session, e.body, e.checksum, "
-    "i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id "
+_EXPOSURE = (
+    "n.last, e.number, e.session, e.body, e.checksum, "
+    "i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id"
+)
+_EXPOSED = (
     "FROM (SELECT coalesce(max(number), 0) AS last FROM exposures) AS n "
     "LEFT JOIN exposures AS e ON e.session = ? LEFT JOIN exposure_items AS i ON i.exposure = e.number "
-    "LEFT JOIN memories AS m ON m.key = i.key ORDER BY i.position"
+    "LEFT JOIN memories AS m ON m.key = i.key"
 )
+_WIDTH = _EXPOSURE.count(",") + 1
+
+_MET = f"SELECT {_EXPOSURE} {_EXPOSED} ORDER BY i.position"
+
+_MET_AND_MEMORIES = (
+    f"SELECT {_EXPOSURE}, {', '.join(['NULL'] * MEMORY_WIDTH)} {_EXPOSED} "  # noqa: S608 - constant columns
+    f"UNION ALL SELECT {', '.join(['NULL'] * _WIDTH)}, {MEMORY_COLUMNS} FROM memories "
+    "WHERE id IN (SELECT value FROM texts_in(?))"
+)
+"""The rows of a session's exposure, then those of memories."""
+_LAST, _POSITION = 0, 7
 
 _ITEMS = (
     "SELECT i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id FROM exposure_items AS i "
@@ -167,7 +182,19 @@ class DeliveryTables:
 
         Erased memories are gone from it.
         """
-        rows = self._source.run(_MET, (session,))
+        return self._exposed(session, self._source.run(_MET, (session,)))
+
+    def exposure_and_memories(
+        self, session: str, memory_ids: Collection[str]
+    ) -> tuple[Exposure | None, Mapping[str, Memory]]:
+        """Return the exposure of a session, and those of these memories that exist, in one look."""
+        rows = self._source.run(_MET_AND_MEMORIES, (session, json.dumps(list(memory_ids))))
+        met = sorted((row[:_WIDTH] for row in rows if row[_LAST] is not None), key=lambda row: row[_POSITION] or 0)
+        memories = memories_of(self._source.project, [row[_WIDTH:] for row in rows if row[_LAST] is None], self._unit)
+        return self._exposed(session, met), memories
+
+    def _exposed(self, session: str, rows: Sequence[Row]) -> Exposure | None:
+        """Return the exposure of rows that ascend by position, and keep where it is written."""
         number, items = rows[0][1], [row[5:] for row in rows if row[5] is not None]
         if number is None:
             number = cast(int, rows[0][0]) + 1

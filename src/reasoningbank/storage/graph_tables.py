@@ -272,6 +272,14 @@ class GraphTables:
         self, *, node_ids: Collection[str] | None = None, memory_ids: Collection[str] | None = None
     ) -> Sequence[Pointer]:
         """Return the links of these nodes and of these lessons, by age of the node, then of the lesson."""
+        rows = self._pointers(node_ids, memory_ids)
+        return [Pointer(node_id=cast(str, row[3]), memory_id=cast(str, row[4])) for row in rows]
+
+    def linked_row_ids(self, node_ids: Collection[str]) -> Sequence[int]:
+        """Return the row ids of the memories that are linked with any of these nodes, oldest first."""
+        return sorted({cast(int, row[1]) for row in self._pointers(node_ids, None)})
+
+    def _pointers(self, node_ids: Collection[str] | None, memory_ids: Collection[str] | None) -> Sequence[Row]:
         clauses: list[str] = ["1 = 1"]
         values: list[Value] = []
         for clause, ids in (
@@ -287,11 +295,9 @@ class GraphTables:
             f"WHERE {' AND '.join(clauses)} ORDER BY p.node, p.memory",
             values,
         )
-        found = []
         for row in rows:
             proven("a link of a node and a lesson", row[:2], row[2])
-            found.append(Pointer(node_id=cast(str, row[3]), memory_id=cast(str, row[4])))
-        return found
+        return rows
 
     def row_ids(self, memory_ids: Collection[str], /) -> Mapping[str, int]:
         """Return the integer row id of each of these memories that exists.

@@ -121,6 +121,10 @@ MEMORIES = Mapped(
     "provenance, consolidation_id, created_at, updated_at, last_used, version",
 )
 
+MEMORY_COLUMNS = f"{MEMORIES.columns}, checksum, key"
+"""What a memory is read from by its id."""
+MEMORY_WIDTH = MEMORIES.count + 2
+
 CONSOLIDATED_SQL = (
     f"CASE WHEN m.provenance <> replace(replace(m.provenance, '{{\"{CONSOLIDATION}\": ', ''), "
     f"', \"{CONSOLIDATION}\": ', '') THEN 1 ELSE 0 END"
@@ -185,12 +189,11 @@ class MemoryTables:
         """Return the memories of these ids that exist, and those that have one of these fingerprints, oldest first."""
         also = f"OR fingerprint IN ({', '.join('?' * len(texts))}) ORDER BY key" if texts else ""
         rows = self._source.run(
-            f"SELECT {MEMORIES.columns}, checksum, key FROM memories "  # noqa: S608 - constant columns
+            f"SELECT {MEMORY_COLUMNS} FROM memories "  # noqa: S608 - constant columns
             f"WHERE id IN (SELECT value FROM texts_in(?)) {also}",
             (json.dumps(list(memory_ids)), *texts),
         )
-        self._unit.learn((cast(str, row[0]), cast(int, row[-1])) for row in rows)
-        return {cast(str, row[0]): self._memory(row) for row in rows}
+        return memories_of(self._source.project, rows, self._unit)
 
     def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
         """Return memories in the order they were stored; limit 0 means all."""
@@ -494,6 +497,16 @@ def memory_from(project: str, row: Row, stored: Value) -> Memory:
     proven(name, row, stored)
     with decoding(name):
         return MEMORIES.record(row, project=project)
+
+
+def memories_of(project: str, rows: Sequence[Row], unit: Unit) -> dict[str, Memory]:
+    """Return the memories of rows of MEMORY_COLUMNS by their ids; a transaction learns their keys.
+
+    Raises:
+        StoreCorrupt: When a row is not what was written.
+    """
+    unit.learn((cast(str, row[0]), cast(int, row[-1])) for row in rows)
+    return {cast(str, row[0]): memory_from(project, row[: MEMORIES.count], row[MEMORIES.count]) for row in rows}
 
 
 def condition_sql(condition: Filter) -> tuple[str, list[Value]]:

@@ -313,6 +313,11 @@ def weights_from(project: str, row: Row) -> ProjectWeights:
         return WEIGHTS.record(row, project=project)
 
 
+def current_weights(project: str, row: Row) -> ProjectWeights:
+    """Return the weights of the last row of their history, which has None in each column where there is no row."""
+    return ProjectWeights(project=project) if row[0] is None else weights_from(project, row)
+
+
 WORDS_WORTH = "words worth"
 """Under this name ``meta`` holds what the bank has learned that words are worth in it: factor, model and memories."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,12 +20,13 @@ from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.text_search import Ranking, rank, rank_context
+from reasoningbank.storage.unit import BankStanding
 from reasoningbank.storage.vector_index import DenseIndex, Reader, View
 from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter
-from reasoningbank.types.records import Candidates, LexicalMatches, Pool, Scored
+from reasoningbank.types.records import Candidates, Lessons, LexicalMatches, Pool, Scored
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
@@ -52,6 +53,11 @@ class SearchState:
     def __init__(self, view: View, source: ConnectionSource) -> None:
         self._view = view
         self._source = source
+
+    @property
+    def standing(self) -> BankStanding | None:
+        """What a writer begins with in this state; None when the state was seen before."""
+        return self._view.standing
 
     def nearest(self, leg: str, vector: Vector, limit: int) -> Sequence[Scored]:
         """Return the best of a dense leg that meet the condition."""
@@ -113,12 +119,33 @@ class SearchState:
 
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
         """Return the best of BM25 over the descriptions that meet the condition."""
-        view = self._view
-        ranking = rank_context(self._source.run, text, view.places, view.contexts)
-        best = self._best(ranking, 0, limit)
-        hits = self._scored(ranking.places[best], ranking.scores[best])
-        documents = int(numpy.count_nonzero(view.contexts.counts))
+        ranking, hits = self._context_hits(text, self._view.masks[0], limit)
+        documents = int(numpy.count_nonzero(self._view.contexts.counts))
         return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=documents)
+
+    def lessons(
+        self, legs: Sequence[str], vector: Vector | None, text: str, limit: int, among: Collection[int] | None
+    ) -> Lessons:
+        """Return the best of these dense legs and of BM25 over the descriptions that meet the condition."""
+        view = self._view
+        mask = view.masks[0]
+        if among is not None:
+            mask = mask & numpy.isin(view.keys, numpy.array([*among], dtype=numpy.int64))
+        dense: dict[str, Sequence[Scored]] = dict.fromkeys(legs, ())
+        for leg in legs:
+            held = view.legs.get(leg)
+            if held is not None and vector is not None:
+                scores = held.scores(vector)
+                places = held.nearest(scores, mask, limit)
+                dense[leg] = self._scored(places, scores[held.rows[places]])
+        words = self._context_hits(text, mask, limit)[1] if text else ()
+        return Lessons(dense=dense, words=words, model_id=view.model_id)
+
+    def _context_hits(self, text: str, mask: NDArray[numpy.bool_], limit: int) -> tuple[Ranking, Sequence[Scored]]:
+        """Return the ranking of the words in the descriptions, and its best memories of a mask."""
+        ranking = rank_context(self._source.run, text, self._view.places, self._view.contexts)
+        best = numpy.flatnonzero(mask[ranking.places])[: max(0, limit)]
+        return ranking, self._scored(ranking.places[best], ranking.scores[best])
 
     def candidates(
         self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
@@ -309,10 +336,11 @@ class Indexes:
 
     Args:
         sidecars: Where whole matrices lie beside the bank.
+        project: Whose bank it is.
     """
 
-    def __init__(self, sidecars: Sidecars) -> None:
-        self._dense = DenseIndex(sidecars)
+    def __init__(self, sidecars: Sidecars, project: str) -> None:
+        self._dense = DenseIndex(sidecars, project)
         self._traces = TraceIndex()
         self._graph = GraphIndex()
 

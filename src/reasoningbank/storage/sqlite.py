@@ -260,11 +260,12 @@ _REGISTER_SQL = (
 class _Generation:
     """Idle connections to one file, and what was derived from it; another file at the same path is another one."""
 
-    def __init__(self, identity: tuple[int, int] | None, sidecars: Sidecars) -> None:
+    def __init__(self, identity: tuple[int, int] | None, sidecars: Sidecars, project: str) -> None:
         self.identity = identity
         self.walked = GraphCache()
         self.idle: list[ConnectionSource] = []
         self._sidecars = sidecars
+        self._project = project
         self._lock = threading.Lock()
         self._indexes: Indexes | None = None
 
@@ -281,7 +282,7 @@ class _Generation:
 
             with self._lock:
                 if self._indexes is None:
-                    self._indexes = Indexes(self._sidecars)
+                    self._indexes = Indexes(self._sidecars, self._project)
         return self._indexes
 
     def renewal(self) -> AbstractContextManager[Renewal | None]:
@@ -409,7 +410,11 @@ class SqliteDatabase:
             again: Use the vectors of the last search, for what belongs to that search.
         """
         with self._one_state() as (generation, source):
-            yield generation.indexes().search(source, conditions, query, leg, context=context, again=again)
+            found = generation.indexes().search(source, conditions, query, leg, context=context, again=again)
+            if found.standing is not None:
+                # Who logs what was found often writes through this connection, and needs no other look.
+                self._standings.keep(source, found.standing)
+            yield found
 
     @contextmanager
     def search_graph(
@@ -564,7 +569,7 @@ class SqliteDatabase:
                     source.run("COMMIT")
 
     def _new_generation(self, identity: tuple[int, int] | None) -> _Generation:
-        return _Generation(identity, self._medium.sidecars)
+        return _Generation(identity, self._medium.sidecars, self.project)
 
     def _taken_writer(self) -> ConnectionSource:
         """Take a connection that may write, opened anew when another file lies at the path; called under the lock."""

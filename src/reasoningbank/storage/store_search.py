@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import numpy
@@ -15,7 +15,7 @@ from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Candidates, ClosePairs, LexicalMatches, Pool, Scored
+from reasoningbank.types.records import Candidates, ClosePairs, Lessons, LexicalMatches, Pool, Scored
 
 _ROWS, _COLUMNS = 1_024, 4_096
 _SHARE = 4
@@ -86,6 +86,29 @@ class StoreSearch:
         """
         with self._database.search([condition], context=True) as search:
             return search.matching_context(text, limit)
+
+    def lessons(
+        self,
+        legs: Sequence[str],
+        vector: Vector | None,
+        text: str,
+        condition: Filter,
+        limit: int,
+        among: Collection[int] | None = None,
+    ) -> Lessons:
+        """Return the best of dense legs and of BM25 over the descriptions, in one state of the bank.
+
+        Args:
+            legs: The dense legs; those that the fused search uses.
+            vector: Compared in them; None without one.
+            text: The words of the query; empty when they are not searched.
+            condition: What a memory must be.
+            limit: Most memories of a leg.
+            among: Only the memories of these row ids; None for all.
+        """
+        query = None if vector is None else checked(vector)
+        with self._database.search([condition], query, context=True) as search:
+            return search.lessons(legs, query, text, limit, among)
 
     def graph_nearest(self, kind: GraphKind, vector: Vector, condition: GraphFilter, limit: int) -> Sequence[Scored]:
         """Return the nodes or edges closest to the vector among those that meet the condition, best first.

@@ -42,7 +42,6 @@ LEAST_RARITY = 1e-6
 
 ALL_LENGTHS_SQL = "SELECT id, sz FROM memory_text_docsize"
 LENGTHS_SQL = changed_since("d.id, d.sz", "CROSS JOIN memory_text_docsize AS d ON d.id = m.key", derived=True)
-CONTEXTS_SQL = changed_since("m.key, m.context_start, m.context_words", derived=True)
 
 _POSTINGS_SQL = """
 WITH words AS MATERIALIZED (
@@ -83,10 +82,6 @@ class Contexts:
     starts: NDArray[numpy.int32]
     counts: NDArray[numpy.int32]
 
-    def of(self, alive: NDArray[numpy.bool_]) -> Contexts:
-        """Return the same of these memories alone."""
-        return Contexts(starts=self.starts, counts=numpy.where(alive, self.counts, 0).astype(numpy.int32))
-
 
 NO_CONTEXTS = Contexts(starts=numpy.empty(0, dtype=numpy.int32), counts=numpy.empty(0, dtype=numpy.int32))
 
@@ -124,15 +119,6 @@ def lengths(run: Run, since: int, columns: Columns, known: NDArray[numpy.int32])
 def measured(rows: Sequence[Row], columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
     """Return the same from rows of keys and entries of the text index's table of sizes."""
     return placed([(row[0], words_of(row[1])) for row in rows], columns, known)
-
-
-def contexts(run: Run, since: int, columns: Columns, known: Contexts) -> Contexts:
-    """Return where the words of each description stand; the arguments are those of ``lengths``."""
-    rows = run(CONTEXTS_SQL, (since,))
-    return Contexts(
-        starts=placed([(row[0], row[1]) for row in rows], columns, known.starts),
-        counts=placed([(row[0], row[2]) for row in rows], columns, known.counts),
-    )
 
 
 def placed(

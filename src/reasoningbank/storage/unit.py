@@ -10,7 +10,7 @@ from typing import cast
 
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, StoreError
 from reasoningbank.storage.database import RowSource, Writer
-from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, decoding, upsert, weights_from
+from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, current_weights, decoding, upsert
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.signal import ProjectWeights
 
@@ -76,13 +76,11 @@ class Standings:
                 change=int(cast(int, change)),
                 key=int(cast(int, key)),
                 space=space,
-                weights=ProjectWeights(project=source.project)
-                if weights[0] is None
-                else weights_from(source.project, tuple(weights)),
+                weights=current_weights(source.project, tuple(weights)),
             )
 
     def keep(self, source: Writer, standing: BankStanding) -> None:
-        """Take the standing that this connection has just committed."""
+        """Take the standing that this connection has just committed, or reads now."""
         self._known = (source, source.state, standing)
 
 

@@ -16,19 +16,24 @@ from numpy.typing import NDArray
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.rows import (
     LEGS_PER_KEY,
+    WEIGHTS,
     WORDS_WORTH,
     Row,
     Value,
     checksum,
+    current_weights,
     decoding,
     vector_id,
     words_worth_from,
 )
 from reasoningbank.storage.sidecars import Renewal, Sidecars
-from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, contexts, lengths, measured
+from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, lengths, measured
+from reasoningbank.storage.unit import BankStanding
 from reasoningbank.storage.vector_file import Header
 from reasoningbank.storage.vector_search import (
+    CHANGES_SQL,
     COLUMNS_SQL,
+    COUNT_OF_COLUMNS,
     SNAPSHOT_MIN_ROWS,
     Columns,
     LegMatrix,
@@ -81,6 +86,7 @@ class _State:
         bank: The bank's identifier, and how often all its vectors were made anew.
         gone: The keys of memories that were deleted since the last state.
         words_worth: What words are worth in the bank.
+        standing: What a writer that has seen no later change begins with; None before the first state.
     """
 
     bank: str
@@ -89,6 +95,7 @@ class _State:
     tokens: Mapping[str, str]
     gone: Sequence[int]
     words_worth: WordsWorth
+    standing: BankStanding | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +112,7 @@ class View:
         names: Ids by key, as far as they were looked up: a key is never given out again. Add what is looked up.
         words_worth: What words are worth in the bank.
         model_id: The vector space; empty when there are no vectors.
+        standing: What a writer begins with in this state; None when the state was seen before.
     """
 
     documents: int
@@ -116,6 +124,7 @@ class View:
     names: dict[int, str]
     words_worth: WordsWorth
     model_id: str
+    standing: BankStanding | None
 
     def places(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
         """Return the place of each key.
@@ -134,11 +143,10 @@ class DenseIndex:
 
     _names: dict[int, str]
     _state: _State
-    _contexts: Contexts
-    _contexts_reached: int
 
-    def __init__(self, sidecars: Sidecars) -> None:
+    def __init__(self, sidecars: Sidecars, project: str) -> None:
         self._sidecars = sidecars
+        self._project = project
         self._lock = threading.Lock()
         self._forget()
 
@@ -197,9 +205,6 @@ class DenseIndex:
                         self._refresh(read)
                     if leg in _ON_DEMAND:
                         self._refresh_on_demand(read, leg)
-                    if context and self._contexts_reached < self._state.change:
-                        self._contexts = contexts(read, self._contexts_reached, self._columns, self._contexts)
-                        self._contexts_reached = self._state.change
             except BaseException:
                 self._forget()
                 raise
@@ -208,57 +213,81 @@ class DenseIndex:
                 raise ModelMismatch(f"the bank's vectors have {model[1]} dimensions, the query's {dimension}")
             if len(self._names) > MAX_NAMES:
                 self._names = {}
+            starts, counts = self._columns.contexts() if context else (NO_CONTEXTS.starts, NO_CONTEXTS.counts)
             masks = [self._columns.mask(condition) for condition in conditions]
             return View(
                 documents=self._columns.living,
                 keys=self._columns.keys,
                 masks=masks,
                 lengths=self._lengths,
-                contexts=self._contexts.of(self._columns.alive) if context else NO_CONTEXTS,
+                contexts=Contexts(starts=starts, counts=counts),
                 legs=self._views,
                 names=self._names,
                 words_worth=self._state.words_worth,
                 model_id="" if model is None else model[0],
+                standing=None if again else self._state.standing,
             )
 
     def _forget(self) -> None:
         self._columns = Columns()
         self._lengths = numpy.empty(0, dtype=numpy.int32)
-        self._contexts, self._contexts_reached = NO_CONTEXTS, -1
         self._legs: dict[str, LegMatrix] = {}
         self._views: Mapping[str, LegView] = {}
         self._reached: dict[str, int] = {}
         self._names = {}
-        self._state = _State(bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth())
+        self._state = _State(
+            bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth(), standing=None
+        )
 
     def _refresh(self, read: Reader) -> None:
-        state, rows = _read_state(read, self._state.change)
+        state, rows, derived = self._read_state(read)
         if (state.bank, state.change, state.model) == (self._state.bank, self._state.change, self._state.model):
             self._state = state
             return
         known = self._state.change
         if known >= 0 and (state.change < known or (state.bank, state.model) != (self._state.bank, self._state.model)):
             self._forget()
-            _, rows = _read_state(read, self._state.change)
+            _, rows, derived = self._read_state(read)
         since = self._state.change
         gone = state.gone if since >= 0 else ()
         self._columns.apply(rows, gone)
         if len(self._names) + len(rows) <= MAX_NAMES:
             self._names.update((cast(int, row[0]), cast(str, row[-1])) for row in rows)
         if since < 0 or gone or self._columns.derived_since(since).size:
-            self._refresh_derived(read, since, gone, state)
+            self._refresh_derived(read, since, gone, state, derived)
         self._state = state
 
-    def _refresh_derived(self, read: Reader, since: int, gone: Sequence[int], state: _State) -> None:
+    def _read_state(self, read: Reader) -> tuple[_State, Sequence[Row], Sequence[Row]]:
+        """Return what the bank says of itself, the columns of what has changed since, and what is derived of it.
+
+        Of the first state nothing derived is read: sidecars may hold it.
+        """
+        since = self._state.change
+        first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
+        found = read(COLUMNS_SQL, (since,)) if since < 0 else read(CHANGES_SQL, (since, LEGS_PER_KEY, first, last))
+        end = next((place for place, row in enumerate(found) if row[0] is not None), len(found))
+        state, changed = _state(self._project, [row[1:] for row in found[:end]]), found[end:]
+        if since < 0:
+            return state, changed, ()
+        columns = {row[0]: row[:COUNT_OF_COLUMNS] for row in changed}
+        derived = [(row[0], *row[COUNT_OF_COLUMNS:]) for row in changed if row[COUNT_OF_COLUMNS] is not None]
+        return state, list(columns.values()), derived
+
+    def _refresh_derived(
+        self, read: Reader, since: int, gone: Sequence[int], state: _State, derived: Sequence[Row]
+    ) -> None:
         """Refresh lengths and vectors, which a search's own log does not change.
 
-        One statement reads all, but for a leg at a time when there is so much that memory counts.
+        What has changed since a state is there already. Else one statement reads all, but for a leg at a time when
+        there is so much that memory counts.
         """
         prepared = {leg: self._prepared(read, leg, gone, since, state) for leg in DENSE_LEGS if state.model is not None}
         begun = {start for _, start in prepared.values()} | {since}
         start = min((start for _, start in prepared.values()), default=since)
-        if len(begun) == 1 and (since >= 0 or len(self._columns.keys) <= _BATCH):
-            self._take_all(prepared, prepared, self._measured(read, DENSE_LEGS, since), state)
+        if len(begun) == 1 and since >= 0:
+            self._take_all(prepared, prepared, self._measured(derived), state)
+        elif len(begun) == 1 and len(self._columns.keys) <= _BATCH:
+            self._take_all(prepared, prepared, self._read_derived(read, DENSE_LEGS, since), state)
         elif start >= 0:
             for matrix, begin in prepared.values():
                 if begin > start:
@@ -276,7 +305,7 @@ class DenseIndex:
             self._take_all(prepared, prepared, rows, state)
         else:
             whole = next((leg for leg, (_, begin) in prepared.items() if begin == since), DENSE_LEGS[0])
-            rows = self._measured(read, [whole], since)
+            rows = self._read_derived(read, [whole], since)
             self._take_all([leg for leg in prepared if leg == whole], prepared, rows, state)
             for leg, (matrix, begin) in prepared.items():
                 if leg != whole:
@@ -285,10 +314,13 @@ class DenseIndex:
             self._lengths[self._columns.found(numpy.array(gone, dtype=numpy.int64))[0]] = 0
         self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
 
-    def _measured(self, read: Reader, legs: Sequence[str], since: int) -> list[Row]:
+    def _read_derived(self, read: Reader, legs: Sequence[str], since: int) -> list[Row]:
         """Refresh the lengths; return the vectors of neighbouring legs that came with them."""
         first, last = vector_id(0, legs[0]), vector_id(0, legs[-1])
-        rows = read(DERIVED_SQL, (LEGS_PER_KEY, first, last, since))
+        return self._measured(read(DERIVED_SQL, (LEGS_PER_KEY, first, last, since)))
+
+    def _measured(self, rows: Sequence[Row]) -> list[Row]:
+        """Refresh the lengths by rows of a key, an entry of the table of sizes and a vector; return the vectors."""
         self._lengths = measured([row[:2] for row in rows], self._columns, self._lengths)
         return [row[2:] for row in rows if row[2] is not None]
 
@@ -399,23 +431,26 @@ def _header(leg: str, state: _State, change: int) -> Header:
     )
 
 
-def _read_state(read: Reader, since: int) -> tuple[_State, Sequence[Row]]:
-    """Return what the bank says of itself, and the columns of what has changed since a change."""
-    found = read(COLUMNS_SQL, (since,))
-    end = next((place for place, row in enumerate(found) if row[0] is not None), len(found))
-    rows = [row[1:3] for row in found[:end]]
-    values = {name: cast(str, value) for name, value in rows if isinstance(name, str)}
-    model = (values["model_id"], int(values["dimension"])) if "model_id" in values else None
-    bank = f"{values['bank']} {values.get('space', '')}"
-    state = _State(
-        bank=bank,
+def _state(project: str, rows: Sequence[Row]) -> _State:
+    """Return the state of rows that hold a name and a value, or None and the key of a deleted memory."""
+    values = {name: cast(str, row[0]) for name, *row in rows if isinstance(name, str)}
+    weights = next(row[2 : 2 + WEIGHTS.count] for row in rows if row[0] == "standing")
+    space = {name: values[name] for name in ("model_id", "dimension") if "model_id" in values}
+    return _State(
+        bank=f"{values['bank']} {values.get('space', '')}",
         change=int(values["change"]),
-        model=model,
+        model=(space["model_id"], int(space["dimension"])) if space else None,
         tokens=values,
-        gone=[cast(int, key) for name, key in rows if name is None],
+        gone=[cast(int, row[1]) for row in rows if row[0] is None],
         words_worth=words_worth_from(values.get(WORDS_WORTH)),
+        standing=BankStanding(
+            schema=int(values["standing"]),
+            change=int(values["change"]),
+            key=int(values["key"]),
+            space=space,
+            weights=current_weights(project, weights),
+        ),
     )
-    return state, found[end:]
 
 
 def _place(leg: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL
-from reasoningbank.storage.rows import Row, to_microseconds
+from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, to_microseconds
 from reasoningbank.storage.vector_file import Snapshot
 from reasoningbank.types.memory import OUTCOMES, STATES
 from reasoningbank.types.recall import Filter
@@ -51,14 +51,33 @@ def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived
 
 
 _FACTS = (
-    "SELECT NULL, 'change', value, {0} FROM counters WHERE name = 'change' "
+    "SELECT NULL, name, value, {0} FROM counters "
+    f"UNION ALL SELECT NULL, 'standing', user_version, {WEIGHT_COLUMNS}, {{1}} FROM pragma_user_version "
+    "LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history) "
     "UNION ALL SELECT NULL, name, value, {0} FROM meta "
     "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > ?1 UNION ALL "
 )
-COLUMNS_SQL = _FACTS.format(", ".join(["NULL"] * 7)) + changed_since(
-    f"m.key, m.outcome, m.state, m.category, m.confidence, m.created_at, m.tags, {CONSOLIDATED_SQL}, m.indexed, m.id"
+_COUNT_OF_WEIGHTS = WEIGHT_COLUMNS.count(",") + 1
+
+
+def _facts(width: int) -> str:
+    """Return the query for what the bank says of itself, in rows of so many columns."""
+    return _FACTS.format(*(", ".join(["NULL"] * (width - used)) for used in (3, 3 + _COUNT_OF_WEIGHTS)))
+
+
+_COLUMNS = (
+    f"m.key, m.outcome, m.state, m.category, m.confidence, m.created_at, m.tags, {CONSOLIDATED_SQL}, m.indexed, "
+    "m.context_start, m.context_words, m.id"
 )
+COUNT_OF_COLUMNS = 12
+COLUMNS_SQL = _facts(COUNT_OF_COLUMNS) + changed_since(_COLUMNS)
 """What the bank says of itself, in rows without a key, then the columns of what has changed since."""
+CHANGES_SQL = _facts(COUNT_OF_COLUMNS + 4) + changed_since(
+    f"{_COLUMNS}, d.sz, v.id, v.vector, v.checksum",
+    "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > ?1 "
+    "LEFT JOIN vectors AS v ON m.indexed > ?1 AND v.id BETWEEN ?2 * m.key + ?3 AND ?2 * m.key + ?4",
+)
+"""The same, with the lengths and the vectors that have changed: a row for each of a memory's vectors."""
 
 
 _ARRAYS = (
@@ -71,6 +90,8 @@ _ARRAYS = (
     "_tags",
     "_consolidated",
     "_indexed",
+    "_context_start",
+    "_context_words",
 )
 """The columns of Columns."""
 
@@ -100,6 +121,8 @@ class Columns:
         self._tags = numpy.empty(0, dtype=numpy.int32)
         self._consolidated = numpy.empty(0, dtype=numpy.bool_)
         self._indexed = numpy.empty(0, dtype=numpy.int64)
+        self._context_start = numpy.empty(0, dtype=numpy.int32)
+        self._context_words = numpy.empty(0, dtype=numpy.int32)
         self._categories: dict[str, int] = {}
         self._tag_sets: dict[str, int] = {}
         self._sets_with: dict[str, list[int]] = {}
@@ -145,6 +168,12 @@ class Columns:
         """Return the keys of the memories whose derived parts were changed or made after a change."""
         return self.keys[self._indexed[: self._count] > change]
 
+    def contexts(self) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+        """Return where the words of each description begin and how many they are; none of a deleted memory."""
+        size = self._count
+        words = numpy.where(self.alive, self._context_words[:size], numpy.int32(0))
+        return self._context_start[:size].copy(), words
+
     def mask(self, condition: Filter) -> NDArray[numpy.bool_]:
         """Return which rows meet the filter."""
         size = self._count
@@ -189,7 +218,7 @@ class Columns:
 
     def _write(self, start: int, rows: Sequence[Row]) -> None:
         end = start + len(rows)
-        keys, outcomes, states, categories, confidences, created, tags, consolidated, indexed, _ = zip(
+        keys, outcomes, states, categories, confidences, created, tags, consolidated, indexed, begin, words, _ = zip(
             *rows, strict=True
         )
         self._keys[start:end] = keys
@@ -201,6 +230,8 @@ class Columns:
         self._tags[start:end] = [self._tag_set(text) for text in tags]
         self._consolidated[start:end] = consolidated
         self._indexed[start:end] = indexed
+        self._context_start[start:end] = begin
+        self._context_words[start:end] = words
 
     def _tag_set(self, text: str) -> int:
         """Return the number of a list of tags as it is stored."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +42,20 @@ class Scored:
 
     id: str
     score: float
+
+
+class Lessons(NamedTuple):
+    """What a search by lesson is made of, from one state of the bank.
+
+    Attributes:
+        dense: The best of each dense leg.
+        words: The best by the words of the descriptions.
+        model_id: The vector space; empty when there are no vectors.
+    """
+
+    dense: Mapping[str, Sequence[Scored]]
+    words: Sequence[Scored]
+    model_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
