@@ -557,10 +557,10 @@ class Bank:
         place = session_name(session) or self._context.session
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store()
-            query, (proven, drawn, warnings, _) = self._briefings.considered(store, task, outcome)
-            hits = in_order(proven, drawn)
+            query, found = self._briefings.considered(store, task, outcome)
+            hits = in_order(found.proven, found.drawn)
             brief = choose(
-                self._search.vectors_of,
+                partial(self._search.vectors_of, known=found.vectors),
                 [BriefItem(hit=hit, scope=hit.scope) for hit in hits],
                 model_id=self._context.embedder.model_id,
                 budget=budget,
@@ -570,7 +570,7 @@ class Bank:
             )
             observation.delivered(len(brief.items))
             fitting = () if repeat or task is None else self._briefings.seen_before_the_task(store, place, hits[:most])
-            return self._briefings.kept(store, replace(brief, session=place, warnings=warnings), query, fitting)
+            return self._briefings.kept(store, replace(brief, session=place, warnings=found.warnings), query, fitting)
 
     def get(self, memory_id: str) -> Memory:
         """Return the memory of an id, secrets removed once more.

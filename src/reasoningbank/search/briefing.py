@@ -40,9 +40,7 @@ def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
     Best is the highest lower end of the 90 % interval, compared in steps of 0.05; within a step what was used or
     changed last comes first.
     """
-    count = store.memories.count(condition)
-    memories = store.memories.page(condition, limit=CONSIDERED, offset=max(0, count - CONSIDERED)) if count else ()
-    ordered = sorted(memories, key=standing)
+    ordered = sorted(store.memories.newest(condition, CONSIDERED), key=standing)
     level = store.scope.level
     return tuple(Hit(memory=reveal(memory), relevance=0.0, legs={}, scope=level) for memory in ordered[:POOL])
 

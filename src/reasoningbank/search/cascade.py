@@ -60,12 +60,14 @@ class Found(NamedTuple):
         drawn: The unproven ones that go with them.
         warnings: What was left out, and why.
         message: Why nothing was found, where the search knows it.
+        vectors: Of titles and contents, as far as the search has read them.
     """
 
     proven: tuple[Hit, ...]
     drawn: tuple[Hit, ...]
     warnings: tuple[str, ...] = ()
     message: str = ""
+    vectors: Mapping[Key, Vector] = {}
 
 
 def cascade(
@@ -129,6 +131,7 @@ def cascade(
         tuple(map(revealed, judge.marked(first))),
         tuple(map(revealed, judge.marked(drawn))),
         (*warnings, *judge.unseen([*first, *drawn])),
+        vectors=vectors,
     )
 
 

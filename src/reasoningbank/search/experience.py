@@ -259,9 +259,7 @@ def similar_traces(store: Store, vector: Vector, model_id: str) -> tuple[tuple[T
 
     background = calibration_of(model_id).background
     least = background + LEAST_NEARNESS * (1.0 - background)
-    return tuple(
-        (trace, cosine) for trace, cosine in store.search.similar_traces(vector, limit=NEIGHBOURS) if cosine >= least
-    )
+    return tuple(store.search.similar_traces(vector, limit=NEIGHBOURS, least=least))
 
 
 def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[RelevantStrategy, ...]:
@@ -350,7 +348,7 @@ class Experience:
             InvalidInput: When there is no such mode.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.memories.admission import check_space
+        from reasoningbank.memories.admission import has_space
 
         began = time.perf_counter()
         way = checked_mode(mode)
@@ -362,7 +360,7 @@ class Experience:
                 min_confidence=min_confidence,
                 tags=tags,
             )
-            check_space(store, self._context.embedder)
+            has_space(store, self._context.embedder)
             question = self._search.heard(question)
             vector = self._context.embedder.embed_queries([question.text])[0]
             similar = similar_traces(store, vector, self._context.embedder.model_id)

@@ -118,8 +118,8 @@ class Wanted(NamedTuple):
 
 def recall(
     store: Store, embedder: Embedder, question: Question, chance: random.Random, *, vector: Vector | None = None
-) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-    """Find the proven hits, best first, and choose the unproven ones.
+) -> tuple[tuple[Hit, ...], tuple[Hit, ...], Mapping[str, Vector]]:
+    """Find the proven hits, best first, and choose the unproven ones; with the vectors of both.
 
     Args:
         store: Where to look.
@@ -132,12 +132,12 @@ def recall(
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
     if not has_space(store, embedder):
-        return (), ()
+        return (), (), {}
     if vector is None:
         vector = embedder.embed_queries([question.text])[0]
-    proven, pool, _ = find(store, embedder.model_id, question, vector)
+    proven, pool, vectors = find(store, embedder.model_id, question, vector)
     chosen = offered(proven, pool, question.unproven, chance)
-    return tuple(map(revealed, proven)), tuple(map(revealed, chosen))
+    return tuple(map(revealed, proven)), tuple(map(revealed, chosen)), vectors
 
 
 def heard(store: Searched, embedder: Embedder, question: Question) -> Question:

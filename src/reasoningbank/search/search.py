@@ -24,7 +24,7 @@ from reasoningbank.types.memory import Memory, OutcomeReport
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
-from reasoningbank.types.scope import LEVELS
+from reasoningbank.types.scope import LEVELS, Level
 from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import Exposure
@@ -73,9 +73,11 @@ class Search:
 
         wider, warnings = self.wider_stores()
         if not wider:
-            return Found(
-                *recall(store, self._context.embedder, question, self._context.chance, vector=vector), warnings
+            proven, drawn, vectors = recall(
+                store, self._context.embedder, question, self._context.chance, vector=vector
             )
+            level = store.scope.level
+            return Found(proven, drawn, warnings, vectors={(level, name): each for name, each in vectors.items()})
         found = cascade([store, *wider], self._context.embedder, question, self._context.chance, vector=vector)
         return found._replace(warnings=(*warnings, *found.warnings))
 
@@ -90,15 +92,21 @@ class Search:
         found = best_known([store, *wider], self._context.embedder.model_id, condition, limit)
         return found._replace(warnings=(*warnings, *found.warnings))
 
-    def vectors_of(self, hits: Sequence[Hit]) -> Mapping[str, Vector]:
-        """Return the vectors of the hits' titles and contents that have one, each from the bank that it comes from."""
+    def vectors_of(self, hits: Sequence[Hit], known: Mapping[tuple[Level, str], Vector]) -> Mapping[str, Vector]:
+        """Return the vectors of the hits' titles and contents that have one, each from the bank that it comes from.
+
+        Args:
+            hits: The hits.
+            known: The vectors that were read already, by scope and id.
+        """
         own = self._context.scope.level
+        vectors = {hit.id: known[hit.scope, hit.id] for hit in hits if (hit.scope, hit.id) in known}
+        unknown = [hit for hit in hits if hit.id not in vectors]
         stores = [self._context.store()]
-        if any(hit.scope != own for hit in hits):
+        if any(hit.scope != own for hit in unknown):
             stores += self.wider_stores()[0]
-        vectors: dict[str, Vector] = {}
         for store in stores:
-            if ids := [hit.id for hit in hits if hit.scope == store.scope.level]:
+            if ids := [hit.id for hit in unknown if hit.scope == store.scope.level]:
                 vectors.update(store.search.vectors(CONTENT_LEG, ids))
         return vectors
 
@@ -165,7 +173,7 @@ class Search:
             question = replace(question, limit=MAX_SEARCH_LIMIT, unproven=UNPROVEN_POOL)
 
         def find(store: Store) -> Found:
-            proven, unproven, warnings, _ = self.near(store, question)
+            proven, unproven, warnings, *_ = self.near(store, question)
             if withhold is not None:
                 proven = tuple(hit for hit in proven if not withhold(hit.memory))
                 pool = sorted(unproven, key=lambda hit: -hit.relevance)
@@ -199,7 +207,7 @@ class Search:
 
     def answer(self, question: Question, found: Found, session: str | None) -> Recall:
         """Return what was found as a Recall."""
-        proven, unproven, warnings, message = found
+        proven, unproven, warnings, message, _ = found
         return Recall(
             memories=proven,
             unproven=unproven,

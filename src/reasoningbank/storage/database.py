@@ -183,8 +183,8 @@ class Database(RowSource, Protocol):
     ) -> AbstractContextManager[GraphSearch]:
         """Give a search of the graph in one state of the bank."""
 
-    def similar_traces(self, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
-        """Return the traces closest to a unit vector, best first."""
+    def similar_traces(self, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
+        """Return the traces closest to a unit vector, with at least this cosine, best first."""
 
     def check(self) -> StoreReport:
         """Read everything and report every defect."""

@@ -187,6 +187,8 @@ class MemoryTables:
 
     def many(self, memory_ids: Collection[str], *, texts: Collection[bytes] = ()) -> Mapping[str, Memory]:
         """Return the memories of these ids that exist, and those that have one of these fingerprints, oldest first."""
+        if not memory_ids and not texts:
+            return {}
         also = f"OR fingerprint IN ({', '.join('?' * len(texts))}) ORDER BY key" if texts else ""
         rows = self._source.run(
             f"SELECT {MEMORY_COLUMNS} FROM memories "  # noqa: S608 - constant columns
@@ -204,6 +206,16 @@ class MemoryTables:
             (*values, limit or ALL_ROWS, offset),
         )
         return [self._memory(row) for row in rows]
+
+    def newest(self, condition: Filter, limit: int) -> Sequence[Memory]:
+        """Return so many memories that were stored last, oldest first."""
+        where, values = condition_sql(condition)
+        rows = self._source.run(
+            f"SELECT {MEMORIES.columns}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
+            f"WHERE {where} ORDER BY m.key DESC LIMIT ?",
+            (*values, limit),
+        )
+        return [self._memory(row) for row in reversed(rows)]
 
     def count(self, condition: Filter) -> int:
         """Return how many memories meet the condition."""

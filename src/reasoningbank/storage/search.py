@@ -30,11 +30,12 @@ from reasoningbank.types.records import Candidates, Lessons, LexicalMatches, Poo
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
-_STATE_SQL = (
-    "SELECT name, value FROM meta WHERE name IN ('bank', 'space', 'dimension') UNION ALL "
-    "SELECT 'replaced', max(replaced) FROM trace_vectors WHERE replaced IS NOT NULL"
+_TRACE_VECTORS_SQL = (
+    "SELECT name, value, NULL FROM meta WHERE name IN ('bank', 'space', 'dimension') UNION ALL "
+    "SELECT 'replaced', max(replaced), NULL FROM trace_vectors WHERE replaced IS NOT NULL UNION ALL "
+    "SELECT * FROM (SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number DESC LIMIT ?)"
 )
-_VECTORS_SQL = "SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number DESC LIMIT ?"
+"""What tells whether the vectors that are known still hold, by name, then the newest vectors by number."""
 _TRACES_SQL = "SELECT number, id, session, body, checksum FROM traces WHERE number IN (SELECT value FROM json_each(?))"
 _SPARE = 1_024
 
@@ -268,8 +269,10 @@ class TraceIndex:
         self._lock = threading.Lock()
         self._forget(())
 
-    def similar(self, read: Reader, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
+    def similar(self, read: Reader, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
         """Return the closest traces, best first, then newest first; this makes the first read of its transaction.
+
+        None is given whose cosine is below the least.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.
@@ -285,7 +288,10 @@ class TraceIndex:
             products = self._matrix[: self._count][-COMPARED_TRACES:] @ query
         cosines = numpy.clip(products.astype(numpy.float64).round(COSINE_DIGITS), -1.0, 1.0)
         best = numpy.lexsort((-numbers, -cosines))[: max(0, limit)]
+        best = best[cosines[best] >= least]
         wanted = numbers[best].tolist()
+        if not wanted:
+            return []
         traces = {cast(int, row[0]): read_trace(row) for row in read(_TRACES_SQL, (str(wanted),))}
         if len(traces) < len(wanted):
             raise StoreCorrupt("a trace's vector belongs to no trace")
@@ -298,17 +304,23 @@ class TraceIndex:
         self._matrix: NDArray[numpy.float32] = numpy.empty((0, dimension), dtype=numpy.float32)
 
     def _refresh(self, read: Reader, dimension: int) -> None:
-        facts = dict(cast("Sequence[tuple[str, str | int | None]]", read(_STATE_SQL)))
-        stored = facts.get("dimension")
-        if stored is not None and int(stored) != dimension:
+        rows = self._newer(read)
+        facts = {name: value for name, value, _ in rows if isinstance(name, str)}
+        stored = int(cast(str, facts.get("dimension", dimension)))
+        if stored != dimension:
             raise ModelMismatch(f"the bank's vectors have {stored} dimensions, the query's {dimension}")
         state = (facts["bank"], facts.get("space"), facts["replaced"], dimension)
         if state != self._state:
+            known = self._count
             self._forget(state, dimension)
+            rows = self._newer(read) if known else rows
+        if vectors := sorted((row for row in rows if not isinstance(row[0], str)), key=lambda row: cast(int, row[0])):
+            self._append(vectors, dimension)
+
+    def _newer(self, read: Reader) -> Sequence[Row]:
+        """Return the state, and the vectors that came after the last known one."""
         last = int(self._numbers[self._count - 1]) if self._count else -1
-        rows = read(_VECTORS_SQL, (last, COMPARED_TRACES))
-        if rows:
-            self._append(rows[::-1], dimension)
+        return read(_TRACE_VECTORS_SQL, (last, COMPARED_TRACES))
 
     def _append(self, rows: Sequence[Row], dimension: int) -> None:
         if self._count + len(rows) > len(self._numbers):
@@ -378,6 +390,8 @@ class Indexes:
         view = self._graph.view(source.run, kind, None if query is None else len(query))
         return FoundInGraph(view, source, kind, condition)
 
-    def similar_traces(self, source: ConnectionSource, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
-        """Return the traces closest to a unit vector in that state, best first."""
-        return self._traces.similar(source.run, query, limit)
+    def similar_traces(
+        self, source: ConnectionSource, query: Vector, limit: int, least: float
+    ) -> Sequence[tuple[Trace, float]]:
+        """Return the traces closest to a unit vector, with at least this cosine, best first."""
+        return self._traces.similar(source.run, query, limit, least)

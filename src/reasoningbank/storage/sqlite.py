@@ -424,10 +424,11 @@ class SqliteDatabase:
         with self._one_state() as (generation, source):
             yield generation.indexes().search_graph(source, kind, condition, query)
 
-    def similar_traces(self, query: Vector, limit: int) -> Sequence[tuple[Trace, float]]:
-        """Return the traces closest to a unit vector, best first."""
-        with self._one_state() as (generation, source):
-            return generation.indexes().similar_traces(source, query, limit)
+    def similar_traces(self, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
+        """Return the traces closest to a unit vector, with at least this cosine, best first."""
+        # Traces are never erased one by one, so each of the two reads may see a state of its own.
+        with self._borrowed() as (generation, source), translated(self.path):
+            return generation.indexes().similar_traces(source, query, limit, least)
 
     def check(self) -> StoreReport:
         """Read everything and report every defect."""
@@ -561,12 +562,11 @@ class SqliteDatabase:
     def _one_state(self) -> Iterator[tuple[_Generation, ConnectionSource]]:
         """Give a pooled connection inside one short read transaction, so that all it reads is of one state."""
         with self._borrowed() as (generation, source), translated(self.path):
-            source.run("BEGIN")
+            source.begin_with_next()
             try:
                 yield generation, source
             finally:
-                if source.connection.in_transaction:
-                    source.run("COMMIT")
+                source.end_reading()
 
     def _new_generation(self, identity: tuple[int, int] | None) -> _Generation:
         return _Generation(identity, self._medium.sidecars, self.project)

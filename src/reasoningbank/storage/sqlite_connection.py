@@ -114,6 +114,7 @@ class ConnectionSource:
         self.project = project
         self.connection = connection
         self.identity = identity
+        self._begins_next = False
 
     @property
     def schema_sql(self) -> str:
@@ -136,7 +137,20 @@ class ConnectionSource:
             return True
         return False
 
+    def begin_with_next(self) -> None:
+        """Let the next statement begin a transaction that reads; without one there is none."""
+        self._begins_next = True
+
+    def end_reading(self) -> None:
+        """End the transaction that reads, if one was begun."""
+        self._begins_next = False
+        if self.connection.in_transaction:
+            self.run("COMMIT")
+
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        if self._begins_next:
+            self._begins_next = False
+            self.run("BEGIN")
         try:
             rows: Sequence[Row] = self.connection.execute(spelled(sql), tuple(values)).fetchall()
             return rows

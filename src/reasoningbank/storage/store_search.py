@@ -173,12 +173,17 @@ class StoreSearch:
         with self._database.search([], leg=leg) as search:
             return search.vectors(leg, memory_ids)
 
-    def similar_traces(self, vector: Vector, *, limit: int) -> Sequence[tuple[Trace, float]]:
+    def similar_traces(self, vector: Vector, *, limit: int, least: float = -1.0) -> Sequence[tuple[Trace, float]]:
         """Return the searches whose queries are closest, best first, each with its cosine.
 
         Only the newest 10,000 count.
+
+        Args:
+            vector: The query's.
+            limit: Most searches.
+            least: The least cosine.
         """
-        return self._database.similar_traces(unit_vector(vector), limit)
+        return self._database.similar_traces(unit_vector(vector), limit, least)
 
 
 def checked(vector: Vector) -> Vector:

@@ -52,7 +52,7 @@ def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived
 
 _FACTS = (
     "SELECT NULL, name, value, {0} FROM counters "
-    f"UNION ALL SELECT NULL, 'standing', user_version, {WEIGHT_COLUMNS}, {{1}} FROM pragma_user_version "
+    "UNION ALL SELECT NULL, 'standing', user_version, {2}, {1} FROM pragma_user_version "
     "LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history) "
     "UNION ALL SELECT NULL, name, value, {0} FROM meta "
     "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > ?1 UNION ALL "
@@ -62,7 +62,8 @@ _COUNT_OF_WEIGHTS = WEIGHT_COLUMNS.count(",") + 1
 
 def _facts(width: int) -> str:
     """Return the query for what the bank says of itself, in rows of so many columns."""
-    return _FACTS.format(*(", ".join(["NULL"] * (width - used)) for used in (3, 3 + _COUNT_OF_WEIGHTS)))
+    rest, after_weights = (", ".join(["NULL"] * (width - used)) for used in (3, 3 + _COUNT_OF_WEIGHTS))
+    return _FACTS.format(rest, after_weights, WEIGHT_COLUMNS)
 
 
 _COLUMNS = (
