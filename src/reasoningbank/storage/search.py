@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
 from reasoningbank.storage.rows import Row, checksum, decoding
+from reasoningbank.storage.search_sql import KEYS_SQL, NAMES_SQL, TRACE_VECTORS_SQL, TRACES_SQL
 from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.sqlite_connection import ConnectionSource
@@ -30,13 +31,6 @@ from reasoningbank.types.records import Candidates, Lessons, LexicalMatches, Poo
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
-_TRACE_VECTORS_SQL = (
-    "SELECT name, value, NULL FROM meta WHERE name IN ('bank', 'space', 'dimension') UNION ALL "
-    "SELECT 'replaced', max(replaced), NULL FROM trace_vectors WHERE replaced IS NOT NULL UNION ALL "
-    "SELECT * FROM (SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number DESC LIMIT ?)"
-)
-"""What tells whether the vectors that are known still hold, by name, then the newest vectors by number."""
-_TRACES_SQL = "SELECT number, id, session, body, checksum FROM traces WHERE number IN (SELECT value FROM json_each(?))"
 _SPARE = 1_024
 
 
@@ -250,15 +244,11 @@ class SearchState:
         names = self._view.names
         missing = {key for each in places for key in self._view.keys[each].tolist() if key not in names}
         if missing:
-            rows = self._source.run(
-                "SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?))", (str(sorted(missing)),)
-            )
+            rows = self._source.run(NAMES_SQL, (str(sorted(missing)),))
             names.update({cast(int, key): cast(str, name) for key, name in rows})
 
     def _keys(self, memory_ids: Sequence[str]) -> NDArray[numpy.int64]:
-        rows = self._source.run(
-            "SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(memory_ids)),)
-        )
+        rows = self._source.run(KEYS_SQL, (json.dumps(list(memory_ids)),))
         return numpy.array([row[0] for row in rows], dtype=numpy.int64)
 
 
@@ -292,7 +282,7 @@ class TraceIndex:
         wanted = numbers[best].tolist()
         if not wanted:
             return []
-        traces = {cast(int, row[0]): read_trace(row) for row in read(_TRACES_SQL, (str(wanted),))}
+        traces = {cast(int, row[0]): read_trace(row) for row in read(TRACES_SQL, (str(wanted),))}
         if len(traces) < len(wanted):
             raise StoreCorrupt("a trace's vector belongs to no trace")
         return [(traces[number], cosine) for number, cosine in zip(wanted, cosines[best].tolist(), strict=True)]
@@ -320,7 +310,7 @@ class TraceIndex:
     def _newer(self, read: Reader) -> Sequence[Row]:
         """Return the state, and the vectors that came after the last known one."""
         last = int(self._numbers[self._count - 1]) if self._count else -1
-        return read(_TRACE_VECTORS_SQL, (last, COMPARED_TRACES))
+        return read(TRACE_VECTORS_SQL, (last, COMPARED_TRACES))
 
     def _append(self, rows: Sequence[Row], dimension: int) -> None:
         if self._count + len(rows) > len(self._numbers):

@@ -22,8 +22,9 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.storage.rows import Row, Value, decoding
+from reasoningbank.storage.search_sql import ALL_LENGTHS_SQL, KEYS, LENGTHS_SQL, PLACES, POSTINGS_SQL
 from reasoningbank.storage.sqlite_connection import MEMORY_TEXT, TextIndex
-from reasoningbank.storage.vector_search import Columns, Places, changed_since
+from reasoningbank.storage.vector_search import Columns, Places
 from reasoningbank.types.records import LexicalTerm
 
 POSTINGS_BUDGET = 4_000
@@ -39,33 +40,6 @@ FUNCTION_WORDS = 0.5
 pattern ("tell me the ... of"); in full they outweigh what is asked about."""
 LEAST_RARITY = 1e-6
 """The worth of a word that more than half of the texts hold."""
-
-ALL_LENGTHS_SQL = "SELECT id, sz FROM memory_text_docsize"
-LENGTHS_SQL = changed_since("d.id, d.sz", "CROSS JOIN memory_text_docsize AS d ON d.id = m.key", derived=True)
-
-_POSTINGS_SQL = """
-WITH words AS MATERIALIZED (
-    SELECT w.key AS place, w.value AS term,
-        coalesce((SELECT v.doc FROM temp.{0} AS v WHERE v.term = w.value), 0) AS documents
-    FROM json_each(?1) AS w
-), spent AS MATERIALIZED (
-    SELECT place, term, documents,
-        sum(documents) OVER (ORDER BY place >= ?3, documents, place ROWS UNBOUNDED PRECEDING) AS postings
-    FROM words
-)
-SELECT term, documents, CASE
-    WHEN documents > 0 AND (postings <= ?2 OR postings = documents) AND (place < ?3 OR documents <= ?4)
-    THEN (SELECT {2} FROM temp.{1} AS o WHERE o.term = spent.term)
-END
-FROM spent ORDER BY place
-"""
-"""Every term of a query with how many texts hold it; the occurrences of the rarest ones within the budget.
-
-The terms from place ?3 on are function words: they are read from what the others leave of the budget, and not when more
-than ?4 texts hold them.
-"""
-_KEYS, _PLACES = "group_concat(o.doc)", "group_concat(o.doc) || ';' || group_concat(o.offset)"
-"""What is read of the occurrences: the keys of the texts, or the places in them too."""
 
 Run = Callable[[str, Sequence[Value]], Sequence[Row]]
 
@@ -185,7 +159,7 @@ def rank_context(
     The other arguments are those of ``rank``.
     """
     with decoding("the text index"):
-        postings = _postings(run, text, MEMORY_TEXT, read=_PLACES)
+        postings = _postings(run, text, MEMORY_TEXT, read=PLACES)
         terms = [each.term for each in postings]
         scores = numpy.zeros(len(spans.counts), dtype=numpy.float64)
         documents, tokens = int(numpy.count_nonzero(spans.counts)), int(spans.counts.sum())
@@ -212,7 +186,7 @@ class _Postings(NamedTuple):
 
 
 def _postings(
-    run: Run, text: str, index: TextIndex, *, read: str = _KEYS, function_words: str = "", common: int = 0
+    run: Run, text: str, index: TextIndex, *, read: str = KEYS, function_words: str = "", common: int = 0
 ) -> list[_Postings]:
     """Return the terms of a query in order, with the occurrences of the rarest that fit the budget.
 
@@ -224,7 +198,7 @@ def _postings(
         return []
     others = [term for term in stems(function_words) if term not in terms] if function_words else []
     asked = (json.dumps(terms + others), POSTINGS_BUDGET, len(terms), common)
-    rows = run(_POSTINGS_SQL.format(index.vocabulary, index.occurrences, read), asked)
+    rows = run(POSTINGS_SQL.format(index.vocabulary, index.occurrences, read), asked)
     return [
         _Postings(
             LexicalTerm(text=cast(str, term), documents=cast(int, documents)),

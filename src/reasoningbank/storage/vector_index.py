@@ -26,45 +26,24 @@ from reasoningbank.storage.rows import (
     vector_id,
     words_worth_from,
 )
+from reasoningbank.storage.search_sql import (
+    BOTH_VECTORS_SQL,
+    CHANGES_SQL,
+    COLUMNS_SQL,
+    COUNT_OF_COLUMNS,
+    DERIVED_SQL,
+    LENGTHS_AND_VECTORS_SQL,
+    NAMED_VECTORS_SQL,
+    VECTORS_SQL,
+)
 from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, lengths, measured
 from reasoningbank.storage.unit import BankStanding
 from reasoningbank.storage.vector_file import Header
-from reasoningbank.storage.vector_search import (
-    CHANGES_SQL,
-    COLUMNS_SQL,
-    COUNT_OF_COLUMNS,
-    SNAPSHOT_MIN_ROWS,
-    Columns,
-    LegMatrix,
-    LegView,
-    changed_since,
-)
+from reasoningbank.storage.vector_search import SNAPSHOT_MIN_ROWS, Columns, LegMatrix, LegView
 from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
 from reasoningbank.types.records import WordsWorth
 
-VECTORS_SQL = changed_since(
-    "v.id, v.vector, v.checksum", "CROSS JOIN vectors AS v ON v.id = ?1 * m.key + ?2", change="?3", derived=True
-)
-DERIVED_SQL = changed_since(
-    "m.key, d.sz, v.id, v.vector, v.checksum",
-    "CROSS JOIN memory_text_docsize AS d ON d.id = m.key "
-    "LEFT JOIN vectors AS v ON v.id BETWEEN ?1 * m.key + ?2 AND ?1 * m.key + ?3",
-    change="?4",
-    derived=True,
-)
-NAMED_VECTORS_SQL = (
-    "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
-    "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
-)
-BOTH_VECTORS_SQL = changed_since(
-    "v.id, v.vector, v.checksum",
-    "CROSS JOIN vectors AS v ON v.id BETWEEN ?1 * m.key + ?2 AND ?1 * m.key + ?3",
-    change="?4",
-    derived=True,
-)
-LENGTHS_AND_VECTORS_SQL = f"SELECT NULL, id, sz FROM memory_text_docsize UNION ALL {BOTH_VECTORS_SQL}"  # noqa: S608
-"""All lengths, in rows without a vector's number, then the vectors that have changed."""
 MAX_NAMES = 65_536
 """So many ids are kept; when there are more, they are looked up again."""
 _BATCH = 4_096

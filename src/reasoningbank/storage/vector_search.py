@@ -10,76 +10,13 @@ from typing import Protocol, TypeVar
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL
-from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, to_microseconds
+from reasoningbank.storage.rows import Row, to_microseconds
 from reasoningbank.storage.vector_file import Snapshot
 from reasoningbank.types.memory import OUTCOMES, STATES
 from reasoningbank.types.recall import Filter
 
 GONE = -1
 """The state code of a deleted memory."""
-
-_KNOWN = (
-    "(SELECT coalesce(max(key), -1) FROM "
-    "(SELECT key FROM memories WHERE {0} >= 0 AND born <= {0} ORDER BY key DESC LIMIT 1))"
-)
-"""The last key of a memory that was made up to a change: one look at every memory that was made since."""
-
-
-def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived: bool = False) -> str:
-    """Return a query for the memories ``m`` that were changed or made after a change.
-
-    All of them after a change below 0.
-
-    Keys are given out in the order of changes, so the new ones are those after the last that was there; the others
-    are in the index of rows that were changed after they were made.
-
-    Args:
-        columns: What is read; the rows ascend by the first column, which must ascend with the key.
-        joined: Joins of what hangs on the memories.
-        change: The parameter that holds the change.
-        derived: Only memories whose derived parts were changed or made.
-    """
-    known = _KNOWN.format(change)
-    condition = f"m.change <> m.born AND m.change > {change} AND m.key <= {known}"
-    if derived:
-        condition += f" AND m.indexed > {change}"
-    return (
-        f"SELECT {columns} FROM memories AS m INDEXED BY memories_by_change {joined} WHERE {condition} "  # noqa: S608
-        f"UNION ALL SELECT {columns} FROM memories AS m {joined} WHERE m.key > {known} ORDER BY 1"
-    )
-
-
-_FACTS = (
-    "SELECT NULL, name, value, {0} FROM counters "
-    "UNION ALL SELECT NULL, 'standing', user_version, {2}, {1} FROM pragma_user_version "
-    "LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history) "
-    "UNION ALL SELECT NULL, name, value, {0} FROM meta "
-    "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > ?1 UNION ALL "
-)
-_COUNT_OF_WEIGHTS = WEIGHT_COLUMNS.count(",") + 1
-
-
-def _facts(width: int) -> str:
-    """Return the query for what the bank says of itself, in rows of so many columns."""
-    rest, after_weights = (", ".join(["NULL"] * (width - used)) for used in (3, 3 + _COUNT_OF_WEIGHTS))
-    return _FACTS.format(rest, after_weights, WEIGHT_COLUMNS)
-
-
-_COLUMNS = (
-    f"m.key, m.outcome, m.state, m.category, m.confidence, m.created_at, m.tags, {CONSOLIDATED_SQL}, m.indexed, "
-    "m.context_start, m.context_words, m.id"
-)
-COUNT_OF_COLUMNS = 12
-COLUMNS_SQL = _facts(COUNT_OF_COLUMNS) + changed_since(_COLUMNS)
-"""What the bank says of itself, in rows without a key, then the columns of what has changed since."""
-CHANGES_SQL = _facts(COUNT_OF_COLUMNS + 4) + changed_since(
-    f"{_COLUMNS}, d.sz, v.id, v.vector, v.checksum",
-    "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > ?1 "
-    "LEFT JOIN vectors AS v ON m.indexed > ?1 AND v.id BETWEEN ?2 * m.key + ?3 AND ?2 * m.key + ?4",
-)
-"""The same, with the lengths and the vectors that have changed: a row for each of a memory's vectors."""
-
 
 _ARRAYS = (
     "_keys",
