@@ -26,7 +26,6 @@ CANDIDATES_PER_HIT = 6
 """For longer answers each leg brings so many times the limit."""
 _SPARE = 5
 _LEAST = 1e-6
-_COSINE_DIGITS = 5
 UNPROVEN_POOL = 5
 """How many of the most relevant unproven memories take part in the draw."""
 UNPROVEN_BEST = 3
@@ -306,20 +305,6 @@ def _batch(limit: int) -> int:
     return limit + _SPARE if limit > 0 else 0
 
 
-def _first(fused: Sequence[Fused], size: int) -> int:
-    """Return how many memories are read first, so that as many texts are among them as a batch has room for.
-
-    The same text has the same cosine; another text that has it too only makes the number larger.
-    """
-    cosines: set[object] = set()
-    for number, one in enumerate(fused, start=1):
-        content = one.legs.get(CONTENT_LEG)
-        cosines.add(one.id if content is None else round(content.score, _COSINE_DIGITS))
-        if len(cosines) >= size:
-            return number
-    return len(fused)
-
-
 class _Ranking:
     """The memories of ranked lists, read in two statements at most: the first of each list, then all others.
 
@@ -330,9 +315,8 @@ class _Ranking:
 
     def __init__(self, store: Searched, lists: Sequence[tuple[Sequence[Fused], int]]) -> None:
         self._store = store
-        wanted = [(fused, _first(fused, size)) for fused, size in lists if size]
-        self._rest = {one.id for fused, first in wanted for one in fused[first:]}
-        first = [one.id for fused, first in wanted for one in fused[:first]]
+        self._rest = {one.id for fused, size in lists if size for one in fused[size:]}
+        first = [one.id for fused, size in lists for one in fused[:size]]
         self._known = dict(store.memories.many(first)) if first else {}
 
     def of(self, batch: Sequence[Fused]) -> Mapping[str, Memory]:
