@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from promises import promise
 from reasoningbank.safety import injection, unicode
 from reasoningbank.safety.injection import PATTERNS, find_danger
-from reasoningbank.safety.sieve import Sieve
+from reasoningbank.safety.sieve import Reading, Sieve, Stretch
 
 WORDS = sorted({word for pattern in PATTERNS for word in re.findall(r"[a-z]{2,}|https?://", pattern)})
 SIEVE = Sieve(PATTERNS)
@@ -28,7 +28,7 @@ KNOWN = [text for group in vars(texts).values() if isinstance(group, tuple) for 
 @given(st.lists(st.sampled_from([*WORDS, ".env", "evil.example", "|", "&&", "to", "the", "\u212aeys"]), max_size=14))
 def test_a_rule_that_matches_is_never_left_out(words: list[str]) -> None:
     text = " ".join(words)
-    passed = set(SIEVE.passed(text))
+    passed = set(SIEVE.passed(SIEVE.read(text)))
     for number, pattern in enumerate(PATTERNS):
         if re.search(pattern, text, re.IGNORECASE | re.MULTILINE):
             assert number in passed
@@ -42,10 +42,14 @@ HONEST = tuple(sentence for sentence in corpus.sentences() if len(sentence) < 20
 @settings(max_examples=150, deadline=None)
 def test_a_rule_that_matches_is_near_wherever_it_stands(pieces: list[str], seed: int) -> None:
     chance = random.Random(seed)
-    text = " ".join(chance.sample([*pieces, chance.choice(KNOWN)], len(pieces) + 1))
+    text = chance.choice([" ", "  ", "\n"]).join(chance.sample([*pieces, chance.choice(KNOWN)], len(pieces) + 1))
     matching = [n for n, rule in enumerate(PATTERNS) if re.search(rule, text, re.IGNORECASE | re.MULTILINE)]
-    assert set(matching) <= set(SIEVE.near(text, range(len(PATTERNS))))
-    assert set(matching) <= set(SIEVE.near(text, SIEVE.passed(text)))
+    reading = SIEVE.read(text)
+    assert set(matching) <= set(SIEVE.near(reading, SIEVE.passed(reading)))
+    places = SIEVE.near(reading, range(len(PATTERNS)))
+    for number in matching:
+        for match in re.finditer(PATTERNS[number], text, re.IGNORECASE | re.MULTILINE):
+            assert any(first <= match.start() and match.end() <= last for first, last in places[number])
 
 
 @promise("attack:gate")
@@ -53,15 +57,18 @@ def test_a_rule_that_matches_is_near_wherever_it_stands(pieces: list[str], seed:
 def test_what_a_text_lets_through_holds_with_stretches_of_it_left_out(words: list[str]) -> None:
     text = " ".join(words)
     for rest in (injection._QUOTED.sub(" ", text), injection._QUOTATION.sub(" ", text)):
-        assert set(SIEVE.passed(rest)) <= set(SIEVE.passed(text))
+        assert set(SIEVE.passed(SIEVE.read(rest))) <= set(SIEVE.passed(SIEVE.read(text)))
 
 
 @promise("attack:gate")
 def test_words_inside_of_other_words_open_no_rule() -> None:
     assert (
-        SIEVE.passed("The return value of an assignment is dropped; a collection ignores secretly shared keys.") == []
+        SIEVE.passed(
+            SIEVE.read("The return value of an assignment is dropped; a collection ignores secretly shared keys.")
+        )
+        == []
     )
-    honest = [sentence for sentence in HONEST if not SIEVE.passed(sentence)]
+    honest = [sentence for sentence in HONEST if not SIEVE.passed(SIEVE.read(sentence))]
     assert len(honest) > 0.95 * len(HONEST)
 
 
@@ -72,7 +79,7 @@ def test_every_rule_that_matches_a_known_attack_is_passed() -> None:
     assert len(known) > 50
     for text in known:
         matching = [n for n, rule in enumerate(PATTERNS) if re.search(rule, text, re.IGNORECASE | re.MULTILINE)]
-        assert set(matching) <= set(SIEVE.passed(text))
+        assert set(matching) <= set(SIEVE.passed(SIEVE.read(text)))
 
 
 PIECES = sorted({word for text in (*KNOWN, *OWN) for word in text.split()})
@@ -81,11 +88,11 @@ PIECES = sorted({word for text in (*KNOWN, *OWN) for word in text.split()})
 class Everything(Sieve):
     """A sieve that leaves nothing out."""
 
-    def passed(self, text: str) -> list[int]:  # noqa: ARG002 - as the sieve has it
+    def passed(self, reading: Reading) -> list[int]:  # noqa: ARG002 - as the sieve has it
         return list(range(len(PATTERNS)))
 
-    def near(self, text: str, numbers: Sequence[int]) -> list[int]:  # noqa: ARG002 - as the sieve has it
-        return list(numbers)
+    def near(self, reading: Reading, numbers: Sequence[int]) -> dict[int, list[Stretch]]:
+        return {number: [(0, len(reading.text))] for number in numbers}
 
 
 EVERYTHING = Everything(PATTERNS)
@@ -95,8 +102,9 @@ def thorough(text: str) -> str:
     """What the gate says when it takes every disguise off and tries every rule, whatever the text holds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(injection, "sieve", lambda: EVERYTHING)
-        for look in ("_BETWEEN_GAPS", "_BESIDE_DIGIT", "_LONG_WORD"):
-            patch.setattr(unicode, look, re.compile(""))
+        patch.setattr(unicode, "_BETWEEN_GAPS", re.compile(""))
+        patch.setattr(unicode, "_LEAST_ENCODED", 0)
+        patch.setattr(unicode, "_changed", lambda text, _sign, change: change(text))
         return find_danger(text)
 
 

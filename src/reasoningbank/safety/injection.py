@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 
-from reasoningbank.safety.sieve import Sieve
+from reasoningbank.safety.sieve import Reading, Sieve, Stretch
 from reasoningbank.safety.unicode import folded, forms, speaks
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
@@ -98,8 +99,9 @@ _ROLES = re.compile(
 _LABELS = re.compile(r"^\W{0,4}(title|description|content)\W{0,2}:", re.I | re.M)
 _CODE = re.compile(r"```.*?```|`[^`\n]{1,200}`", re.DOTALL)
 _QUOTED = re.compile(
-    r"""```.*?```|`[^`\n]{1,200}`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|(?<!\w)'[^'\n]{1,200}'(?!\w)""", re.DOTALL
+    r"""```.*?```|`[^`\n]{1,200}`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|'(?<!\w')[^'\n]{1,200}'(?!\w)""", re.DOTALL
 )
+"""What is quoted. Each alternative begins with its sign, so that the rest of a text is passed over at once."""
 _HEADING = re.compile(
     r"^(?:#{1,6}\s|[-*>]\s|\*\*|```|(?:title|name|strategy|lesson|item)(?: \d+)?\s*[:=])", re.IGNORECASE
 )
@@ -159,10 +161,8 @@ def find_order(text: str) -> str:
 
     What is quoted is not an order, unless there is nothing but the quotation.
     """
-    rest = _QUOTED.sub(" ", text)
-    searched = rest if len(_WORD.findall(rest)) >= 4 else text
-    found = ORDER.search(searched)
-    return found.group() if found else ""
+    reading = sieve().read(text)
+    return _order(reading, sieve().near(reading, [_ORDER_NUMBER]).get(_ORDER_NUMBER, []))
 
 
 def find_markup(title: str, description: str, content: str) -> str:
@@ -407,13 +407,16 @@ _RULES: tuple[tuple[str, str], ...] = (
 )
 PATTERNS = (*(rule for _, rule in _RULES), ORDER.pattern)
 """What the sieve is made of: the rules, and last the orders."""
+_ORDER_NUMBER = len(_RULES)
+_FEWEST_WORDS = 4
+"""With fewer words beside them, quotations are the text."""
 _WARNED = re.compile(
     r"\b(?:never|do not|don't|must not|mustn't|should not|shouldn't|avoid|refuse(?:s|d)? to|instead of|rather than"
     r"|not to|forbid\w*|prohibit\w*|dangerous to|unsafe to|cannot|can't|beware of|stop|warn\w*"
     r" against)\b[^.;!?\n]{0,80}$",
     re.IGNORECASE,
 )
-_QUOTATION = re.compile(r"""`[^`\n]{1,300}`|"[^"\n]{1,300}"|“[^”\n]{1,300}”|(?<!\w)'[^'\n]{1,300}'(?!\w)""")
+_QUOTATION = re.compile(r"""`[^`\n]{1,300}`|"[^"\n]{1,300}"|“[^”\n]{1,300}”|'(?<!\w')[^'\n]{1,300}'(?!\w)""")
 _SUBJECT = re.compile(
     r"\b(?:as|is|are) (?:mere(?:ly)? |only |just )?(?:data|content|untrusted)\b|\b(?:prompt )?injections?\b"
     r"|\buntrusted\b"
@@ -441,23 +444,37 @@ def find_danger(*texts: str) -> str:
 
 
 def _found(text: str) -> str:
-    passed = sieve().passed(text)
+    reading = sieve().read(text)
+    passed = sieve().passed(reading)
     if not passed:
         return ""
     rest = _QUOTATION.sub(" ", text)
     if rest != text and _SUBJECT.search(rest):
-        text = rest
-    if passed[-1] == len(_RULES):
-        if order := find_order(text):
-            return f"gives orders to its reader: {_short(order)}"
-        passed.pop()
-    for number in sieve().near(text, passed):
-        what = _RULES[number][0]
-        for match in _compiled(number).finditer(text):
-            before = text[max(0, match.start() - 120) : match.start()]
+        reading = sieve().read(rest)
+    near = sieve().near(reading, passed)
+    if passed[-1] == _ORDER_NUMBER and (order := _order(reading, near.pop(_ORDER_NUMBER, []))):
+        return f"gives orders to its reader: {_short(order)}"
+    for number, places in near.items():
+        what, rule = _RULES[number][0], _compiled(number)
+        for match in _matches(rule, reading.text, places):
+            before = reading.text[max(0, match.start() - 120) : match.start()]
             if what == _HIDING or not _WARNED.search(before):
                 return f"{what}: {_short(match.group())}"
     return ""
+
+
+def _order(reading: Reading, places: Sequence[Stretch]) -> str:
+    """Return what ``find_order`` does of a text that was read, and of which an order can only match in these places."""
+    rest = _QUOTED.sub(" ", reading.text)
+    if rest != reading.text and sum(1 for _ in islice(_WORD.finditer(rest), _FEWEST_WORDS)) == _FEWEST_WORDS:
+        reading = sieve().read(rest)
+        places = sieve().near(reading, [_ORDER_NUMBER]).get(_ORDER_NUMBER, [])
+    return next((match.group() for match in _matches(ORDER, reading.text, places)), "")
+
+
+def _matches(rule: re.Pattern[str], text: str, places: Sequence[Stretch]) -> Iterator[re.Match[str]]:
+    """Return all matches in a text, of which each lies in one of the places."""
+    return rule.finditer(text) if any(rule.search(text, *place) for place in places) else iter(())
 
 
 @cache

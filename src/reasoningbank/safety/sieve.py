@@ -5,8 +5,9 @@ by one way holds words of each of its clauses. A clause is a part of the pattern
 strings: a match holds all runs of letters of one of them. Where a string begins or ends at the border of a word, so
 does its run: ``\bturn`` is not in "return".
 
-What is far apart is not in one match: a way has a width. Only ``(?:all |any )*`` and the like have none; ``\w*`` is as
-wide as a word, and a text with a very long one is not looked at in this respect.
+What is far apart is not in one match: a way has a width. Distances are counted so that a match is never wider than its
+way: a word has at most sixty characters, as many as ``\w*`` is wide, and one blank stands between two words. What may
+be repeated without end, as in ``(?:all |any )*``, is as wide as one of its strings: their words have no width.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from __future__ import annotations
 import importlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
+from itertools import accumulate
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -42,10 +45,11 @@ _MOST_IN_CLASS = 8
 _MOST_KNOWN = 16_384
 _LONGEST_WORD = 60
 _LONGEST_SPACE = 3
-_FAR_APART = re.compile(rf"\S{{{_LONGEST_WORD + 1}}}|\s{{{_LONGEST_SPACE + 1}}}")
-_STRETCH = 64
 _SHORT = 400
 """In a text of so few characters everything is near."""
+
+Stretch = tuple[int, int]
+"""The first character of a part of a text, and the one after its last."""
 
 
 class _Piece(NamedTuple):
@@ -73,22 +77,81 @@ class _Way(NamedTuple):
         trigger: The bit of the way itself, which pieces of its first clause bring along.
         clauses: For each a mask of pieces of which one has to be there, the part of it that is enough, and masks of
             which else one has to be there whole.
-        stretches: Over how many stretches of a text a match reaches; zero for any number.
+        width: How many characters a match has at most, where no word and no white space is long.
     """
 
     number: int
     trigger: int
     clauses: tuple[tuple[int, int, tuple[int, ...]], ...]
-    stretches: int
+    width: float
 
     def may_match(self, there: int) -> bool:
         """Return whether a text with these pieces holds one string of every clause."""
         for needed, enough, wholes in self.clauses:
             if not there & needed:
                 return False
-            if not there & enough and not any(there & whole == whole for whole in wholes):
-                return False
+            if not there & enough:
+                for whole in wholes:
+                    if there & whole == whole:
+                        break
+                else:
+                    return False
         return True
+
+
+class _Known(dict[str, int]):
+    """A number for each word; for one that is asked for the first time it is found out.
+
+    Short words are remembered.
+
+    Args:
+        find: Returns the number of a word.
+    """
+
+    def __init__(self, find: Callable[[str], int]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, word: str) -> int:
+        number = self._find(word)
+        if len(word) <= _LONGEST_WORD:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[word] = number
+        return number
+
+
+class Reading(NamedTuple):
+    """What the words of a text hold.
+
+    Attributes:
+        text: The text.
+        words: What stands between white space, in lower case.
+        held: For each word the bits of the pieces in it, and of the ways that these open.
+        there: All these bits together.
+        odd: Whether it has letters of other scripts that a pattern takes for ASCII; then its words were not read.
+    """
+
+    text: str
+    words: list[str]
+    held: list[int]
+    there: int
+    odd: bool
+
+    def stretches(self, rows: Mapping[int, Sequence[tuple[int, int]]]) -> dict[int, list[Stretch]]:
+        """Return rows of words, as first and behind the last, as stretches of the text."""
+        if not rows:
+            return {}
+        ends = list(accumulate(map(len, self.words)))
+        blanks = len(self.words) - 1
+        if ends[-1] + blanks == len(self.text):
+            ends.append(0)
+            return {
+                each: [(ends[first - 1] + first, ends[last - 1] + last - 1) for first, last in rows[each]]
+                for each in rows
+            }
+        found = [match.span() for match in _TOKEN.finditer(self.text)]
+        return {each: [(found[first][0], found[last - 1][1]) for first, last in rows[each]] for each in rows}
 
 
 class Sieve:
@@ -103,10 +166,10 @@ class Sieve:
     def __init__(self, patterns: Sequence[str]) -> None:
         ways = [(number, *way) for number, pattern in enumerate(patterns) for way in _ways(pattern)]
         pieces = sorted({piece for _, way, _ in ways for clause in way for string in clause for piece in string})
-        self._bits = {piece: 1 << place for place, piece in enumerate(pieces)}
-        self._first_way = len(pieces)
+        self._bits = {piece: 1 << (len(ways) + place) for place, piece in enumerate(pieces)}
+        self._triggers = (1 << len(ways)) - 1
         self._ways = [
-            _Way(number, 1 << (len(pieces) + place), tuple(map(self._masks, way)), _stretches(width))
+            _Way(number, 1 << place, tuple(map(self._masks, way)), width)
             for place, (number, way, width) in enumerate(ways)
         ]
         self._always = [number for number, way, _ in ways if not way]
@@ -125,82 +188,75 @@ class Sieve:
         for piece, bits in held.items():
             self._letters.setdefault((piece.starts, piece.ends), {})[piece.text] = bits
         self._longest = max(map(len, (piece.text for piece in pieces)), default=0)
-        self._known_runs: dict[str, int] = {}
-        self._known: dict[str, int] = {}
-        self._all = list(range(len(patterns)))
+        self._known_runs = _Known(self._in_run)
+        self._known = _Known(self._in_word)
+        self._numbers = range(len(patterns))
+        weightless = frozenset().union(*(_repeated_words(_parser.parse(each)) for each in patterns))
+        self._widths = _Known(lambda word: 0 if word in weightless else min(len(word), _LONGEST_WORD) + 1)
 
-    def passed(self, text: str) -> list[int]:
+    def read(self, text: str) -> Reading:
+        """Return what the words of a text hold."""
+        if not text.isascii() and _ODD_CASE.search(text):
+            return Reading(text, [], [], 0, odd=True)
+        words = text.lower().split()
+        held = list(map(self._known.__getitem__, words))
+        return Reading(text, words, held, reduce(or_, held, 0), odd=False)
+
+    def passed(self, reading: Reading) -> list[int]:
         """Return the numbers of the patterns that may match, in their order.
 
         The same holds for the text with stretches of it replaced by spaces: that makes no new run of letters or signs.
         """
-        if _ODD_CASE.search(text):
-            return list(self._all)
-        lowered = text.lower()
-        there = 0
-        known = self._known
-        for token in set(lowered.split()):
-            held = known.get(token)
-            if held is None:
-                held = self._learn(token)
-            if held:
-                there |= held
-        opened = there >> self._first_way
+        if reading.odd:
+            return list(self._numbers)
         found = set(self._always)
-        while opened:
-            lowest = opened & -opened
-            opened ^= lowest
-            way = self._ways[lowest.bit_length() - 1]
-            if way.number not in found and way.may_match(there):
+        for way in self._opened(reading.there):
+            if way.number not in found and way.may_match(reading.there):
                 found.add(way.number)
         return sorted(found)
 
-    def near(self, text: str, numbers: Sequence[int]) -> list[int]:
-        """Return those of the patterns that may match this very text, told by how near to each other the words are."""
-        if not numbers or len(text) < _SHORT or _ODD_CASE.search(text) or _FAR_APART.search(text):
-            return list(numbers)
-        lowered = text.lower()
-        stretches = [0] * (len(lowered) // _STRETCH + 1)
-        for token in _TOKEN.finditer(lowered):
-            held = self._known.get(token.group())
-            if held is None:
-                held = self._learn(token.group())
-            if held:
-                stretches[token.start() // _STRETCH] |= held
-        together = {1: stretches}
-        (everything,) = _together(together, len(stretches))
-        found = set(self._always)
-        for way in self._ways:
-            if way.number in numbers and way.number not in found and everything & way.trigger:
-                size = min(way.stretches or len(stretches), len(stretches))
-                if way.may_match(everything) and any(
-                    there & way.trigger and way.may_match(there) for there in _together(together, size)
-                ):
-                    found.add(way.number)
-        return [number for number in numbers if number in found]
+    def near(self, reading: Reading, numbers: Sequence[int]) -> dict[int, list[Stretch]]:
+        """Return those of the patterns that may match this very text, and where, told by how near the words are.
 
-    def _learn(self, token: str) -> int:
-        """Return what a word between white space holds; a short one with letters is remembered."""
+        Args:
+            reading: What the text itself holds.
+            numbers: The numbers of the patterns to look for, in their order.
+
+        Returns:
+            By number, in that order, stretches of whole words; each match lies in one of them, and so does the word on
+            either side of it.
+        """
+        if reading.odd or len(reading.text) < _SHORT:
+            return {number: [(0, len(reading.text))] for number in numbers}
+        held, there = reading.held, reading.there
+        found = {number: [(0, len(held))] for number in numbers if number in self._always}
+        ways = {way.trigger: way for way in self._opened(there) if way.number in numbers and way.may_match(there)}
+        places: dict[int, list[int]] = {trigger: [] for trigger in ways}
+        triggers = reduce(or_, ways, 0)
+        for place, each in enumerate(held):
+            if each & triggers:
+                for trigger in _bits(each & triggers):
+                    places[trigger].append(place)
+        ends = list(accumulate(map(self._widths.__getitem__, reading.words))) if ways else []
+        for trigger, way in ways.items():
+            for first, last in _around(places[trigger], ends, way.width):
+                if way.may_match(reduce(or_, held[first:last])):
+                    found.setdefault(way.number, []).append((first, last))
+        return reading.stretches({number: found[number] for number in numbers if number in found})
+
+    def _opened(self, there: int) -> Iterator[_Way]:
+        """Yield the ways of which a piece of the first clause is there."""
+        for trigger in _bits(there & self._triggers):
+            yield self._ways[trigger.bit_length() - 1]
+
+    def _in_word(self, word: str) -> int:
+        """Return what a word between white space holds."""
         held = 0
-        for first in self._first_signs.intersection(token):
+        for first in self._first_signs.intersection(word):
             for sign, among_digits, bits in self._signs[first]:
-                if among_digits.search(token) if among_digits else sign in token:
+                if among_digits.search(word) if among_digits else sign in word:
                     held |= bits
-        runs = _LETTERS.findall(token)
-        if not runs:
-            return held
-        for run in runs:
-            bits = self._known_runs.get(run, -1)
-            held |= self._remembered(self._known_runs, run, self._in_run(run)) if bits < 0 else bits
-        return self._remembered(self._known, token, held)
-
-    @staticmethod
-    def _remembered(known: dict[str, int], text: str, held: int) -> int:
-        if len(text) <= _LONGEST_WORD:
-            if len(known) >= _MOST_KNOWN:
-                known.clear()
-            known[text] = held
-        return held
+        return reduce(or_, map(self._known_runs.__getitem__, _LETTERS.findall(word)), held)
 
     def _in_run(self, run: str) -> int:
         """Return the pieces of letters that a run of letters holds."""
@@ -222,18 +278,37 @@ class Sieve:
         return needed, enough, tuple(dict.fromkeys(wholes))
 
 
-def _together(known: dict[int, list[int]], size: int) -> list[int]:
-    """Return what each row of so many neighbours holds; smaller rows are remembered."""
-    if size not in known:
-        half = size // 2
-        first, second = _together(known, half), _together(known, size - half)
-        known[size] = [first[place] | second[place + half] for place in range(len(second) - half)]
-    return known[size]
+def _bits(number: int) -> Iterator[int]:
+    """Yield the bits that are set in a number, each as a number."""
+    while number:
+        lowest = number & -number
+        yield lowest
+        number ^= lowest
 
 
-def _stretches(width: float) -> int:
-    """Return over how many stretches the tokens begin that a match of this width touches."""
-    return 0 if width == math.inf else int(width + _LONGEST_WORD) // _STRETCH + 2
+def _around(places: Sequence[int], ends: Sequence[int], width: float) -> Iterator[tuple[int, int]]:
+    """Yield rows of words, as first and behind the last, in which all matches lie that touch one of these words.
+
+    Words that stand close to each other share a row, so that all rows together are at most a few times the text.
+
+    Args:
+        places: The numbers of the words, ascending.
+        ends: Where each word of the text ends, counted as the module says, with the blank behind it.
+        width: How wide a match is at most.
+    """
+    if width == math.inf:
+        yield from ((0, len(ends)) for _ in places[:1])
+        return
+    at = 0
+    while at < len(places):
+        first, start = places[at], ends[places[at]]
+        while at + 1 < len(places) and ends[places[at + 1]] <= start + width:
+            at += 1
+        last = places[at]
+        before = bisect_left(ends, (ends[first - 1] if first else 0) - width)
+        behind = bisect_right(ends, ends[last] + width)
+        yield max(0, before - 1), min(len(ends), behind + 2)
+        at += 1
 
 
 def _ways(pattern: str) -> list[tuple[list[_Clause], float]]:
@@ -378,7 +453,32 @@ def _width_of(name: str, argument: Any) -> float:
         kinds = {_kind(*part) for part in repeated}
         if len(repeated) == 1 and kinds <= {"word", "space"}:
             return _LONGEST_WORD if kinds == {"word"} else _LONGEST_SPACE
+        return max(map(len, _whole_words(repeated)), default=math.inf)
     return math.inf
+
+
+def _whole_words(parsed: Any) -> set[str]:
+    """Return all strings that a part of a pattern matches when each ends with a blank; else nothing."""
+    strings = _sequence(parsed) or set()
+    return strings if all(string.endswith(" ") for string in strings) else set()
+
+
+def _repeated_words(parsed: Any) -> set[str]:
+    """Return the words of what a pattern repeats without end, which stand between blanks after the first time."""
+    found: set[str] = set()
+    for operation, argument in parsed:
+        name = operation.name
+        if name == "SUBPATTERN":
+            found |= _repeated_words(argument[-1])
+        elif name == "ATOMIC_GROUP":
+            found |= _repeated_words(argument)
+        elif name == "BRANCH":
+            found = found.union(*map(_repeated_words, argument[1]))
+        elif name in _REPEATS:
+            endless = argument[1] is _parser.MAXREPEAT
+            strings = _whole_words(argument[2]) if endless else set()
+            found |= {word for string in strings for word in string.split()} | _repeated_words(argument[2])
+    return found
 
 
 def _kind(operation: Any, argument: Any) -> str:

@@ -24,9 +24,9 @@ import binascii
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import unquote
 
 MAX_COMBINING_MARKS = 30
@@ -198,9 +198,12 @@ _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _LEET = re.compile(r"(?<![\w])(?=\w*[a-z@$])(?=[\w@$]*[0134578@$])[a-z0134578@$]{3,}(?![\w])", re.IGNORECASE)
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*·_-]{1,2}){4,}[^\W\d_](?![^\W_])")
-_BETWEEN_GAPS = re.compile(r"[ .*_-][a-z][ .*_-]{1,2}[a-z][ .*_-]", re.IGNORECASE)
+_BETWEEN_GAPS = re.compile(r"[ .*·_-][^\W\d_][ .*·_-]{1,2}[^\W\d_][ .*·_-]")
 _BESIDE_DIGIT = re.compile(r"[0134578@$](?:(?<=[@$])|(?=[a-z])|(?<=[a-z].))", re.IGNORECASE)
-_LONG_WORD = re.compile(r"\S{20}")
+_OTHER_LETTERS = re.compile(r"[^\x00-\x7f]+")
+_LEAST_ENCODED = 20
+"""A word of fewer characters is not looked at as something encoded."""
+_WORD = re.compile(r"\S+")
 _GAP = re.compile(r"[ .*·_-]+")
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/_-]{4}){5,}[A-Za-z0-9+/_-]{0,3}={0,2}")
 _HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
@@ -215,21 +218,17 @@ def forms(text: str) -> Iterator[str]:
     """Yield the text in plain characters on one line, and each further form in which it would read differently.
 
     No disguise is looked for that a text surely does not wear. Letters set apart are two letters each between gaps. A
-    word with digits for letters has both side by side, or a sign, and so has the name of a cipher. What is encoded has
-    at least twenty characters without a blank.
+    word with digits for letters has both side by side, or a sign.
     """
     plain = folded(text)
     wide = _JOINED.sub(" ", plain) if "\n" in plain else plain
     yield wide
-    other_letters = not plain.isascii()
-    beside_digit = other_letters or _BESIDE_DIGIT.search(plain) is not None
-    if (other_letters or _BETWEEN_GAPS.search(wide)) and (other := _SPACED.sub(_together, wide)) != wide:
+    if _BETWEEN_GAPS.search(wide) and (other := _SPACED.sub(_together, wide)) != wide:
         yield other
-    if beside_digit and (other := _LEET.sub(lambda word: word.group().translate(_DIGITS), wide)) != wide:
+    if (other := _changed(wide, _BESIDE_DIGIT, _without_digits)) != wide:
         yield other
-    if other_letters or _LONG_WORD.search(plain):
-        yield from _decoded(plain)
-    if beside_digit and len(plain) < 2_000 and "rot13" in plain.lower():
+    yield from _decoded(plain)
+    if len(plain) < 2_000 and "rot13" in plain.lower():
         yield plain.translate(_ROT13)
 
 
@@ -242,12 +241,35 @@ def folded(text: str) -> str:
         plain = unquote(plain, errors="replace")
     if plain.isascii():
         return plain
-    plain = "".join(
-        character
-        for character in unicodedata.normalize("NFD", plain)
-        if unicodedata.category(character) not in {"Mn", "Me", "Cf"}
-    )
-    return re.sub(r"\S+", _unmasked, plain)
+    plain = _OTHER_LETTERS.sub(_without_marks, unicodedata.normalize("NFD", plain))
+    return _changed(plain, _OTHER_LETTERS, _unmasked_words)
+
+
+def _changed(text: str, sign: re.Pattern[str], change: Callable[[str], str]) -> str:
+    """Return the text with what stands between two blanks changed wherever it holds a sign."""
+    parts: list[str] = []
+    done = 0
+    while found := sign.search(text, done):
+        first = max(done, text.rfind(" ", done, found.start()) + 1)
+        last = text.find(" ", found.end())
+        last = len(text) if last < 0 else last
+        parts += (text[done:first], change(text[first:last]))
+        done = last
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _without_marks(letters: re.Match[str]) -> str:
+    """Return letters without accents and without what only formats."""
+    return "".join(each for each in letters.group() if unicodedata.category(each) not in {"Mn", "Me", "Cf"})
+
+
+def _without_digits(part: str) -> str:
+    """Return a part of a text with letters for the digits and signs that stand for letters."""
+    return _LEET.sub(lambda word: word.group().translate(_DIGITS), part)
+
+
+def _unmasked_words(part: str) -> str:
+    return _WORD.sub(_unmasked, part)
 
 
 def _unmasked(word: re.Match[str]) -> str:
@@ -265,8 +287,9 @@ def _together(letters: re.Match[str]) -> str:
 
 def _decoded(text: str) -> Iterator[str]:
     """Yield what is encoded in base64 or in hexadecimal digits, where it is readable."""
-    words = islice(_ENCODED.finditer(text), _MOST_ENCODED) if len(text) < 20_000 else ()
-    for match in words:
+    long_words = [word for word in text.split() if len(word) >= _LEAST_ENCODED]
+    encoded = chain.from_iterable(map(_ENCODED.finditer, long_words)) if len(text) < 20_000 else ()
+    for match in islice(encoded, _MOST_ENCODED):
         word = match.group().rstrip("=").replace("-", "+").replace("_", "/")
         try:
             found = _readable(base64.b64decode(word + "=" * (-len(word) % 4), validate=True))
@@ -274,7 +297,7 @@ def _decoded(text: str) -> Iterator[str]:
             continue
         if found:
             yield found
-    for match in _HEXADECIMAL.finditer(text):
+    for match in chain.from_iterable(map(_HEXADECIMAL.finditer, long_words)):
         found = _readable(bytes.fromhex(match.group()))
         if found:
             yield found
