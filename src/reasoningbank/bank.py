@@ -567,6 +567,7 @@ class Bank:
                 limit=most,
                 moment=self._context.clock.now(),
                 shown_before=() if repeat else [*self._briefings.shown(store, place), *self._search.shown_wider(place)],
+                words_first=task is None,
             )
             observation.delivered(len(brief.items))
             fitting = () if repeat or task is None else self._briefings.seen_before_the_task(store, place, hits[:most])

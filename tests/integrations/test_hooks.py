@@ -443,6 +443,41 @@ def test_a_client_that_goes_away_is_no_failure(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@promise(
+    "hook:start-without-vectors",
+    "The start of a session imports numpy only when two of the memories to be shown share most of their words.",
+    source="issue, hooks do not import numpy before they need it",
+)
+def test_the_start_of_a_session_imports_numpy_only_for_memories_that_are_alike(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    payload = json.dumps(claude("SessionStart", "s", source="startup")).encode()
+    code = (
+        "import sys\n"
+        "from reasoningbank.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "print('numpy' in sys.modules, file=sys.stderr)\n"
+    )
+    lessons = (
+        ("Follow the next links", "Follow the next links until the shop's listing has no more pages.", "False"),
+        ("Retry timed out calls", "Wait longer after each attempt that timed out.", "False"),
+        ("Follow next links", "Follow the next links until the listing of the shop has no more pages at all.", "True"),
+    )
+    for title, content, imported in lessons:
+        text = ("--title", title, "--content", content, "--outcome", "success")
+        subprocess.run([str(RBANK), *SCOPE, "record", *text], env=environment(home), check=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", code, "hook", "session-start", *SCOPE],
+            input=payload,
+            env=environment(home),
+            capture_output=True,
+            text=False,
+            check=True,
+            timeout=60,
+        )
+        assert title in done.stdout.decode()
+        assert done.stderr.decode().split() == [imported]
+
+
 @promise("hook:never-blocks")
 def test_the_log_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path))

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -122,16 +122,24 @@ def is_near(new: Memory, known: Memory, cosine: float, model_id: str) -> bool:
         return False
     if fingerprint(new.title, new.content) == fingerprint(known.title, known.content):
         return True
-    if cosine < threshold(model_id):
+    return cosine >= threshold(model_id) and shares_words(new, known)
+
+
+def shares_words(new: Memory, known: Memory, terms_of: Callable[[str], Iterable[str]] = terms) -> bool:
+    """Return whether the known memory may say what the new one says, as far as their words tell.
+
+    Args:
+        new: The one that may be left out.
+        known: The one that stays.
+        terms_of: Returns the words that a text is found by; one that remembers, where many pairs are compared.
+    """
+    if new.outcome != known.outcome:
         return False
-    task = new.provenance.get("task", "")
-    fresh, held = _words(new, task), _words(known, task)
+    if fingerprint(new.title, new.content) == fingerprint(known.title, known.content):
+        return True
+    task = set(terms_of(new.provenance.get("task", "")))
+    fresh, held = (set(terms_of(f"{each.title}\n{each.content}")) - _HEADINGS - task for each in (new, known))
     return overlap(fresh, held) >= SHARE_OF_WORDS and not _differ(new.content, known.content)
-
-
-def _words(memory: Memory, task: str) -> set[str]:
-    """Return what a memory says beyond its own task and the headings of the template."""
-    return set(terms(f"{memory.title}\n{memory.content}")) - _HEADINGS - set(terms(task))
 
 
 def _differ(first: str, second: str) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.memories.similarity import cosine_similarity, is_near
+from reasoningbank.memories.similarity import cosine_similarity, is_near, shares_words
+from reasoningbank.memories.words import terms
 from reasoningbank.safety.quotation import fitting
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.query import checked_question
@@ -75,6 +76,7 @@ def choose(
     limit: int,
     moment: datetime,
     shown_before: Collection[str] = (),
+    words_first: bool = False,
 ) -> Brief:
     """Take from the items, best first, what is new, different from what was taken, and fits.
 
@@ -86,17 +88,20 @@ def choose(
         limit: Most items.
         moment: When it is read.
         shown_before: Ids that are not shown again.
+        words_first: Compare words before vectors. Then vectors are read, and numpy is imported, only where two items
+            share most of their words; where nothing was searched for, neither has been done yet.
     """
     left_out: list[LeftOut] = []
     taken: list[BriefItem] = []
-    vectors = vectors_of([item.hit for item in items if item.hit.id not in shown_before]) if items else {}
+    vectors = cache(lambda: vectors_of([item.hit for item in items if item.hit.id not in shown_before]))
+    terms_of = cache(lambda text: frozenset(terms(text))) if words_first else None
     for item in items:
         hit = item.hit
         left_out += [LeftOut(id=twin, reason=f"same text as {hit.id}") for twin in hit.duplicates]
         if hit.id in shown_before:
             left_out.append(LeftOut(id=hit.id, reason="shown before in this session"))
             continue
-        known = next((one.hit.id for one in taken if _alike(hit, one.hit, vectors, model_id)), None)
+        known = next((one.hit.id for one in taken if _alike(hit, one.hit, vectors, model_id, terms_of)), None)
         if known is None:
             taken.append(item)
         else:
@@ -113,11 +118,20 @@ def choose(
     )
 
 
-def _alike(new: Hit, known: Hit, vectors: Mapping[str, Vector], model_id: str) -> bool:
-    """Return whether either of the two says what the other says."""
-    one, other = vectors.get(new.id), vectors.get(known.id)
+def _alike(
+    new: Hit,
+    known: Hit,
+    vectors: Callable[[], Mapping[str, Vector]],
+    model_id: str,
+    terms_of: Callable[[str], Collection[str]] | None,
+) -> bool:
+    """Return whether either of the two says what the other says; their words are compared first where asked for."""
+    pairs = ((new.memory, known.memory), (known.memory, new.memory))
+    if terms_of is not None and not any(shares_words(*pair, terms_of) for pair in pairs):
+        return False
+    one, other = vectors().get(new.id), vectors().get(known.id)
     cosine = 0.0 if one is None or other is None else cosine_similarity(one, other)
-    return is_near(new.memory, known.memory, cosine, model_id) or is_near(known.memory, new.memory, cosine, model_id)
+    return any(is_near(*pair, cosine, model_id) for pair in pairs)
 
 
 def _said(shown: int, left_out: int) -> str:
