@@ -288,6 +288,8 @@ def _together(letters: re.Match[str]) -> str:
 def _decoded(text: str) -> Iterator[str]:
     """Yield what is encoded in base64 or in hexadecimal digits, where it is readable."""
     long_words = [word for word in text.split() if len(word) >= _LEAST_ENCODED]
+    if not long_words:
+        return
     encoded = chain.from_iterable(map(_ENCODED.finditer, long_words)) if len(text) < 20_000 else ()
     for match in islice(encoded, _MOST_ENCODED):
         word = match.group().rstrip("=").replace("-", "+").replace("_", "/")
