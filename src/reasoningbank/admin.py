@@ -14,7 +14,7 @@ from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
 from reasoningbank.safety.arguments import checked_limit, usable_path
-from reasoningbank.safety.files import open_regular
+from reasoningbank.safety.files import open_regular, write_whole
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
@@ -219,24 +219,20 @@ class Admin:
         self._context.restore(usable_path(source))
 
     def export(self, target: str | Path) -> int:
-        """Write all memories with their evidence as JSON lines, secrets removed; return how many memories."""
+        """Write all memories with their evidence as JSON lines, secrets removed; return how many memories.
+
+        Raises:
+            InvalidInput: When the file is a bank.
+            StoreUnavailable: When it cannot be written.
+        """
         from reasoningbank.documents.values import exported
         from reasoningbank.graph.importer import exported_graph
         from reasoningbank.memories.transfer import write_export
 
         store = self._context.store()
-        path = usable_path(target)
-        partial = path.with_name(path.name + ".partial")
         others = chain(({"document": document} for document in exported(store)), exported_graph(store))
-        try:
-            partial.touch(mode=0o600)
-            with partial.open("w", encoding="utf-8") as file:
-                count = write_export(store, file, others)
-            partial.replace(path)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
-        return count
+        with write_whole(usable_path(target)) as file:
+            return write_export(store, file, others)
 
     def import_(self, source: str | Path, *, progress: Callable[[int, int], None] | None = None) -> ImportReport:
         """Add the memories, documents and graph of an export; all of them or, when a line is unusable, none.

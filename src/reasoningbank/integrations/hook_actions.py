@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, UnreadableTranscript
+from reasoningbank.safety.files import append_line
 from reasoningbank.settings import (
     Settings,
     client_directory,
@@ -44,15 +45,8 @@ def write(event_name: str, error: Exception) -> None:
     """
     said = f"{error.code}: {error.advice}" if isinstance(error, BankError) else _place_of(error)
     try:
-        home = data_directory()
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = home / LOG_FILE
-        if path.exists() and path.stat().st_size > MAX_LOG:
-            path.replace(path.with_name(f"{LOG_FILE}.1"))
-        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {event_name[:40]!r} {said[:500]!r}\n"
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace") as log:
-            log.write(line)
+        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {event_name[:40]!r} {said[:500]!r}"
+        append_line(data_directory() / LOG_FILE, line, most=MAX_LOG)
     except (OSError, ValueError, RuntimeError):
         return
 

@@ -1,13 +1,22 @@
-"""Open files that a user, a hook or another program names: regular files only, of a bounded size."""
+"""Read and write files that a user, a hook or another program names.
+
+What is read is a regular file of a bounded size. What is written appears as a whole, and never in the place of a bank.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from reasoningbank.errors import InvalidInput, StoreUnavailable
+
+_DATABASE = b"SQLite format 3\0"
+"""How every SQLite file begins. Source: "Database File Format", section 1.3, sqlite.org."""
+_BESIDE_A_DATABASE = ("-wal", "-shm", "-journal", ".lock", ".lock.turn")
 
 
 def open_regular(path: Path, *, most: int | None = None, follow: bool = True) -> BinaryIO:
@@ -71,6 +80,69 @@ def read_text(path: Path, *, most: int, follow: bool = True) -> str:
         return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path.name[:80]} is not UTF-8 text") from error
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[TextIO]:
+    """Write a text file that replaces what was there when the block ends well, and only then.
+
+    Until then the text is in ``NAME.partial`` beside it, which only its owner can read; what a killed process left
+    there goes with the next writing.
+
+    Args:
+        path: The file; its directory exists.
+
+    Raises:
+        InvalidInput: When a database, or a file that belongs to one, is there.
+        StoreUnavailable: When it cannot be written.
+    """
+    if _is_database(path):
+        raise InvalidInput(f"{path} is a database, which would be lost", hint="Name another file.")
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        # What lies there, a link for instance, is removed and not written through.
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        partial.replace(path)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def append_line(path: Path, line: str, *, most: int) -> None:
+    """Append a line to a log that only its owner can read.
+
+    Args:
+        path: The log; its directory is made when it is missing.
+        line: The line, without its end.
+        most: Bytes at which the log becomes ``NAME.1`` and a new one begins.
+
+    Raises:
+        OSError: When it cannot be written.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > most:
+        path.replace(path.with_name(f"{path.name}.1"))
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8", errors="backslashreplace") as log:
+        log.write(f"{line}\n")
+
+
+def _is_database(path: Path) -> bool:
+    """Return whether a file is an SQLite database, or one of the files that SQLite and this bank keep beside it."""
+    endings = ("", *_BESIDE_A_DATABASE)
+    names = [path.name.removesuffix(ending) for ending in endings if path.name.endswith(ending)]
+    for name in filter(None, names):
+        try:
+            with open_regular(path.with_name(name)) as file:
+                if file.read(len(_DATABASE)) == _DATABASE:
+                    return True
+        except StoreUnavailable:
+            continue
+    return False
 
 
 def _unavailable(path: Path, error: Exception) -> StoreUnavailable:

@@ -29,7 +29,7 @@ from reasoningbank.memories.admission import TASK, Ready, admit, check_space, cl
 from reasoningbank.memories.evidence import counts_once
 from reasoningbank.memories.transfer import note_import
 from reasoningbank.safety.arguments import brought_line
-from reasoningbank.safety.files import read_text
+from reasoningbank.safety.files import read_text, write_whole
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
 from reasoningbank.safety.text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
@@ -82,15 +82,11 @@ def write_shared(stores: Sequence[Store], target: Path) -> ShareReport:
             _have_git_unite(target / ATTRIBUTES)
         for store in stores[:1] if into_file else stores:
             path = target if into_file else target / file_of(store.scope)
-            partial = path.with_name(path.name + ".partial")
             count = 0
-            # What lies there, a link for instance, is removed and not written through.
-            partial.unlink(missing_ok=True)
-            with partial.open("x", encoding="utf-8", newline="\n") as file:
+            with write_whole(path) as file:
                 for line in lines_of(store):
                     file.write(line)
                     count += 1
-            partial.replace(path)
             report += ShareReport(files=(str(path),), memories=count - 1)
     except OSError as error:
         raise StoreUnavailable(f"{target} cannot be written: {error.strerror}") from error
