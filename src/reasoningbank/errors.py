@@ -39,6 +39,7 @@
     - StoreTooNew
     - StoreUnavailable
     - StoreClosed
+  + OutputFailed
   + ModelError
     - ModelMissing
     - ModelMismatch
@@ -348,6 +349,14 @@ class StoreClosed(StoreError):
 
     default_hint = "Open the bank again with Bank.open(...)."
     code = "store_closed"
+
+
+class OutputFailed(BankError):
+    """The answer of a command cannot be written to its output, which is closed or full."""
+
+    default_hint = "What the command stores is stored. Give its output another place and ask again."
+    code = "output_failed"
+    exit_code = 5
 
 
 class ModelError(BankError):

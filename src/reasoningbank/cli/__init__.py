@@ -6,8 +6,10 @@ little more than Python and click; a hook and a server on stdio do without click
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 __all__ = ["main"]
 
@@ -22,6 +24,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: Instead of the process's own.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _run(words)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - the last handler: a person hears of the defect
+        from reasoningbank.cli.defects import reported
+
+        sys.exit(reported(error, words))
+
+
+def _run(words: Sequence[str]) -> NoReturn:
+    _fill_standard_descriptors()
     if words[:1] == ["hook"] and not {"-h", "--help"} & {*words}:
         from reasoningbank.integrations.hooks import main as answer_hook
 
@@ -32,12 +46,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options = plain_options(words)
         if options is not None:
             sys.exit(_served(options))
-    try:
-        from reasoningbank.cli.app import rbank
+    from reasoningbank.cli.app import rbank
 
-        rbank.main(args=words, prog_name="rbank")
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    rbank.main(args=words, prog_name="rbank")
+
+
+def _fill_standard_descriptors() -> None:
+    """Open the null device as each standard stream that is closed, so that no file of a bank takes its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _served(options: Mapping[str, str]) -> int:

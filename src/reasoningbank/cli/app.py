@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from traceback import extract_tb
 from typing import Any, NoReturn
 
 import click
 
 from reasoningbank import __version__
 from reasoningbank.cli.call import Call, shared_options
-from reasoningbank.cli.output import print_error
-from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.cli.output import discard, print_error
+from reasoningbank.errors import BankError, InvalidInput, OutputFailed
 from reasoningbank.operations.operation import SECTIONS, Operation, Section
 from reasoningbank.operations.table import OPERATIONS
 
@@ -65,8 +65,9 @@ Exit status:
   2    an argument or a setting is not usable
   3    no such memory, session, node, edge or project
   4    refused: no tenant, or another tenant's bank
-  5    a file or the store failed: no such file, full, busy, damaged, too new
+  5    a file, the output or the store failed: no such file, full, busy, damaged, too new
   6    the embedding or language model failed
+  70   a defect of this program; a report was written
   130  interrupted
   141  the reader of the output went away
 """
@@ -178,6 +179,14 @@ class CommandGroup(Helpful):
         except BankError as error:
             print_error(error.code, str(error), error.hint, as_json=as_json)
             sys.exit(error.exit_code)
+        except OSError as error:
+            # Click prints help and the version by itself, and lets the stream's own error through.
+            if extract_tb(error.__traceback__)[-1].name != click.echo.__name__:
+                raise
+            discard(sys.stdout)
+            failed = OutputFailed(f"the answer cannot be written: {error.strerror}")
+            print_error(failed.code, str(failed), failed.hint, as_json=as_json)
+            sys.exit(failed.exit_code)
         sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -185,7 +194,7 @@ class CommandGroup(Helpful):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard(sys.stdout)
             ctx.exit(_PIPE_CLOSED)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from errno import EBADF
 from typing import TextIO
 
 import click
 
-from reasoningbank.errors import InvalidInput
+from reasoningbank.errors import InvalidInput, OutputFailed
 
 _STDIN = "-"
 
@@ -66,31 +68,26 @@ def approved(question: str) -> None:
         raise InvalidInput("the answer is no text", hint="Answer y, or pass --yes.") from error
 
 
-def print_json(answer: Mapping[str, object], *, error: bool = False) -> None:
-    """Print one JSON object; characters that the stream cannot hold are escaped as JSON has it."""
-    stream = sys.stderr if error else sys.stdout
-    text = json.dumps(answer, ensure_ascii=False, indent=2)
-    try:
-        text.encode(stream.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(answer, indent=2)
-    click.echo(text, file=stream)
+def print_json(answer: Mapping[str, object]) -> None:
+    """Print one JSON object to stdout; raise OutputFailed when it cannot be written."""
+    _write(_json_text(answer, sys.stdout), sys.stdout)
 
 
 def print_text(text: str) -> None:
-    """Print readable text to stdout."""
-    click.echo(_printable(text, sys.stdout))
+    """Print readable text to stdout; raise OutputFailed when it cannot be written."""
+    _write(text, sys.stdout)
 
 
 def print_note(text: str) -> None:
-    """Print a warning or a hint to stderr."""
-    click.echo(_printable(text, sys.stderr), err=True)
+    """Print a warning or a hint to stderr; one that cannot be written is lost, for there is no other place for it."""
+    with suppress(OutputFailed):
+        _write(text, sys.stderr)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
     """Print what happened and what to do next to stderr, as JSON when the answer would have been JSON."""
     if as_json:
-        print_json({"error": code, "message": message, "hint": hint}, error=True)
+        print_note(_json_text({"error": code, "message": message, "hint": hint}, sys.stderr))
         return
     print_note(f"error: {message}")
     print_note(f"hint: {hint}")
@@ -111,7 +108,7 @@ class Progress:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._shown = sys.stderr.isatty()
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
         self._drawn = False
 
     def step(self, done: int, total: int) -> None:
@@ -130,6 +127,37 @@ class Progress:
             sys.stderr.flush()
 
 
-def _printable(text: str, stream: TextIO) -> str:
-    encoding = stream.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+def _json_text(answer: Mapping[str, object], stream: TextIO | None) -> str:
+    """Return the JSON of an object; characters that the stream cannot hold are escaped as JSON has it."""
+    text = json.dumps(answer, ensure_ascii=False, indent=2)
+    try:
+        text.encode(_encoding(stream))
+    except UnicodeEncodeError:
+        text = json.dumps(answer, indent=2)
+    return text
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    """Write a text and a line feed; raise OutputFailed unless all of it was taken, BrokenPipeError as it comes."""
+    encoding = _encoding(stream)
+    try:
+        if stream is None:
+            raise OSError(EBADF, os.strerror(EBADF))
+        click.echo(text.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if stream is not None:
+            discard(stream)
+        raise OutputFailed(f"the answer cannot be written: {error.strerror}") from error
+
+
+def discard(stream: TextIO) -> None:
+    """Let what a stream still holds go nowhere, so that the end of the process does not fail on it again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _encoding(stream: TextIO | None) -> str:
+    return getattr(stream, "encoding", None) or "utf-8"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,10 +94,10 @@ def hook(call: Call, *, event: str) -> None:
     EVENT in any client's spelling: session-start, user-prompt-submit, tool-failure, stop, session-end, pre-compact,
     post-compact. Failures are noted in hooks.log below the data directory.
     """
-    from reasoningbank.integrations.hooks import HookPlace, run
+    from reasoningbank.integrations.hooks import HookPlace, run_on_standard_streams
 
     place = HookPlace(url=call.url, tenant=call.tenant, project=call.project, team=call.team, org=call.org)
-    run(event, sys.stdin.buffer, sys.stdout, place)
+    run_on_standard_streams(event, place)
 
 
 @command(

@@ -289,6 +289,13 @@ def note(event_name: str, error: Exception) -> None:
     write(event_name, error)
 
 
+def run_on_standard_streams(event_name: str, place: HookPlace) -> None:
+    """Read the payload from stdin and answer on stdout; one that is closed is empty, or takes nothing."""
+    with os.fdopen(os.open(os.devnull, os.O_RDWR), "r+", encoding="utf-8") as nothing:
+        source, target = sys.stdin or nothing, sys.stdout or nothing
+        run(event_name, source.buffer, target, place)
+
+
 def run(event_name: str, source: BinaryIO, target: TextIO, place: HookPlace) -> None:
     """Read the payload, answer the client, and do what is left to do; never raises.
 
@@ -385,7 +392,7 @@ def main(words: Sequence[str]) -> int:
         from reasoningbank.settings import use_home
 
         use_home(given["--home"])
-    run(event, sys.stdin.buffer, sys.stdout, HookPlace(*(given.get(f"--{name}") for name in HookPlace._fields)))
+    run_on_standard_streams(event, HookPlace(*(given.get(f"--{name}") for name in HookPlace._fields)))
     return 0
 
 

@@ -17,12 +17,12 @@ def private_descriptors() -> Iterator[tuple[int, int]]:
     Raises:
         ConfigurationError: When the process was started without them.
     """
-    try:
-        source, sink = os.dup(0), os.dup(1)
-    except OSError as error:
+    # A number that was closed may meanwhile belong to another file, so Python's streams are asked.
+    if sys.stdin is None or sys.stdout is None:
         raise ConfigurationError(
             "standard input or output is closed", hint="Let an MCP client start this command, or use --http."
-        ) from error
+        )
+    source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
         elsewhere = os.dup(2)
