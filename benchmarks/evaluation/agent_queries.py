@@ -10,18 +10,21 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy
 from numpy.typing import NDArray
 
+from evaluation.agent_contexts import FORMS, LENGTHS, Form
 from evaluation.agent_translations import REWORDED, Reworded, key
 from evaluation.agent_wrappings import WRAPPINGS
 from evaluation.banks import Banks, Vectors
 from evaluation.floor import strange
 from evaluation.measures import interval, mean, recall
 from evaluation.rankings import ours, search
-from evaluation.sets import LabelledSet, Query, sample
+from evaluation.sets import LabelledSet, Query, half, sample
+from evaluation.small_banks import pooled
 from reasoningbank.search.fusion import FLOOR
 from reasoningbank.search.query import checked_question
 from reasoningbank.search.recall import heard
@@ -29,6 +32,8 @@ from reasoningbank.storage.store import Store
 
 QUESTIONS, STRANGERS = 12, 8
 """Questions of a set that are wrapped, and unrelated ones."""
+CONTEXT_QUESTIONS, CONTEXT_STRANGERS = 4, 2
+"""The same of each pool of the small banks, for every form of context at every length."""
 BARE = "bare"
 LANGUAGES: Mapping[str, Callable[[Reworded], str]] = {
     "German": lambda words: words.german,
@@ -107,6 +112,58 @@ def measure(sets: Sequence[LabelledSet], banks: Banks, vectors: Vectors, seed: i
                     yield _asked(store, vectors, labelled, query, query.text, "English")
                     for name, of in LANGUAGES.items():
                         yield _asked(store, vectors, labelled, query, of(words), name)
+
+
+def measure_contexts(data: Path, banks: Banks, vectors: Vectors, which: int = 1) -> Iterator[Asked]:
+    """Ask questions of the small banks' pools as they are and in every form at every length, and unrelated ones.
+
+    Only the half of the questions is asked that the rule was not fitted on.
+    """
+    for pool in pooled(data):
+        related = [each for each in pool.queries if each.relevant and half(each.text) == which][:CONTEXT_QUESTIONS]
+        others = [each for each in pool.queries if not each.relevant and half(each.text) == which][:CONTEXT_STRANGERS]
+        with banks.holding(pool.documents) as store:
+            for query in (*related, *others):
+                ways = [(BARE, query.text)]
+                ways += [
+                    (context_name(form, words), form.around(query.text, words)) for form in FORMS for words in LENGTHS
+                ]
+                for way, text in ways:
+                    each = _asked(store, vectors, pool, query, text, way)
+                    silent = float(not query.relevant and not found(store, vectors, text))
+                    yield each if query.relevant else replace(each, hit=silent, related=False)
+
+
+def context_name(form: Form, words: int) -> str:
+    """Return how a form at a length is called."""
+    return f"{form.place}: {form.name}, {words:,} words"
+
+
+def report_contexts(outcomes: Sequence[Asked], say: Say) -> None:
+    """Print what is found of questions with every form of context beside the bare ones."""
+    ways: dict[str, list[Asked]] = defaultdict(list)
+    for each in outcomes:
+        ways[each.way].append(each)
+    bare = [each for each in ways[BARE] if each.related]
+    say(f"\nForms of context: {len(bare)} questions; * was held out while the constants were chosen")
+    say(f"{'':38}{'hit@1':>7}{'- bare':>24}  {'recall@10':>9}{'- bare':>24}  unrelated that find nothing")
+    say(f"  {BARE:36}{_row(bare, bare)}  {_silent(ways[BARE])}")
+    groups = {
+        f"{'*' if held else ' '} {place}, {words:,} words": [
+            context_name(form, words) for form in FORMS if (form.place, form.held_out) == (place, held)
+        ]
+        for held in (True, False)
+        for place in ("before", "behind", "around")
+        for words in LENGTHS
+    }
+    groups |= {
+        f"{'*' if form.held_out else ' '} {form.place}: {form.name}": [context_name(form, words) for words in LENGTHS]
+        for form in FORMS
+    }
+    for name, members in groups.items():
+        rows = [each for way in members for each in ways[way]]
+        related = [each for each in rows if each.related]
+        say(f"{name:38}{_row(related, bare * len(members))}  {_silent(rows)}")
 
 
 def _asked(store: Store, vectors: Vectors, labelled: LabelledSet, query: Query, text: str, way: str) -> Asked:

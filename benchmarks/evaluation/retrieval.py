@@ -280,6 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         _note("what agents send")
         agent_queries.report(list(agent_queries.measure(sets, holder, vectors)), _print)
+        agent_queries.report_contexts(list(agent_queries.measure_contexts(options.data, holder, vectors)), _print)
         _note("what words are worth in growing banks")
         growth.report(list(growth.measure(sets, holder, vectors)), _print)
         _note("the floor")

@@ -21,7 +21,7 @@ from typing import Any
 from evaluation.banks import Banks, Vectors
 from evaluation.measures import interval, mean
 from evaluation.rankings import LIMIT, search
-from evaluation.sets import Document, half
+from evaluation.sets import Document, LabelledSet, Query, half
 from reasoningbank.search.fusion import Fused
 from reasoningbank.search.recall import rank
 
@@ -67,6 +67,16 @@ def triples(data: Path, seed: int = 0) -> Iterator[Triple]:
     for number, question in enumerate(written["questions"]):
         if question["pool"] in pools:
             yield from _of(question, pools, random.Random(seed * 100_003 + number))
+
+
+def pooled(data: Path) -> Iterator[LabelledSet]:
+    """Yield every pool that is here as a whole, with its questions; one without relevant memories has no answer."""
+    written = json.loads(QUESTIONS.read_text(encoding="utf-8"))
+    for name, entry in written["pools"].items():
+        if documents := _pool(data, entry):
+            asked = [each for each in written["questions"] if each["pool"] == name]
+            queries = tuple(Query(text=each["text"], relevant=frozenset(each["right"])) for each in asked)
+            yield LabelledSet(name=name, domain=name, documents=documents, queries=queries)
 
 
 def _of(

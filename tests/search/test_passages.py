@@ -32,6 +32,10 @@ _RULES = "\n\n".join(
     "and do not commit anything before the tests have passed on every platform that the project supports."
     for number in range(40)
 )
+_NOTES = "\n\n".join(
+    f"The office has moved to the {place} floor last month, and the mail of the first week still went to the old place."
+    for place in ("first", "second", "third", "fourth", "fifth")
+)
 _TRACE = """Traceback (most recent call last):
   File "/srv/app/main.py", line 31, in <module>
     main()
@@ -51,6 +55,26 @@ Assistant: Eight euros, children are free. There is a guided tour at eleven and 
 
 User: """
 
+_DIFFERENCE = """diff --git a/shop/till.py b/shop/till.py
+index 3f1c2aa..9b0d7e1 100644
+--- a/shop/till.py
++++ b/shop/till.py
+@@ -14,4 +14,4 @@ class Till:
+     def close(self):
+
+-        self.sum = 0
++        self.sum = sum(each.price for each in self.sold)
+     return self.sum"""
+_TABLE = "| town | boats |\n|---|---|\n| Bergen | 12 |\n| Turin | 3 |"
+_LOG = "\n".join(f"2025-03-04 08:00:{second:02d} INFO printer is ready" for second in range(40))
+_MESSAGES = [
+    {"role": "system", "content": _RULES},
+    {"role": "user", "content": "When does the museum open?"},
+    {"role": "assistant", "content": "At ten, and on Mondays it stays closed."},
+    {"role": "user", "content": _QUESTION},
+]
+_TOOL = {"role": "tool", "content": "till.py, 1 file"}
+
 _AROUND = {
     "rules before": f"{_RULES}\n\n{_QUESTION}",
     "rules on one line": " ".join(f"{_RULES} {_QUESTION}".split()),
@@ -62,14 +86,26 @@ _AROUND = {
     "a fence that is not closed": f"```\n{_RULES}\n\n{_QUESTION}",
     "chat before": f"{_CHAT}{_QUESTION}",
     "tags": f"<context>\n{_RULES}\n</context>\n<user_query>\n{_QUESTION}\n</user_query>\n<note>\nBe brief.\n</note>",
+    "difference after": f"{_QUESTION}\n\n{_DIFFERENCE}",
+    "rules after": f"{_QUESTION}\n\n{_RULES}",
+    "chat after": f"{_QUESTION}\n\n{_CHAT}Thanks.\n\nAssistant: You are welcome.",
+    "context tag after": f"{_QUESTION}\n\n<context>\n{_RULES}\n</context>",
+    "a list after": f"{_QUESTION}\n\n# Conventions\n- Keep functions short.\n- Log with the logger of the module.",
+    "table in front, log behind": f"{_TABLE}\n\n{_QUESTION}\n\n{_LOG}",
+    "few instructions before": f"You are a careful assistant. Never print credentials.\n\n{_QUESTION}",
+    "instructions on the same line": f"You are a careful assistant. Never print credentials. {_QUESTION}",
+    "messages": json.dumps(_MESSAGES),
+    "indented messages, a tool after": json.dumps({"messages": [*_MESSAGES, _TOOL]}, indent=2),
+    "chat markup": "\n".join(f"<|im_start|>{each['role']}\n{each['content']}<|im_end|>" for each in _MESSAGES),
+    "sections": f"## Background\n\n{_RULES}\n\n## Task\n\n{_QUESTION}\n\n## Constraints\n\n{_RULES}",
     "a closing instruction": f"{_RULES}\n\n{_QUESTION}\n\nAnswer in English and keep it short.",
 }
 
 
 @promise(
     "search:asked",
-    "Instructions, a stack trace, a file or the chat so far before or after a question do not hide it: the search is "
-    "for what is asked.",
+    "Instructions, a stack trace, a file, a difference or the chat so far before or after a question do not hide it, "
+    "nor do messages in JSON around it: the search is for what is asked.",
     source="issue 12 (What agents send)",
 )
 @pytest.mark.parametrize("name", _AROUND)
@@ -147,10 +183,12 @@ def test_an_error_with_its_trace_stays_whole() -> None:
 
 @promise("search:asked")
 def test_the_bank_decides_between_what_could_be_asked() -> None:
-    found = passages(f"{_QUESTION}\n\n{_RULES[:900]}")
-    first = next(place for place, each in enumerate(found) if each.text == _QUESTION)
-    silent = [(each, 0.001) for each in found]
-    assert asked(silent) != first
+    """Two requests in a row: the last one is likelier, unless the bank knows something of the first alone."""
+    found = passages(f"{_QUESTION}\n\n{_NOTES}\n\nWhere do I see who has paid?")
+    texts = [each.text for each in found]
+    assert texts[0] == "Where do I see who has paid?"
+    first = texts.index(_QUESTION)
+    assert asked([(each, 0.5) for each in found]) == 0
     assert asked([(each, 0.999 if place == first else 0.001) for place, each in enumerate(found)]) == first
 
 

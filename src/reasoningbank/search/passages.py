@@ -1,89 +1,52 @@
 """What is asked in a long query: agents send instructions, stack traces, files and the chat so far around a question.
 
 A model makes one vector of the first few hundred words of a text, and the lexical leg takes its first 64 words: of a
-system prompt with a question at its end neither sees the question. So a query of more than :data:`SHORT` words, or with
-several lines of code, of a trace or of speakers, is taken apart into passages that could be what is asked, each with
-how likely that is by where and how it stands:
+system prompt with a question at its end neither sees the question. So a query that holds more than one paragraph, or
+more than :data:`SHORT` words, is taken apart (``search/paragraphs.py``) into what could be what is asked: its
+paragraphs of prose, of a long one also sentences, and a text of at most :data:`WHOLE` words as a whole. Each has signs
+of being asked or not, by how and where it stands, and each sign adds to its likelihood (:data:`_WORTH`):
 
-* last 2, last but one 0.6, first 1; code, traces and errors are none, except one or two lines by themselves, which may
-  be an identifier or an error: last 1.6, first 1.2;
-* 3 more behind the last "User:", "Question:" or the like, 0.5 more for a question or an imperative, 0.4 more beside
-  code, 0.6 with a blank line between; 2 less for what says how to answer, 0.5 less for a rule ("never", "you are");
-* what stands behind the last of them and says only that help is wanted, or how to answer, is left out;
-* of a passage of several sentences also its last ones, 0.25 less for each that is added or left out; 1.5 for a text of
-  at most :data:`WHOLE` words as a whole, 1 where prose stands apart from code.
+* it is a question, begins like a question or an order, or has no full stop, as what is typed; it says a rule, or how
+  to answer; it is a list, a heading, or has no word that only prose has;
+* it is what the last user said to whom nobody has answered yet, or stands below "Question:" or in such a tag; it stands
+  below another name, in another tag, in what was said before;
+* it stands last, before the last, first, beside what is no prose, or is the only prose.
 
-Which of them is asked, the bank says: :data:`EVIDENCE` times the log-odds of the relevance of what each finds best,
-within :data:`MOST_EVIDENCE`, is added, and the largest sum wins. So what stands last is asked, unless something that
-could as well be asked finds much more. The constants were chosen on half of the wrappings of
-``benchmarks/evaluation/agent_wrappings.py``.
+What says only that help is wanted is left out. So is what is so much less likely than the best that no answer of the
+bank could make up for it, and at most :data:`MOST` are tried: mostly one. Which of them is asked, the bank says:
+:data:`EVIDENCE` times the log-odds of the relevance of what each finds best, within :data:`MOST_EVIDENCE`, is added,
+and the largest sum wins. The constants were fitted, and then rounded by hand, on one half of the forms of
+``benchmarks/evaluation/agent_contexts.py`` and of the questions there.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from reasoningbank.memories.words import STOP_WORDS, analyse
+from reasoningbank.search.paragraphs import Paragraph, paragraphs
 
 SHORT = 100
-"""A query of at most so many words without code is asked as it is."""
+"""One paragraph of at most so many words is asked as it is."""
 WHOLE = 350
 """A text of at most so many words may be asked as a whole; models read hardly more."""
-MOST = 6
+MOST = 3
 """So many passages are tried at most."""
 EVIDENCE, MOST_EVIDENCE = 0.2, 0.8
 _LONGEST = 100
-_LINES_OF_CODE = 4
-_IDENTIFIER_LINES = 2
-_SPEAKERS = 3
-_BESIDE = 1.5
-_MANY_SIGNS = 0.12
-_LONGEST_LINE = 300
 _LONGEST_REMARK = 12
+_FEW_LINES = 2
+_MOST_SENTENCES = 3
+_LEAST_WORDS = 3
 _SAYS_LITTLE = (
     "please help fix solve thank thanks idea ideas think thinking step steps happen happens happening wrong problem "
     "issue question explain answer advise advice suggest suggestion suggestions look try way know tell go ahead"
 )
 """Words of a remark that no question is about when nothing else is said."""
-
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_TRACE = re.compile(
-    r"""\s*(?:File\ ".*",\ line\ \d|at\ [\w$.<]+[\w$>]*[ (:]|Traceback\ |\.\.\.\ \d+\ more|Caused\ by:|[~^ ]+$|npm\ ERR!
-    |Exception\ in\ thread|During\ handling\ of\ the|The\ above\ exception\ was|Require\ stack|goroutine\ \d|-\ /
-    |diff\ --git|index\ [\da-f]{7}|@@\ |[-+]{3}\ |[-+]\s{2}|[-+]$|={9}|_{9}
-    |\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\#\d+\ |node:|Node\.js\ v\d)""",
-    re.VERBOSE,
-)
-_CODE = re.compile(
-    r"""\s*(?:(?:async\ def|def|class)\ \w|import\ [\w.]+(?:\ as\ \w+|,.*|;)?\s*$|from\ \S+\ import\ |@\w|\#include|\#!
-    |(?:return|elif|except|if|for|while|with|public|private|protected|const|let|var|function|export|package|namespace
-    |using|struct|fn|impl|func|throw|SELECT|INSERT|UPDATE)\b[^?]*[=({;:][^?]*$
-    |else:|try:|[\])}{(<]|//|/?\*\ |\#\ |\"{3}|'{3}|[\w.\[\]"']+\s*(?:=|\+=|:=)\s|.*[;{]\s*$|.*\)\s*:\s*$)
-    |(?:\s{2,}|\t)(?![-*\d\u2022])\S""",
-    re.VERBOSE,
-)
-_ERROR = re.compile(
-    r"\s*(?:E\s+)?(?:[\w.$]*(?:Error|Exception|Warning|Failure)|FAILED|ERROR|fatal|error|panic|warning)"
-    r"(?:\[\w+\])?\s*[:( ]"
-)
-_SIGN = re.compile(r"[(){}\[\]=;<>|&\\]")
-_ROLE = re.compile(
-    r"""\s*(?:\#{1,6}\s*|\*\*|[<\[(]\s*)?
-    (?:user(?:[ _](?:query|request|prompt|question|message|input))?|human|question|query|task|request|problem|prompt
-    |frage|aufgabe|utilisateur|t\u00e2che|\u7528\u6237|\u95ee\u9898|\u4efb\u52a1)
-    \s*(?:\*\*\s*:?|:\s*\*\*|[>\])]\s*:?|[:\uff1a]|\s*$)\s*""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_OTHER_ROLE = re.compile(
-    r"\s*(?:\*\*|[<\[(]\s*)?(?:assistant|ai|bot|system|model|tool)\s*(?:\*\*|[>\])]|:)", re.IGNORECASE
-)
-_TAG = re.compile(r"\s*</?[A-Za-z][\w-]*>\s*$")
-_CLOSING_TAG = re.compile(r"</\s*[\w-]+\s*>\s*$")
 _HOW_TO_ANSWER = re.compile(
     r"""\W*(?:please\s+)?(?:(?:answer|respond|reply|output|format|explain|keep|return|give|use|write)\b.{0,40}
     \b(?:json|english|german|french|short|brief|briefly|concise|concisely|format|only|bullets?|markdown|answer|response)
@@ -91,17 +54,56 @@ _HOW_TO_ANSWER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"""\W*(?:how|what|why|where|when|which|who|can|could|should|does|do|is|are|will|would|find|fix|add|make|write|help
-    |please|implement|create|show|tell|explain|get|list|check|update|remove|change|run|set|wie|was|warum|wo|wann|welche
-    |kann|comment|pourquoi|o\u00f9|quand|quel|quelle|est-ce)\b""",
+    r"""\W*(?:how|what|why|where|when|which|who|can|could|should|does|do|is|are|will|would
+    |wie|was|warum|wo|wann|welche|kann|comment|pourquoi|o\u00f9|quand|quel|quelle|est-ce)\b(?!.*[.:]\W*$)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_WANTS = re.compile(
+    r"""\W*(?:find|fix|add|make|write|help|please|implement|create|show|tell|explain|get|list|check|update|remove|change|run
+    |set|let's|i\ (?:need|want|would|have|am|get|keep|see)|i'm|i'd|we\ (?:need|want|have|are|get)|my|our)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 _RULE = re.compile(
-    r"\W*(?:do\ not|don't|never|always|you\ (?:are|must|should|have|will|can)|refuse|prefer)\b",
+    r"""\W*(?:do\ not|don't|never|always|you(?:'re|\ (?:are|must|should|have|will|can|may))|act\ as|refuse|prefer|avoid
+    |make\ sure|be\ sure|remember|note\ that)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+_MARKED = re.compile(r"<\||\[INST\]|[\"']\s*:|^\W*(?:user|human|question|task|query)\b\W*:", re.IGNORECASE)
+"""What shows that one line may say more than what is asked."""
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[\u3002\uff01\uff1f])")
+_FULL_STOP = re.compile(r"[.!:;,\u3002\uff01][\"')\]*]*\s*$")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]")
+
+_WORTH: Mapping[str, float] = {
+    "question": 1.5,
+    "request": 1.0,
+    "no full stop": 1.0,
+    "rule": -2.2,
+    "how to answer": -1.0,
+    "remark": -4.0,
+    "terse": -3.5,
+    "list": -1.7,
+    "heading": -1.9,
+    "asked here": 3.0,
+    "said here": 1.5,
+    "elsewhere": -2.5,
+    "last": 1.2,
+    "before the last": 0.8,
+    "first": 1.0,
+    "beside": 1.8,
+    "only prose": 2.0,
+    "long": -1.2,
+    "mixed": -1.2,
+    "from a short one": -1.6,
+    "from a mixed one": -1.0,
+    "from a long one": -1.4,
+    "sentences added": -1.1,
+    "says little": -1.5,
+    "whole": 2.0,
+    "whole, short": 1.8,
+    "whole, apart": -2.0,
+}
+"""What each sign adds to the likelihood that a passage is asked; the docstring above says what they mean."""
 
 
 class Passage(NamedTuple):
@@ -111,34 +113,39 @@ class Passage(NamedTuple):
     likelihood: float
 
 
-@dataclass(slots=True)
-class _Paragraph:
-    """Lines that stand together: whether they are code, stand beside code, or behind "User:"."""
+class Candidate(NamedTuple):
+    """A passage with how often it bears each sign."""
 
-    lines: list[str] = field(default_factory=list)
-    code: bool = False
-    marked: bool = False
-    beside_code: float = 0.0
+    text: str
+    signs: Mapping[str, int]
 
     @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.lines).split())
+    def passage(self) -> Passage:
+        """The passage, as likely as its signs say."""
+        return Passage(self.text, sum(_WORTH[sign] * count for sign, count in self.signs.items()))
 
 
 def passages(text: str) -> tuple[Passage, ...]:
-    """Return what may be asked in a text, the likeliest first; of a short one the text itself."""
-    words = _size(text)
-    lines = text.splitlines()
-    if words <= SHORT and sum(map(_is_code, lines)) < _LINES_OF_CODE and sum(map(_is_role, lines)) < _SPEAKERS:
+    """Return what may be asked in a text, the likeliest first; of one short paragraph the text itself."""
+    short = _size(text) <= SHORT
+    if short and "\n" not in text.strip() and not _MARKED.search(text) and not _instructs(text):
         return (Passage(text, 0.0),)
-    paragraphs = _paragraphs(lines)
-    found = sorted(_candidates(paragraphs), key=lambda each: -each.likelihood)
-    if words <= WHOLE:
-        found.append(Passage(" ".join(text.split()), _whole(paragraphs, found)))
+    found = paragraphs(text)
+    if short and len(found) == 1 and not found[0].asked and not _instructs(text):
+        return (Passage(text, 0.0),)
     first: dict[str, Passage] = {}
-    for each in found:
+    for each in sorted((each.passage for each in candidates(text, found)), key=lambda each: -each.likelihood):
         first.setdefault(each.text, each)
-    return tuple(first.values())[:MOST] or (Passage(text, 0.0),)
+    best = next(iter(first.values()), None)
+    if best is None:
+        return (Passage(text, 0.0),)
+    return tuple(each for each in first.values() if each.likelihood > best.likelihood - MOST_EVIDENCE)[:MOST]
+
+
+def _instructs(text: str) -> bool:
+    """Return whether one paragraph begins with a rule and ends with something else."""
+    sentences = _sentences(text)
+    return _is_rule(sentences[0]) and not _is_rule(sentences[-1])
 
 
 def asked(found: Sequence[tuple[Passage, float]]) -> int:
@@ -153,24 +160,116 @@ def asked(found: Sequence[tuple[Passage, float]]) -> int:
     return max(range(len(found)), key=worth)
 
 
-def _whole(paragraphs: Sequence[_Paragraph], found: Sequence[Passage]) -> float:
-    """Return how likely the text is asked as a whole: less where prose stands apart from code."""
-    apart = any(each.code for each in paragraphs) and any(each.likelihood > _BESIDE for each in found)
-    return 1.0 if apart else 1.5
+def candidates(text: str, found: Sequence[Paragraph]) -> Iterator[Candidate]:
+    """Yield everything in a text that could be what is asked, with its signs, given its paragraphs."""
+    kept = _without_remarks(found)
+    prose = [each for each in kept if not each.code and not each.elsewhere and not each.listed and not each.heading]
+    says = any(not each.code and not _is_remark(each) for each in kept)
+    for place, each in enumerate(kept):
+        if each.code and (len(each.lines) > _FEW_LINES or each.said_before):
+            continue
+        signs = {
+            "remark": not says and _is_remark(each),
+            "list": each.listed,
+            "heading": each.heading,
+            "asked here": each.asked,
+            "said here": each.said and not each.asked,
+            "elsewhere": each.elsewhere,
+            "last": place == len(kept) - 1,
+            "before the last": place == len(kept) - 2 and place > 0,
+            "first": place == 0,
+            "beside": any(other.code != each.code for other in kept[max(0, place - 1) : place + 2]),
+            "only prose": len(kept) > 1 and len(prose) == 1 and prose[0] is each,
+        }
+        yield from _parts(each.text, {sign: 1 for sign, holds in signs.items() if holds})
+    if _size(text) <= WHOLE:
+        apart = any(map(_is_apart, kept)) and says and not all(each.code or _is_terse(each.text) for each in kept)
+        short = not apart and _size(text) <= SHORT and not any(each.code for each in kept)
+        yield Candidate(" ".join(text.split()), {"whole": 1, "whole, apart": int(apart), "whole, short": int(short)})
 
 
-def _without_remarks(paragraphs: Sequence[_Paragraph]) -> Sequence[_Paragraph]:
+def _is_apart(paragraph: Paragraph) -> bool:
+    """Return whether a paragraph is of another kind than what is asked."""
+    return paragraph.code or paragraph.listed or paragraph.elsewhere or any(map(_is_rule, _sentences(paragraph.text)))
+
+
+def _parts(text: str, signs: Mapping[str, int]) -> Iterator[Candidate]:
+    """Yield a paragraph, unless it is long, and its first and last sentences."""
+    sentences = _sentences(text)
+    count, whole = len(sentences), _size(text) <= _LONGEST
+    if whole:
+        mixed = _is_mixed(sentences)
+        yield Candidate(text, {**signs, **_own_signs(sentences), "mixed": int(mixed)})
+        if count == 1 or "list" in signs or not (mixed or signs.keys() & {"last", "first", "asked here"}):
+            return
+    most = min(_MOST_SENTENCES, count)
+    for size in range(1, most + 1):
+        for start in {0, count - size}:
+            if whole and size == count:
+                continue
+            left_out = "from a mixed one" if whole and mixed else "from a short one" if whole else "from a long one"
+            here = {**signs, **_own_signs(sentences[start : start + size]), left_out: 1, "sentences added": size - 1}
+            if _says_little(sentences[start : start + size]):
+                here["says little"] = 1
+            if start > 0:
+                here.pop("first", None)
+            if start + size < count:
+                here.pop("last", None)
+            yield Candidate(" ".join(sentences[start : start + size]), here)
+
+
+def _says_little(sentences: Sequence[str]) -> bool:
+    """Return whether sentences hold too few words to be found by: "Can you do that for me?"."""
+    return len({*analyse(" ".join(sentences)).split()} - STOP_WORDS) < _LEAST_WORDS
+
+
+def _is_mixed(sentences: Sequence[str]) -> bool:
+    """Return whether some of several sentences are rules and others are not."""
+    return len({_is_rule(each) for each in sentences}) > 1
+
+
+def _own_signs(sentences: Sequence[str]) -> Mapping[str, int]:
+    """Return the signs that sentences bear by what they say."""
+    questions = sum(each.rstrip("\"')]* ").endswith(("?", "\uff1f")) for each in sentences)
+    rules = sum(_is_rule(each) for each in sentences)
+    terse = not questions and _is_terse(" ".join(sentences))
+    signs = {
+        "question": questions > 0,
+        "request": any((_ASKS.match(each) or _WANTS.match(each)) and not _is_rule(each) for each in sentences),
+        "no full stop": len(sentences) == 1 and not questions and not terse and not _FULL_STOP.search(sentences[0]),
+        "rule": rules > 0,
+        "how to answer": bool(_HOW_TO_ANSWER.match(sentences[0])),
+        "terse": terse,
+        "long": _size(" ".join(sentences)) > _LONGEST // 2,
+    }
+    return {sign: 1 for sign, holds in signs.items() if holds}
+
+
+def _is_terse(text: str) -> bool:
+    """Return whether a text holds no word that only prose has: a command, an identifier, a name."""
+    return not _WANTS.match(text) and STOP_WORDS.isdisjoint(analyse(text).split())
+
+
+def _is_rule(sentence: str) -> bool:
+    return bool(_RULE.match(sentence)) and not sentence.rstrip().endswith("?")
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in _SENTENCE.split(text) if part.strip()] or [text]
+
+
+def _without_remarks(found: Sequence[Paragraph]) -> Sequence[Paragraph]:
     """Return the paragraphs up to the last that says something: "Please help." asks for what stands before it."""
-    end = len(paragraphs)
-    while end > 1 and _is_remark(paragraphs[end - 1]):
+    end = len(found)
+    while end > 1 and _is_remark(found[end - 1]):
         end -= 1
-    return paragraphs[:end] if any(not each.code and not _is_remark(each) for each in paragraphs[:end]) else paragraphs
+    return found[:end] if any(not each.code and not _is_remark(each) for each in found[:end]) else found
 
 
-def _is_remark(paragraph: _Paragraph) -> bool:
+def _is_remark(paragraph: Paragraph) -> bool:
     """Return whether a paragraph says only that help is wanted, or how to answer."""
     words = analyse(paragraph.text).split()
-    if paragraph.code or paragraph.marked or len(words) > _LONGEST_REMARK:
+    if paragraph.code or paragraph.asked or len(words) > _LONGEST_REMARK:
         return False
     return bool(_HOW_TO_ANSWER.match(paragraph.text)) or not {*words} - STOP_WORDS - _said_little()
 
@@ -178,96 +277,6 @@ def _is_remark(paragraph: _Paragraph) -> bool:
 @cache
 def _said_little() -> frozenset[str]:
     return frozenset(analyse(_SAYS_LITTLE).split())
-
-
-def _candidates(paragraphs: Sequence[_Paragraph]) -> Iterator[Passage]:
-    paragraphs = _without_remarks(paragraphs)
-    asked = [place for place, each in enumerate(paragraphs) if not each.code or len(each.lines) <= _IDENTIFIER_LINES]
-    marked = max((place for place in asked if paragraphs[place].marked), default=-1)
-    last = len(paragraphs) - 1
-    for place in asked:
-        each = paragraphs[place]
-        if each.code:
-            likelihood = {last: 1.6, 0: 1.2}.get(place, 0.0) + 3.0 * (place == marked)
-        else:
-            likelihood = max({last: 2.0, last - 1: 0.6}.get(place, 0.0), float(place == 0)) + 3.0 * (place == marked)
-            likelihood += each.beside_code
-        if likelihood == 0.0:
-            continue
-        rule = bool(_RULE.match(each.text)) and not each.text.endswith("?")
-        likelihood -= 0.5 * rule
-        likelihood += 0.5 * bool((not rule and _ASKS.match(each.text)) or each.text.endswith(("?", "\uff1f")))
-        likelihood -= 2.0 * bool(_HOW_TO_ANSWER.match(each.text))
-        yield from _parts(each.text, likelihood, ends=place in {last, marked})
-
-
-def _parts(text: str, likelihood: float, *, ends: bool) -> Iterator[Passage]:
-    """Yield a paragraph, unless it is long, and its last sentences where it ends what was said, else its first ones."""
-    sentences = [part for part in _SENTENCE.split(text) if part.strip()]
-    if _size(text) <= _LONGEST:
-        yield Passage(text, likelihood)
-        if ends:
-            for left_out in range(1, min(3, len(sentences))):
-                yield Passage(" ".join(sentences[left_out - min(3, len(sentences)) :]), likelihood - 0.25 * left_out)
-        return
-    if ends:
-        for count in (1, 2, 3):
-            yield Passage(" ".join(sentences[-count:]), likelihood - 0.25 * (count - 1))
-    else:
-        yield Passage(" ".join(sentences[:2]), likelihood - 1.0)
-
-
-def _paragraphs(lines: Sequence[str]) -> list[_Paragraph]:
-    """Return the paragraphs of prose and of code; a blank line, a speaker's name and the other kind end one."""
-    found: list[_Paragraph] = []
-    fences = [place for place, line in enumerate(lines) if _FENCE.match(line)]
-    opened = {*fences[: len(fences) // 2 * 2]}  # one that is never closed holds nothing
-    fenced = False
-    fresh = True
-    for place, line in enumerate(lines):
-        if _FENCE.match(line) or not line.strip():
-            fenced, fresh = fenced ^ (place in opened), True
-            continue
-        role = None if fenced else _ROLE.match(line)
-        if role is None and not fenced and _TAG.match(line):
-            fresh = True
-            continue
-        code = fenced or (role is None and _is_code(line))
-        said = _CLOSING_TAG.sub("", line[role.end() :] if role else line).strip()
-        if fresh or role or _OTHER_ROLE.match(line) or found[-1].code != code:
-            beside = 0.0
-            if found and found[-1].code != code:
-                beside = found[-1].beside_code = 0.6 if fresh else 0.4
-            found.append(_Paragraph(code=code, marked=role is not None, beside_code=beside))
-        if said:
-            found[-1].lines.append(said)
-        fresh = False if said else fresh
-    return _merged(found)
-
-
-def _merged(found: Sequence[_Paragraph]) -> list[_Paragraph]:
-    """Return the paragraphs that say something; one that stands alone behind a name belongs to the name."""
-    kept: list[_Paragraph] = []
-    marked = False
-    for each in found:
-        if not each.lines:
-            marked = marked or each.marked
-            continue
-        each.marked, marked = each.marked or marked, False
-        kept.append(each)
-    return kept
-
-
-def _is_role(line: str) -> bool:
-    """Return whether a line begins with who says it."""
-    return bool(_ROLE.match(line) or _OTHER_ROLE.match(line))
-
-
-def _is_code(line: str) -> bool:
-    """Return whether a line is code, part of a trace or of a log."""
-    if len(line) > 12 and len(_SIGN.findall(line)) > _MANY_SIGNS * len(line):
-        return True
-    return len(line) <= _LONGEST_LINE and bool(_TRACE.match(line) or _CODE.match(line) or _ERROR.match(line))
 
 
 def _size(text: str) -> int:
