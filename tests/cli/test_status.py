@@ -49,8 +49,16 @@ def test_status_says_what_is_installed_learned_and_waiting(tmp_path: Path) -> No
     said(tmp_path, "capture", *map(str, written(tmp_path, {"one": REPAIRED, "two": UNDECIDED})))
     found = said(tmp_path, "status", "--json")
     assert [(each["client"], each["registered"]) for each in found["clients"]] == [("claude-code", ["scope user"])]
-    assert found["sessions"] == {"queued": 0, "captured": 2, "distilled": 0, "waiting": 1, "undecided": 1}
-    assert found["verdicts"] == {"evidence": 1}
+    assert found["sessions"] == {"queued": 0, "captured": 2, "waiting": 0, "distilled": 0}
+    assert found["verdicts"] == {"evidence": 1, "unknown": 1}
+    assert not any("memory_distill" in each for each in found["next"])
+    said(tmp_path, "worker", "--once")
+    found = said(tmp_path, "status", "--json")
+    assert found["sessions"] == {"queued": 0, "captured": 0, "waiting": 2, "distilled": 0}
+    listed = said(tmp_path, "sessions", "--json")["sessions"]
+    assert [each["state"] for each in listed] == ["waiting", "waiting"]
+    assert ["how it ended is not known" in each["reason"] for each in listed].count(True) == 1
+    assert any(each.startswith("Of 1 waiting session it is not known") for each in found["next"])
     assert found["learned_this_week"] == ["A lesson"]
     assert any("No hook has run" in each for each in found["next"])
     assert any("memory_distill" in each for each in found["next"])
@@ -65,7 +73,8 @@ def test_status_says_what_is_installed_learned_and_waiting(tmp_path: Path) -> No
     text = said(tmp_path, "status")
     for part in (
         "claude-code: registered at scope user",
-        "2 captured",
+        "2 waiting",
+        "verdicts: 1 from evidence, 1 unknown",
         "model: none",
         "learned this week: 1",
         "next: ",

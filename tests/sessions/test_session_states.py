@@ -132,6 +132,10 @@ def test_each_session_says_where_it_stands_and_why(local_bank: Bank, clock: Froz
     assert state.reason.startswith("waits for quiet until ")
     clock.advance(QUIET)
     assert "a worker or a server" in local_bank.sessions.states()[0].reason
+    local_bank.jobs.work(limit=1)
+    (state,) = local_bank.sessions.states()
+    assert (state.state, state.verdict, state.judge) == ("captured", "success", "evidence")
+    assert state.reason == "waits for a worker or a server, which do it within a minute"
     local_bank.jobs.work()
     (state,) = local_bank.sessions.states()
     assert (state.state, state.verdict, state.judge) == ("waiting", "success", "evidence")

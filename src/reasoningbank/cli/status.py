@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -14,11 +15,13 @@ from reasoningbank.cli.clients import where
 from reasoningbank.cli.output import print_json, print_text
 from reasoningbank.errors import BankError
 from reasoningbank.types.quantity import counted
+from reasoningbank.types.session import PROGRESS
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings
     from reasoningbank.types.memory import Memory
+    from reasoningbank.types.session import SessionState
 
 WEEK = timedelta(days=7)
 _LINES = 3
@@ -28,6 +31,7 @@ _VERDICTS = {
     "evidence": "from evidence",
     "model": "from the model",
     "session": "from the session's agent",
+    "unknown": "unknown",
 }
 
 
@@ -90,8 +94,9 @@ def examined(call: Call, *, ask: bool) -> Status:
 
     settings = load_settings()
     clients = _clients(call, ask=ask)
-    sessions, verdicts, failed, learned, credited = _learned(call, settings)
+    sessions, failed, learned, credited = _learned(call, settings)
     model = _model(settings)
+    said = [str(one.said_by or "unknown") for one in sessions if one.id]
     log = settings.home / "hooks.log"
     errors = _tail(log)
     ran = last_runs(settings.home)
@@ -100,8 +105,8 @@ def examined(call: Call, *, ask: bool) -> Status:
         tools=list(tools_of(settings.profile)),
         hooks_last_ran=max(ran.values(), default=""),
         hooks=ran,
-        sessions=sessions,
-        verdicts=verdicts,
+        sessions={state: sum(one.state == state for one in sessions) for state in PROGRESS},
+        verdicts={who: count for who in _VERDICTS if (count := said.count(who))},
         failed_jobs=failed,
         model=model,
         learned_this_week=learned,
@@ -128,8 +133,8 @@ def _clients(call: Call, *, ask: bool) -> list[ClientStatus]:
     return found
 
 
-def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], dict[str, int], int, list[str], list[str]]:
-    """Return the sessions by state and by who knows their end, the jobs that failed for good, and this week's news.
+def _learned(call: Call, settings: Settings) -> tuple[tuple[SessionState, ...], int, list[str], list[str]]:
+    """Return where each session stands, how many jobs failed for good, and this week's news.
 
     That are the titles of new memories, and the memories whose confidence evidence moved, with what it was and is.
     """
@@ -137,23 +142,15 @@ def _learned(call: Call, settings: Settings) -> tuple[dict[str, int], dict[str, 
     from reasoningbank.settings import project_of
     from reasoningbank.types.scope import Scope
 
-    numbers = dict.fromkeys(("queued", "captured", "distilled", "waiting", "undecided"), 0)
     scope = Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
     if not has_any(scope, call.membership(settings), url=call.url or settings.url or None, home=settings.home):
-        return numbers, {}, 0, [], []
-    since, said = datetime.now(UTC) - WEEK, dict[str, int]()
+        return (), 0, [], []
+    since = datetime.now(UTC) - WEEK
     with call.open_bank() as bank:
-        numbers["queued"] = len(bank.sessions.states(state="queued", limit=0))
-        for entry in bank.sessions.list():
-            numbers["captured"] += 1
-            known = entry.judgement is not None and entry.judgement.verdict != "unknown"
-            if entry.said_by:
-                said[entry.said_by] = said.get(entry.said_by, 0) + 1
-            numbers["distilled" if entry.distilled is not None else "waiting" if known else "undecided"] += 1
         memories = bank.memories.list()
         learned = [memory.title for memory in memories if memory.created_at >= since]
         credited = [moved for memory in memories if (moved := _moved(bank, memory, since))]
-        return numbers, said, len(bank.jobs.dead()), learned, credited
+        return bank.sessions.states(limit=0), len(bank.jobs.dead()), learned, credited
 
 
 def _moved(bank: Bank, memory: Memory, since: datetime) -> str:
@@ -196,7 +193,7 @@ def _tail(log: Path) -> list[str]:
         return []
 
 
-def _next(clients: list[ClientStatus], sessions: dict[str, int], model: ModelStatus, *, ran: bool) -> list[str]:
+def _next(clients: list[ClientStatus], sessions: Iterable[SessionState], model: ModelStatus, *, ran: bool) -> list[str]:
     said: list[str] = []
     if not clients:
         said.append("Install into a client: rbank install CLIENT.")
@@ -205,17 +202,17 @@ def _next(clients: list[ClientStatus], sessions: dict[str, int], model: ModelSta
     said += [f"{each['client']}: {each['says']}" for each in clients if each["says"].endswith("cannot start it.")]
     if model["problem"]:
         said.append(model["problem"])
-    if sessions["waiting"] and not model["name"]:
-        waiting = counted(sessions["waiting"], "session waits", "sessions wait")
+    waiting = [one.verdict for one in sessions if one.state == "waiting"]
+    unknown = waiting.count("unknown")
+    if len(waiting) > unknown and not model["name"]:
+        known = counted(len(waiting) - unknown, "session waits", "sessions wait")
         said.append(
-            f"{waiting} for a model to make more of them than recipes: ask the agent to call memory_distill, or name "
+            f"{known} for a model to make more of them than recipes: ask the agent to call memory_distill, or name "
             "one with rbank install CLIENT --distill client."
         )
-    if sessions["undecided"]:
-        ended = "it ended" if sessions["undecided"] == 1 else "they ended"
-        said.append(
-            f"Of {counted(sessions['undecided'], 'session')} it is not known how {ended}: rbank verdict says it."
-        )
+    if unknown:
+        ended = "it ended" if unknown == 1 else "they ended"
+        said.append(f"Of {counted(unknown, 'waiting session')} it is not known how {ended}: rbank verdict says it.")
     return said or ["Nothing."]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,10 +11,11 @@ from reasoningbank.sessions.ends import end_of
 from reasoningbank.storage.store import StoreReader
 from reasoningbank.types.moment import LATEST
 from reasoningbank.types.records import Job, TrajectoryEntry
-from reasoningbank.types.session import CAPTURE, DISTILL, SUMMARY_SOURCE, Progress, SessionState
+from reasoningbank.types.session import CAPTURE, DISTILL, RECIPES, SUMMARY_SOURCE, SessionState
 
 _WORKER = "waits for a worker or a server, which do it within a minute"
 NO_MODEL = "waits for a model: none configured"
+_OPEN_END = "; how it ended is not known: rbank verdict says it"
 
 
 def states(reader: StoreReader, *, now: datetime, has_model: bool) -> Sequence[SessionState]:
@@ -25,17 +26,19 @@ def states(reader: StoreReader, *, now: datetime, has_model: bool) -> Sequence[S
         now: The time.
         has_model: Whether this bank's workers can distil with a language model.
     """
+    # Captures are read before the sessions and their jobs after them: whatever a worker does between two readings, no
+    # session is missing, and none is said to have no job whose job was not read yet.
+    captures, given_up = _jobs(reader, CAPTURE)
+    entries = tuple(reversed(reader.sessions.trajectories(limit=0)))
+    jobs = {kind: _jobs(reader, kind) for kind in (RECIPES, DISTILL)}
+    queued = [_queued(job, now) for job in captures.values()] + [_given_up(job) for job in given_up.values()]
+    return [*queued, *(_known(reader, entry, jobs, now=now, has_model=has_model) for entry in entries)]
+
+
+def _jobs(reader: StoreReader, kind: str) -> tuple[dict[str, Job], dict[str, Job]]:
+    """Return the jobs of a kind that wait and those that were given up, by what they are for."""
     waiting, dead = reader.jobs.waiting(due=LATEST), reader.jobs.dead_jobs()
-    queued = [_queued(job, now) for job in waiting if job.kind == CAPTURE]
-    queued += [_given_up(job) for job in dead if job.kind == CAPTURE]
-    jobs = {job.key: job for job in waiting if job.kind == DISTILL}
-    buried = {job.key: job for job in dead if job.kind == DISTILL}
-    entries = reversed(reader.sessions.trajectories(limit=0))
-    known = [
-        _known(reader, entry, jobs.get(entry.id), buried.get(entry.id), now=now, has_model=has_model)
-        for entry in entries
-    ]
-    return [*queued, *known]
+    return {job.key: job for job in waiting if job.kind == kind}, {job.key: job for job in dead if job.kind == kind}
 
 
 def _queued(job: Job, now: datetime) -> SessionState:
@@ -57,8 +60,7 @@ def _given_up(job: Job) -> SessionState:
 def _known(
     reader: StoreReader,
     entry: TrajectoryEntry,
-    job: Job | None,
-    buried: Job | None,
+    jobs: Mapping[str, tuple[Mapping[str, Job], Mapping[str, Job]]],
     *,
     now: datetime,
     has_model: bool,
@@ -82,27 +84,29 @@ def _known(
     )
     if entry.distilled is not None:
         return state
-    waits = _waits(job, buried, now=now, has_model=has_model, taught=bool(taught))
-    name: Progress = "captured" if job is not None and job.due > now and not job.error else "waiting"
+    (recipes, no_recipes), (distil, not_distilled) = jobs[RECIPES], jobs[DISTILL]
+    early, job = recipes.get(entry.id), distil.get(entry.id)
+    first = early or job
+    if first is not None and not first.error and first.due > now:
+        return replace(state, state="captured", reason=f"waits for quiet until {_time(first.due)}")
+    if early is not None:
+        return replace(state, state="captured", reason=_attempted(early, "its recipes are being made"))
     if entry.source == SUMMARY_SOURCE and job is None:
-        waits = "waits for a verdict"
-    return replace(state, state=name, reason=waits)
-
-
-def _waits(job: Job | None, buried: Job | None, *, now: datetime, has_model: bool, taught: bool) -> str:
+        return replace(state, state="waiting", reason="waits for a verdict")
+    buried = not_distilled.get(entry.id) or no_recipes.get(entry.id)
     if buried is not None:
-        return f"was given up: {buried.error}"
-    if job is not None and not job.error and job.due > now:
-        return f"waits for quiet until {_time(job.due)}"
+        return replace(state, state="waiting", reason=f"was given up: {buried.error}")
     if not has_model:
-        return f"{NO_MODEL}; its recipes were learned" if taught else NO_MODEL
-    if job is None:
-        return _WORKER
+        reason = f"{NO_MODEL}; its recipes were learned" if taught else NO_MODEL
+        return replace(state, state="waiting", reason=reason if verdict != "unknown" else f"{reason}{_OPEN_END}")
+    return replace(state, state="waiting", reason=_WORKER if job is None else _attempted(job, "is being distilled"))
+
+
+def _attempted(job: Job, doing: str) -> str:
+    """Return what a job that is due waits for, or that it is being done."""
     if job.lease:
-        return "is being distilled"
-    if job.error:
-        return f"waits for another attempt until {_time(job.due)}: {job.error}"
-    return _WORKER
+        return doing
+    return f"waits for another attempt until {_time(job.due)}: {job.error}" if job.error else _WORKER
 
 
 def _time(moment: datetime) -> str:

@@ -349,8 +349,9 @@ class DistilReport:
 Progress = Literal["queued", "captured", "waiting", "distilled"]
 """Where a session stands.
 
-queued: its transcript waits to be read; captured: it is stored, and may still go on; waiting: it has ended and was not
-distilled; distilled: all there is to learn of it was learned.
+queued: its transcript waits to be read; captured: it is stored, and may still go on, or a worker or server is about to
+make its recipes; waiting: it has ended, what needs no model was done, and it was not distilled; distilled: all there is
+to learn of it was learned.
 """
 PROGRESS: tuple[Progress, ...] = ("queued", "captured", "waiting", "distilled")
 
