@@ -624,13 +624,16 @@ class Bank:
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        from reasoningbank.memories.evidence import report_outcome
+        from reasoningbank.memories.evidence import report_outcome, settle_usage
         from reasoningbank.memories.exposure import decide_served, note_memories
 
         at = self._context.clock.now()
 
         def write(transaction: Transaction, place: str) -> OutcomeReport:
-            return report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+            report = report_outcome(transaction, memory_id, succeeded=succeeded, session=place, rater=rater, at=at)
+            if report.recorded and place and not succeeded:  # what failed was not used, whoever says so first
+                settle_usage(transaction, memory_id, used=False, session=place, at=at)
+            return report
 
         def note(transaction: Transaction, place: str) -> None:
             decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)

@@ -142,6 +142,8 @@ def test_the_others_are_shown_what_they_would_be_without_a_hold_out(open_bank: O
     exposure = bank._context.store().deliveries.exposure(session)
     assert exposure is not None
     assert (exposure.eligible, exposure.held_out, exposure.tokens) == (True, False, brief.tokens)
+    assert bank.sessions.outcome(session, True).credited == ()
+    bank.briefing("Retry a network call", session=session)
     assert [one.memory_id for one in bank.sessions.outcome(session, True).credited] == [known]
 
 

@@ -59,6 +59,8 @@ def test_the_commands_have_the_interface_that_other_programs_rely_on(home: Path)
     none = run("briefing", "--budget", "20")
     assert (none["text"], none["tokens"], none["items"]) == ("", 0, [])
     assert none["left_out"] == [{"id": stored["id"], "reason": "budget"}]
+    assert run("session-outcome", "s", "succeeded") == {"credited": []}
+    run("briefing", "--task", LESSON["title"], "--session", "s")
     ended = run("session-outcome", "s", "succeeded")
     assert set(ended) == {"credited"}
     assert set(ended["credited"][0]) == {"memory_id", "new_confidence"}
@@ -118,11 +120,12 @@ def test_capture_knows_the_tool_and_the_command(tools: Tools) -> None:
 @promise("inject:command")
 def test_a_reversed_verdict_tells_the_movement_as_it_was_and_an_unknown_session_is_named(home: Path) -> None:
     stored = run("record", "--title", LESSON["title"], "--content", LESSON["content"], "--outcome", "success")
-    run("briefing", "--session", "s")
+    run("briefing", "--task", LESSON["title"], "--session", "s")
     run("session-outcome", "s", "failed")
     before, words = run("get", stored["id"])["confidence"], ["--tenant", "acme", "--project", "shop", "session-outcome"]
     said = CliRunner().invoke(rbank, [*words, "s", "succeeded"]).stdout
-    assert f"rose from {before:.3f} to {run('get', stored['id'])['confidence']:.3f}" in said
+    assert f"rose from {before:.3f} to " in said
+    assert f"it is {run('get', stored['id'])['confidence']:.3f}." in said
     assert (
         "nothing was shown in a session named nosuch" in CliRunner().invoke(rbank, [*words, "nosuch", "failed"]).stdout
     )

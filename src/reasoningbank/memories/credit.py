@@ -1,15 +1,17 @@
 """Settle what a session was shown, once it is known how it ended (DESIGN D5).
 
-Success speaks for what the session was shown and that fitted its task, failure against it, anything else says nothing.
-What did not fit a question, or was shown before there was a task, is credited only by a report about the session
-itself. A later verdict replaces the earlier one. A session that did not fail has also used what fitted its questions.
+Success speaks for what fitted a question of the session, failure against it, anything else says nothing. That holds
+whoever says how the session ended and in whatever order: the end that counts decides alone. What fitted no question, or
+was shown before there was a task, is credited by nobody's word about the session; a report about that memory is
+another matter. A session that did not fail has also used what fitted its questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from reasoningbank.errors import MemoryNotFound
 from reasoningbank.memories.evidence import settle_outcome, settle_usage
@@ -17,8 +19,7 @@ from reasoningbank.memories.exposure import decide_served
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import OutcomeReport
 from reasoningbank.types.recall import FITTING
-from reasoningbank.types.session import Verdict
-from reasoningbank.types.signal import Rater
+from reasoningbank.types.session import SessionEnd
 
 _DID_NOT_FAIL = frozenset({"success", "partial"})
 
@@ -29,7 +30,7 @@ def shown(reader: StoreReader, session: str, *, for_task: bool = False) -> dict[
     Args:
         reader: The bank.
         session: The session.
-        for_task: Leave out what fitted no question, unless an outcome of this session is counted for it.
+        for_task: Leave out what fitted no question.
     """
     found: dict[str, float] = {}
     for log in reversed(reader.deliveries.recalls(limit=0, session=session)):
@@ -38,76 +39,69 @@ def shown(reader: StoreReader, session: str, *, for_task: bool = False) -> dict[
     for trace in reader.sessions.traces(session=session):
         for memory_id in trace.results:
             found.setdefault(memory_id, 0.0)
-    if not for_task:
-        return found
-    return {
-        memory_id: relevance
-        for memory_id, relevance in found.items()
-        if relevance >= FITTING or _is_counted(reader, memory_id, session, asked=relevance > 0)
-    }
-
-
-def _is_counted(reader: StoreReader, memory_id: str, session: str, *, asked: bool) -> bool:
-    """Return whether an outcome of the session is counted that a verdict on it replaces.
-
-    Of what was shown without a question only a person's is: an agent's is about that memory, not about the session.
-    """
-    known = reader.evidence.given(memory_id, "outcome", session)
-    return known is not None and (asked or known.rater == "human")
+    return {memory_id: fit for memory_id, fit in found.items() if fit >= FITTING or not for_task}
 
 
 def settle(
     transaction: Transaction,
     session: str,
-    verdict: Verdict,
+    end: SessionEnd,
     *,
-    rater: Rater,
+    own: Mapping[str, bool],
     at: datetime,
     shared_by: int,
-    for_task: bool = False,
-    withdraw: bool = True,
 ) -> Sequence[OutcomeReport]:
-    """Credit what a session was shown with how it ended; return what became of each memory.
+    """Credit what fitted a session's questions with how it ended; return what became of each memory.
 
     Args:
         transaction: Where it is written.
         session: As it is named where the memories are.
-        verdict: How it ended.
-        rater: ``human`` when a person says so.
+        end: How it ended, as far as that is known.
+        own: What the session has reported about single memories: it counts where the end says nothing.
         at: When.
         shared_by: How many memories share the weight of the outcome.
-        for_task: Credit only what fitted a task.
-        withdraw: Take back what was counted for the session when the verdict says nothing. That is so when an
-            earlier verdict was counted; else what was counted is the word of who used the memory, and stands.
     """
-    says = verdict in {"success", "failure"}
     reports = []
-    for memory_id, relevance in shown(transaction, session, for_task=for_task).items():
-        report = None
+    for memory_id in shown(transaction, session, for_task=True):
         try:
-            if says or withdraw:
-                report = settle_outcome(
-                    transaction,
-                    memory_id,
-                    verdict=verdict,
-                    session=session,
-                    rater=rater,
-                    at=at,
-                    shared_by=shared_by,
-                )
-                if report.recorded and says:
-                    decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)
-            else:
-                transaction.memories.get(memory_id)
+            report = _settled(transaction, memory_id, session, end, own.get(memory_id), at=at, shared_by=shared_by)
         except MemoryNotFound:
             continue
         known = transaction.evidence.given(memory_id, "outcome", session)
         failed = known is not None and not known.positive
-        used = relevance >= FITTING and not failed and (known is not None or verdict in _DID_NOT_FAIL)
-        settle_usage(transaction, memory_id, used=used, session=session, at=at)
+        settle_usage(transaction, memory_id, used=end.verdict in _DID_NOT_FAIL and not failed, session=session, at=at)
         if report is not None:
             reports.append(_with_usage(report, transaction.memories.get(memory_id).confidence))
     return reports
+
+
+def _settled(
+    transaction: Transaction,
+    memory_id: str,
+    session: str,
+    end: SessionEnd,
+    own: bool | None,
+    *,
+    at: datetime,
+    shared_by: int,
+) -> OutcomeReport | None:
+    """Credit one memory with what counts for it: the session's end, else what was reported about the memory itself."""
+    says = end.verdict in {"success", "failure"}
+    if not says and own is None and not end.decided:
+        transaction.memories.get(memory_id)
+        return None
+    verdict, rater = end.verdict, end.rater
+    credit = partial(settle_outcome, transaction, memory_id, session=session, at=at)
+    if not says and own is not None:
+        if rater == "human":  # an earlier verdict of this person goes, and the agent's word about the memory is back
+            known = transaction.evidence.given(memory_id, "outcome", session)
+            if known is not None and known.rater == "human":
+                credit(verdict=verdict, rater=rater)
+        verdict, rater, shared_by = "success" if own else "failure", "agent", 1
+    report = credit(verdict=verdict, rater=rater, shared_by=shared_by)
+    if report.recorded and says:
+        decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)
+    return report
 
 
 def _with_usage(report: OutcomeReport, confidence: float) -> OutcomeReport:

@@ -240,7 +240,7 @@ def session_outcome_text(report: SessionOutcome) -> str:
     if report.credited or report.unchanged:
         lines.append(f"{len(report.credited)} credited{kept}.")
     else:
-        lines.append(f"0 credited: nothing was shown in a session named {_line(report.session)}.")
+        lines.append(f"0 credited: nothing was shown in a session named {_line(report.session)} that fitted a task.")
     if report.judged:
         ended = "success" if report.succeeded else "failure"
         lines.append(f"{counted(len(report.judged), 'captured session is', 'captured sessions are')} a {ended} now.")

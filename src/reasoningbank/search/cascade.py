@@ -38,8 +38,7 @@ from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.promotion import CONFLICT_COSINE, PROMOTED_FROM, Reference
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS, SCOPE_WEIGHTS, Level, Scope, session_in
-from reasoningbank.types.session import Verdict
-from reasoningbank.types.signal import Rater
+from reasoningbank.types.session import SessionEnd
 
 SPARE = 5
 """So many more memories are looked at in a wider scope, for those that give way."""
@@ -354,13 +353,11 @@ def credit(
     store: Store,
     session: str,
     origin: Scope,
-    verdict: Verdict,
+    end: SessionEnd,
     *,
-    rater: Rater,
+    own: Mapping[str, bool],
     at: datetime,
     shared_by: int,
-    for_task: bool = False,
-    withdraw: bool = True,
 ) -> Sequence[OutcomeReport]:
     """Report in a wider scope how a session ended for what it has shown it, all of it or nothing.
 
@@ -368,25 +365,14 @@ def credit(
         store: The team's or the org's.
         session: As the project names it.
         origin: The project.
-        verdict: How the session ended.
-        rater: Who says so.
+        end: How the session ended.
+        own: What the session has reported about single memories.
         at: When.
         shared_by: How many memories of all scopes share the weight of the outcome.
-        for_task: Whether only what fitted a task is credited.
-        withdraw: Whether a verdict that says nothing takes back what was counted.
     """
     place = session_in(store.scope, session, origin)
     with store.transaction() as transaction:
-        return settle(
-            transaction,
-            place,
-            verdict,
-            rater=rater,
-            at=at,
-            shared_by=shared_by,
-            for_task=for_task,
-            withdraw=withdraw,
-        )
+        return settle(transaction, place, end, own=own, at=at, shared_by=shared_by)
 
 
 def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: bool) -> tuple[str, ...]:

@@ -25,8 +25,7 @@ from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
 from reasoningbank.types.scope import LEVELS, Level
-from reasoningbank.types.session import Verdict
-from reasoningbank.types.signal import Rater
+from reasoningbank.types.session import SessionEnd
 from reasoningbank.types.uplift import Exposure
 
 if TYPE_CHECKING:
@@ -121,34 +120,17 @@ class Search:
         return [each for store in stores for each in shown_in(store, session, origin, for_task=for_task)]
 
     def credit_wider(
-        self,
-        session: str,
-        verdict: Verdict,
-        *,
-        rater: Rater,
-        at: datetime,
-        shared_by: int,
-        for_task: bool = False,
-        withdraw: bool = True,
+        self, session: str, end: SessionEnd, *, own: Mapping[str, bool], at: datetime, shared_by: int
     ) -> list[OutcomeReport]:
         """Report how the session ended for what the team and the org have shown it."""
         from reasoningbank.search.cascade import credit
 
         stores, _ = self.wider_stores()
+        origin = self._context.scope
         return [
             report
             for store in stores
-            for report in credit(
-                store,
-                session,
-                self._context.scope,
-                verdict,
-                rater=rater,
-                at=at,
-                shared_by=shared_by,
-                for_task=for_task,
-                withdraw=withdraw,
-            )
+            for report in credit(store, session, origin, end, own=own, at=at, shared_by=shared_by)
         ]
 
     def heard(self, question: Question) -> Question:

@@ -10,9 +10,19 @@ from dataclasses import replace
 from datetime import datetime
 
 from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.types.moment import LATEST
 from reasoningbank.types.records import TrajectoryEntry
-from reasoningbank.types.session import AGENT, SUMMARY_SOURCE, USER, Evidence, Judgement, SaidBy, Verdict
-from reasoningbank.types.signal import Rater
+from reasoningbank.types.session import (
+    AGENT,
+    CREDIT,
+    SUMMARY_SOURCE,
+    USER,
+    Evidence,
+    Judgement,
+    SaidBy,
+    SessionEnd,
+    Verdict,
+)
 from reasoningbank.types.uplift import Exposure
 
 EVIDENCE = "evidence"
@@ -38,7 +48,7 @@ def end_of(entry: TrajectoryEntry, exposure: Exposure | None) -> tuple[Verdict, 
     known = entry.judgement
     reported: Verdict | None = None
     if exposure is not None and exposure.succeeded is not None:
-        reported = "success" if exposure.succeeded else "failure"
+        reported = _said(exposure.succeeded)
     if known is not None and known.judge == USER:
         return known.verdict, "person"
     if reported is not None and exposure is not None and exposure.said_by == "human":
@@ -54,28 +64,43 @@ def with_end(entry: TrajectoryEntry, exposure: Exposure | None) -> TrajectoryEnt
     return replace(entry, verdict=verdict, said_by=said_by)
 
 
-def end_of_session(reader: StoreReader, session: str) -> tuple[Verdict, Rater, bool]:
-    """Return how a session counts for what it was shown, who says so, and whether it was ever judged either way.
+def end_of_session(reader: StoreReader, session: str, *, now: datetime) -> SessionEnd:
+    """Return how a session counts for what it was shown.
 
-    A person's latest word counts, else the judgement of the longest trajectory.
+    A person's latest word counts, else the judgement of its longest trajectory that has ended, else what its agent has
+    reported.
     """
+    ongoing = _ongoing(reader, now)
     entries = [
         entry
         for entry in reader.sessions.trajectories(limit=0, session=session)
         if entry.judgement is not None and entry.source != SUMMARY_SOURCE
     ]
-    decided = any(
+    exposure = reader.deliveries.exposure(session) if session else None
+    reported = None if exposure is None else exposure.succeeded
+    decided = reported is not None or any(
         judgement.verdict in _PROBABILITY for entry in entries for judgement in reader.sessions.judgements(entry.id)
     )
     said = [entry.judgement for entry in entries if entry.judgement is not None and entry.judgement.judge == USER]
     if said:
-        return max(said, key=lambda each: each.at).verdict, "human", decided
-    reported = said_of(reader, session)
-    if reported is not None:
-        return reported, "human", decided
-    longest = max(entries, key=lambda entry: entry.steps, default=None)
-    verdict = "unknown" if longest is None or longest.judgement is None else longest.judgement.verdict
-    return verdict, "agent", decided
+        return SessionEnd(verdict=max(said, key=lambda each: each.at).verdict, rater="human", decided=decided)
+    if exposure is not None and reported is not None and exposure.said_by == "human":
+        return SessionEnd(verdict=_said(reported), rater="human", decided=decided)
+    ended = [entry for entry in entries if entry.id not in ongoing]
+    longest = max(ended, key=lambda entry: (entry.steps, entry.at), default=None)
+    if longest is not None and longest.judgement is not None and longest.judgement.verdict != "unknown":
+        return SessionEnd(verdict=longest.judgement.verdict, rater="agent", decided=decided)
+    return SessionEnd(verdict="unknown" if reported is None else _said(reported), rater="agent", decided=decided)
+
+
+def _ongoing(reader: StoreReader, now: datetime) -> set[str]:
+    """Return the trajectories whose session may still go on: their credit waits for quiet."""
+    waiting = reader.jobs.waiting(due=LATEST)
+    return {job.key for job in waiting if job.kind == CREDIT and job.due > now and not job.attempts}
+
+
+def _said(succeeded: bool) -> Verdict:
+    return "success" if succeeded else "failure"
 
 
 def said_of(reader: StoreReader, session: str) -> Verdict | None:
@@ -83,7 +108,7 @@ def said_of(reader: StoreReader, session: str) -> Verdict | None:
     exposure = reader.deliveries.exposure(session) if session else None
     if exposure is None or exposure.succeeded is None or exposure.said_by != "human":
         return None
-    return "success" if exposure.succeeded else "failure"
+    return _said(exposure.succeeded)
 
 
 def replace_report(transaction: Transaction, session: str) -> None:

@@ -214,13 +214,14 @@ class Sessions:
         return queued
 
     def outcome(self, session: str, succeeded: bool, *, rater: Rater = "human") -> SessionOutcome:
-        """Report how a session ended for everything that was shown in it, by briefings and searches, and nothing else.
+        """Report how a session ended; it credits what briefings and searches have shown in it and that fitted its task.
 
-        The weight of one outcome is shared in equal parts: of n memories shown each gets the n-th part, so that a
-        session that shows much counts no more than one that shows little. A memory has one outcome of a session: a
-        later report replaces the earlier one, but an agent's never a person's (DESIGN D5). How the session ended is
-        kept for ``report``, also of a session that was held out: that one credits only what it has found by searching.
-        A person's report is the verdict on the captured session, too, whether it was captured before or is later.
+        The weight of one outcome is shared in equal parts: of n memories shown for a task each gets the n-th part, so
+        that a session that shows much counts no more than one that shows little. A memory has one outcome of a session:
+        a person's latest word counts, else what the evidence of the captured session says, else its agent's latest
+        report, in whatever order they come (DESIGN D5). How the session ended is kept for ``report``, also of a session
+        that was held out: that one credits only what it has found by searching. A person's report is the verdict on the
+        captured session, too, whether it was captured before or is later.
 
         Args:
             session: The session.
@@ -239,7 +240,7 @@ class Sessions:
             with self._context.store().transaction() as transaction:
                 note_session(transaction, place, succeeded=succeeded, rater=rater)
                 judged = self._reported(transaction, place, succeeded) if rater == "human" else ()
-            reports = self._settlement.settled(place, "success" if succeeded else "failure", rater)
+            reports = self._settlement.settled(place)
             self._context.keep_up()
         return SessionOutcome(
             session=place,

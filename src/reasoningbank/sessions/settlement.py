@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from reasoningbank.sessions.ends import end_of_session, personal
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import CREDIT, DISTILL, Judgement, Trajectory, Verdict
-from reasoningbank.types.signal import Rater
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,37 +50,35 @@ class Settlement:
         self.credited(trajectory.id)
         return judgement
 
-    def settled(
-        self, session: str, verdict: Verdict, rater: Rater, *, for_task: bool = False, withdraw: bool = True
-    ) -> Sequence[OutcomeReport]:
-        """Credit what the session was shown, or only for its task, with how it ended; return what became of each."""
+    def settled(self, session: str) -> Sequence[OutcomeReport]:
+        """Credit what fitted the questions of a session with how it ended, as far as that is known now.
+
+        Who said it last makes no difference: what counts is found anew from everything that is known. A session that
+        nobody can judge credits nothing, and takes back what an earlier judgement has credited.
+
+        Returns:
+            What became of each memory.
+        """
         from reasoningbank.memories.credit import settle, shown
         from reasoningbank.memories.exposure import decide_served
 
         store, at = self._context.store(), self._context.clock.now()
-        wider = self._search.shown_wider(session, for_task=for_task)
+        end = end_of_session(store, session, now=at)
+        exposure = store.deliveries.exposure(session)
+        met = () if exposure is None else exposure.shown
+        own = {one.memory_id: one.succeeded for one in met if one.succeeded is not None}
+        wider = self._search.shown_wider(session, for_task=True)
         # What was shown for a question and fitted less takes its share and gets nothing: others are not credited more.
-        sharing = [each for each, relevance in shown(store, session).items() if relevance > 0 or not for_task]
+        sharing = [each for each, relevance in shown(store, session).items() if relevance > 0]
         sharers = len(store.memories.many(sharing)) + len(wider)
         reports: list[OutcomeReport] = []
         with store.transaction() as transaction:
-            reports += settle(
-                transaction,
-                session,
-                verdict,
-                rater=rater,
-                at=at,
-                shared_by=max(1, sharers),
-                for_task=for_task,
-                withdraw=withdraw,
-            )
-            if verdict in {"success", "failure"}:
+            reports += settle(transaction, session, end, own=own, at=at, shared_by=max(1, sharers))
+            if end.verdict in {"success", "failure"}:
                 for memory_id in wider:
-                    decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)
+                    decide_served(transaction, memory_id, session=session, succeeded=end.verdict == "success", at=at)
         if wider:
-            reports += self._search.credit_wider(
-                session, verdict, rater=rater, at=at, shared_by=sharers, for_task=for_task, withdraw=withdraw
-            )
+            reports += self._search.credit_wider(session, end, own=own, at=at, shared_by=sharers)
         return reports
 
     def credited(self, trajectory_id: str) -> None:
@@ -99,16 +96,10 @@ class Settlement:
         self._credit(job.key)
 
     def _credit(self, trajectory_id: str) -> None:
-        """Credit what fitted the questions of the trajectory's session with how it ended, as far as that is known now.
-
-        A person's word, about the session or one of its trajectories, stands above every other. A session that nobody
-        can judge credits nothing, and takes back what an earlier judgement has credited.
-        """
-        store = self._context.store()
-        place = store.sessions.entry(trajectory_id).session
+        """Settle what the session of a trajectory was shown."""
+        place = self._context.store().sessions.entry(trajectory_id).session
         if place:
-            verdict, rater, decided = end_of_session(store, place)
-            self.settled(place, verdict, rater, for_task=True, withdraw=decided)
+            self.settled(place)
 
 
 def requeue(transaction: Transaction, kind: str, key: str, due: datetime) -> None:

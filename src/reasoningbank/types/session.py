@@ -11,6 +11,7 @@ from typing import Literal
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.memory import Outcome, new_id
+from reasoningbank.types.signal import Rater
 
 Verdict = Literal["success", "failure", "partial", "unknown"]
 EvidenceKind = Literal["exit_code", "test_run", "repair", "commit", "submission", "user_verdict", "last_word"]
@@ -344,6 +345,22 @@ class DistilReport:
     refused: tuple[Refusal, ...] = ()
     pending: int = 0
     messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnd:
+    """How a session ended as far as it is known now: what counts for what it was shown.
+
+    Attributes:
+        verdict: How it ended.
+        rater: ``human`` when a person says so.
+        decided: Whether anybody ever said that it succeeded or failed: then something may have been credited that a
+            verdict which says nothing takes back.
+    """
+
+    verdict: Verdict = "unknown"
+    rater: Rater = "agent"
+    decided: bool = False
 
 
 Progress = Literal["queued", "captured", "waiting", "distilled"]
