@@ -192,7 +192,7 @@ def test_an_amended_commit_is_one_commit() -> None:
 def test_edits_thrown_away_count_when_nothing_follows(undo: str) -> None:
     (thrown,) = of_kind("commit", EDIT, shell(undo))
     assert not thrown.positive
-    assert not of_kind("commit", EDIT, shell(undo), EDIT)
+    assert not of_kind("commit", shell(undo), EDIT)
     kept = of_kind("commit", EDIT, shell(undo), shell("git commit -am x", "[main abc1234] x"))
     assert [fact.positive for fact in kept] == [True]
 

@@ -144,6 +144,42 @@ def test_a_run_without_the_edits_does_not_speak_about_them(aside: list[Step]) ->
 
 
 @promise(
+    "judging:thrown-away",
+    "Work that was thrown away after its tests passed (git checkout, restore, reset --hard, switch --force, a stash "
+    "that was not brought back) is no success unless tests pass again; files that the session never worked on do not "
+    "matter.",
+    source="issue 11, Judge",
+)
+@pytest.mark.parametrize("status", [0, None])
+@pytest.mark.parametrize(
+    "undo",
+    [
+        "git checkout -- src/sums.py",
+        "git checkout src/sums.py",
+        "cd /w && git checkout HEAD -- src/sums.py",
+        "git restore src/sums.py",
+        "git restore .",
+        "git checkout .",
+        "git checkout -f",
+        "git reset --hard",
+        "git reset --hard origin/main",
+        "git stash",
+        "git stash push -u",
+    ],
+)
+def test_work_that_was_thrown_away_after_its_tests_passed_is_no_success(undo: str, status: int | None) -> None:
+    thrown = replace(shell(undo), observation="", exit_code=status)
+    assert judged(suite(False), EDIT, suite(True)).verdict == "success"
+    for rest in ((), (shell("git status"),), (EDIT,)):
+        assert judged(suite(False), EDIT, suite(True), thrown, *rest).verdict in {"partial", "unknown"}
+    back = [shell("git stash pop")] if "stash" in undo else [EDIT]
+    assert judged(suite(False), EDIT, suite(True), thrown, *back, suite(True)).verdict == "success"
+    elsewhere = shell(undo.replace("src/sums.py", "package-lock.json"))
+    if elsewhere.action != undo:
+        assert judged(suite(False), EDIT, suite(True), elsewhere).verdict == "success"
+
+
+@promise(
     "judging:unknown",
     "That nothing went wrong, that something was committed, repaired, thanked for or claimed is no success: the "
     "verdict is unknown.",

@@ -24,6 +24,10 @@ _HASH = re.compile(r"^[0-9a-f]{6,40}$")
 _SHOWN = 80
 
 
+THROWN_AWAY = "edits of"
+"""With this begins the name of a fact that uncommitted edits were thrown away."""
+
+
 @dataclass
 class _Commit:
     step: int
@@ -36,22 +40,28 @@ class _History:
     kept: list[_Commit] = field(default_factory=list)
     undone: list[tuple[int, _Commit, str]] = field(default_factory=list)
     discarded: list[tuple[int, str, str]] = field(default_factory=list)
+    stashed: list[int] = field(default_factory=list)
 
 
 def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
     """Return commits that were made in these steps and kept (positive) or reverted (negative), and edits thrown away.
 
     A commit that was amended or softly reset is neither: its work lives on. Reverting a commit from before the session
-    is work, not a failure. Edits thrown away count only when nothing was committed and those files were not touched
-    after that.
+    is work, not a failure. Edits count as thrown away when nothing was committed after that and, where files are named,
+    the session had worked on one of them. What was stashed and not brought back is thrown away.
     """
     history = _History()
     for index, step in enumerate(steps):
-        if "git" not in step.action or step.failed:
+        if "git" not in step.action:
             continue
         for part in parts(command(step)):
             if part.program == "git" and len(part.words) > 1:
-                _follow(history, index, step, _without_options(part))
+                plain = _without_options(part)
+                if not step.failed:
+                    _follow(history, index, step, plain, steps[:index])
+                if stashes(plain) is False and history.stashed:
+                    history.stashed.pop()
+    history.discarded += [(index, "", "stash") for index in history.stashed]
     found = [
         Evidence(
             kind="commit",
@@ -74,8 +84,7 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
     ]
     last_commit = max((commit.step for commit in history.kept), default=-1)
     for index, files, how in history.discarded:
-        later = (step.action for step in steps[index + 1 :] if step.action and not step.failed)
-        if index > last_commit and not any(_touches(action, files) for action in later):
+        if index > last_commit:
             what = files or "all uncommitted edits"
             found.append(
                 Evidence(
@@ -83,7 +92,7 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
                     positive=False,
                     detail=f"thrown away by git {how}: {what}"[: _SHOWN * 2],
                     step=index,
-                    name=f"edits of {files}"[: _SHOWN * 2],
+                    name=f"{THROWN_AWAY} {files}"[: _SHOWN * 2],
                 )
             )
     return found
@@ -96,7 +105,7 @@ def _without_options(part: Program) -> Program:
     return Program(tuple(words), part.folder)
 
 
-def _follow(history: _History, index: int, step: Step, part: Program) -> None:
+def _follow(history: _History, index: int, step: Step, part: Program, before: Sequence[Step]) -> None:
     verb = part.word(1)
     options = {word for word in part.words[2:] if word.startswith("-")}
     operands = [word.strip("'\"") for word in part.words[2:] if not word.startswith("-")]
@@ -109,15 +118,20 @@ def _follow(history: _History, index: int, step: Step, part: Program) -> None:
         target = operands[0] if operands else "HEAD"
         gone = _above(history, target)
         if "--hard" in options:
-            if not gone and _HEAD.match(target) and not target.strip("HEAD@"):
+            if not gone and _worked_on(before, ""):
                 history.discarded.append((index, "", "reset --hard"))
             _undo(history, index, gone, "reset --hard")
         else:
             history.kept = [commit for commit in history.kept if commit not in gone]
+    elif verb == "stash" and stashes(part):
+        history.stashed.append(index)
+    elif verb in {"checkout", "switch"} and options & {"-f", "--force", "--discard-changes"}:
+        history.discarded += [(index, "", f"{verb} --force")] if _worked_on(before, "") else []
     elif verb in {"checkout", "restore"}:
         files = _files(verb, part, options)
-        if files:
-            history.discarded.append((index, files, verb))
+        worked_on = [name for name in files if _worked_on(before, "" if name in _EVERYWHERE else name)]
+        if worked_on:
+            history.discarded.append((index, " ".join(worked_on), verb))
 
 
 def _commit(history: _History, index: int, step: Step, *, amended: bool) -> None:
@@ -164,19 +178,24 @@ def _undo(history: _History, index: int, gone: Sequence[_Commit], how: str) -> N
         history.undone.append((index, commit, how))
 
 
-def _files(verb: str, part: Program, options: set[str]) -> str:
+_EVERYWHERE = frozenset({".", "./", ":/", "*"})
+
+
+def _files(verb: str, part: Program, options: set[str]) -> list[str]:
+    """Return the files whose edits the command throws away; a branch is told from a file by what was worked on."""
     words = [word.strip("'\"") for word in part.words[2:]]
-    if verb == "checkout":
-        if "--" in words:
-            return " ".join(words[words.index("--") + 1 :])
-        return "." if words == ["."] else ""
-    if "--staged" in options and "--worktree" not in options:
-        return ""
-    return " ".join(word for word in words if not word.startswith("-"))
+    if verb == "restore" and "--staged" in options and "--worktree" not in options:
+        return []
+    if "--" in words:
+        return words[words.index("--") + 1 :]
+    return [] if options & {"-b", "-B", "--orphan"} else [word for word in words if not word.startswith("-")]
 
 
-def _touches(action: str, files: str) -> bool:
-    return not files or any(name in action for name in files.split() if name != ".") or files == "."
+def _worked_on(before: Sequence[Step], file: str) -> bool:
+    """Return whether an earlier step did more with the file than look at it; without a file, with anything."""
+    name = re.escape(file.rstrip("/").rsplit("/", 1)[-1])
+    named = re.compile(rf"(?<![\w-]){name}(?![\w-])" if name else "")
+    return any(step.action and named.search(step.action) and not only_reads(step) for step in before)
 
 
 _MAX_TEXT = 4_000

@@ -30,8 +30,9 @@ stayed among much that worked is partial
 
 What no longer stands: an earlier fact of the same kind and name; a test run whose tests were run again within a wider
 run; a passing run before a failing run of a part of it; an error that was repaired, or after which tests passed; an
-undone commit before one that was kept; and whatever contradicts a later verdict of the user. A sub-agent's fact makes
-only sub-agents' facts obsolete. The order is that of the steps; facts without a step come last.
+undone commit before one that was kept; passing runs and repairs before edits were thrown away or a commit was undone,
+and thrown edits before tests passed again; and whatever contradicts a later verdict of the user. A sub-agent's fact
+makes only sub-agents' facts obsolete. The order is that of the steps; facts without a step come last.
 
 The session reaches the model as quoted data between marks that the session cannot contain, never among the
 instructions, and the answer is read as a whole object with a closed set of verdicts: no word inside a sentence, of the
@@ -58,7 +59,7 @@ from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.commands import READING, only_reads
 from reasoningbank.sessions.digest import digest
-from reasoningbank.sessions.facts import facts
+from reasoningbank.sessions.facts import THROWN_AWAY, facts
 from reasoningbank.sessions.test_runs import covers
 from reasoningbank.types.ports import LanguageModel, Prompt
 from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Trajectory, Verdict
@@ -121,8 +122,12 @@ class _Fact:
         if mine.kind == "test_run" and old.kind == "test_run":
             part_failed = old.positive and not mine.positive and covers(old.name, mine.name)
             return part_failed or covers(mine.name, old.name)
+        if mine.kind == "commit" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
+            return True
         if mine.positive and not old.positive:
             if mine.kind == "test_run" and old.kind == "exit_code":
+                return True
+            if mine.kind == "test_run" and old.kind == "commit" and old.name.startswith(THROWN_AWAY):
                 return True
             if mine.kind == "repair" and old.kind in {"exit_code", "test_run"} and mine.name == old.name:
                 return True
