@@ -34,8 +34,8 @@ bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	$(BIN)/python benchmarks/bench_initialize.py
 	$(BIN)/python benchmarks/bench_windows.py
 
-torture: $(DEV_READY) ## the durability and model tests many times longer
-	$(BIN)/python -m pytest --torture --timeout 0 tests/durability tests/storage
+torture: $(DEV_READY) ## the durability and model tests many times longer, and 200 sessions while servers are killed
+	$(BIN)/python -m pytest --torture --timeout 0 -s tests/durability tests/storage tests/integrations/test_many_sessions.py
 
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.retrieval

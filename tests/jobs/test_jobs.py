@@ -179,6 +179,23 @@ def test_a_job_whose_workers_die_again_and_again_is_buried(store: Store, clock: 
 
 
 @promise(
+    "worker:abandoned-last",
+    "A job whose worker was killed is tried again after those that nobody has begun, so that one that kills its worker "
+    "does not keep the others waiting.",
+    source="issue 11, It must show",
+)
+def test_a_job_whose_worker_died_comes_after_the_others(store: Store, clock: FrozenClock) -> None:
+    queued(store, "a", due=clock.now())
+    with store.transaction() as transaction:
+        assert transaction.jobs.claim(("distill",), lease="dies", at=clock.now(), until=clock.now() + LEASE)
+    clock.advance(LEASE)
+    queued(store, "b", due=clock.now())
+    ran: list[str] = []
+    assert worker(store, clock, lambda job: ran.append(job.key)).drain().done == 2
+    assert ran == ["b", "a"]
+
+
+@promise(
     "worker:errors",
     "An unexpected error of one job is kept without secrets and does not end the worker.",
     source="issue Jobs",

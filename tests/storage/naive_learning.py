@@ -229,7 +229,7 @@ class NaiveLearning(NaiveState):
 
     def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
         check_lease(lease, at, until)
-        first = min(self._free(kinds, at), key=_age, default=None)
+        first = min(self._free(kinds, at), key=lambda job: (bool(job.lease), _age(job)), default=None)
         if first is None:
             return None
         claimed = replace(first, lease=lease, attempts=first.attempts + 1)

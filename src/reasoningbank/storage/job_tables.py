@@ -126,12 +126,14 @@ class JobTables:
     def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
         """Hand out the job of these kinds that has been due longest and that no one holds at that time.
 
-        Its attempts are one more, its lease is the caller's, and nobody else gets it before ``until``.
+        One whose worker died comes after those that nobody has begun: it may have killed its worker, and must not keep
+        the others waiting when it does so again. The job's attempts are one more, its lease is the caller's, and nobody
+        else gets it before ``until``.
         """
         check_lease(lease, at, until)
         now = to_microseconds(at)
         rows = self._unit.claim(
-            f"{_SELECT} WHERE {_FREE} ORDER BY due, kind, key LIMIT 1",
+            f"{_SELECT} WHERE {_FREE} ORDER BY lease <> '', due, kind, key LIMIT 1",
             (now, json.dumps(list(kinds)), now),
         )
         if not rows:
