@@ -212,7 +212,7 @@ def test_a_fresh_installation_learns_shows_and_credits(client: str, tmp_path: Pa
         ((recipe, before),) = user.confidences().items()
         assert before == 0.6
         told = user.rbank("status")
-        assert (told["sessions"]["captured"], told["errors"]) == (1, [])
+        assert (told["sessions"]["waiting"], told["errors"]) == (1, [])
         assert told["learned_this_week"] == [f"ValueError: {ERROR}"]
         assert told["credited_this_week"] == []
 
@@ -229,7 +229,7 @@ def test_a_fresh_installation_learns_shows_and_credits(client: str, tmp_path: Pa
         assert {round(value, 6) for name, value in after.items() if name not in {recipe, other}} <= {0.6}
         assert [each["verdict"] for each in user.sessions()] == ["success", "success"]
         told = user.rbank("status")
-        assert told["sessions"]["captured"] == 2
+        assert told["sessions"]["waiting"] == 2
         assert told["credited_this_week"] == [f"ValueError: {ERROR}: 0.600 to {after[recipe]:.3f}"]
         assert told["errors"] == []
 
@@ -252,7 +252,7 @@ def test_the_users_own_client_distils_and_is_never_captured(client: str, tmp_pat
         told = user.rbank("status")
         assert told["model"]["name"] == f"client:{client}"
         assert told["model"]["used"]["sessions"] == 1
-        assert (told["sessions"]["captured"], told["sessions"]["distilled"], told["errors"]) == (1, 1, [])
+        assert (sum(told["sessions"].values()), told["sessions"]["distilled"], told["errors"]) == (1, 1, [])
         asked = len(user.server.requests)
         time.sleep(12)
         assert len(user.server.requests) == asked
