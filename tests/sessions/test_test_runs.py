@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promises import promise
-from reasoningbank.sessions.test_runs import Summary, covers, run_of, summary_of
+from reasoningbank.sessions.test_runs import covers, run_of
+from reasoningbank.sessions.test_summaries import Summary, summary_of
 from reasoningbank.types.session import Step
 
 RECORDED = Path(__file__).parent / "recorded_runs"
@@ -35,8 +36,9 @@ def recorded(name: str) -> str:
 
 @promise(
     "judging:test-runs",
-    "Runs of pytest, unittest, go test, cargo test, jest, vitest, mocha and Maven are recognised by the runner's own "
-    "last lines, counted, and named by what they test; an exit status overrules the summary of a lone command.",
+    "Runs of pytest, unittest, go test, cargo test, jest, vitest, mocha, Maven, Gradle, node --test, rspec, dotnet "
+    "test, PHPUnit, deno test, bun test and ctest are recognised by the runner's own last lines, counted, and named by "
+    "what they test; an exit status overrules the summary of a lone command.",
     source="issue 3 Evidence without a model",
 )
 @pytest.mark.parametrize(
@@ -92,6 +94,93 @@ def test_known_shapes_are_counted(text: str, summary: Summary) -> None:
     assert summary_of(text) == summary
 
 
+_NODE = (
+    "{0} tests 3\n{0} suites 0\n{0} pass {1}\n{0} fail {2}\n{0} cancelled 0\n{0} skipped 1\n{0} todo 0\n"
+    "{0} duration_ms 9\n"
+)
+_DOTNET = (
+    "{0}!  - Failed:     {1}, Passed:     2, Skipped:     0, Total:     3, Duration: 5 ms - Shop.Tests.dll (net8.0)\n"
+)
+_RUNS = [
+    (
+        "node --test",
+        1,
+        "TAP version 13\nnot ok 1 - adds\n1..3\n" + _NODE.format("#", 1, 1),
+        "node: 1 passed, 1 failed, 1 skipped",
+    ),
+    ("node --test test/", 0, "✔ adds (0.6ms)\n" + _NODE.format("\u2139", 2, 0), "node: 2 passed, 1 skipped"),
+    ("npm test", 0, "> node --test\n\n" + _NODE.format("\u2139", 2, 0), "node: 2 passed, 1 skipped"),
+    ("bundle exec rspec", 0, "..\n\nFinished in 0.01 seconds\n2 examples, 0 failures\n", "rspec: 2 passed"),
+    ("rspec spec/a_spec.rb", 1, "3 examples, 1 failure, 1 pending\n", "rspec: 1 passed, 1 failed, 1 skipped"),
+    ("rspec", 1, "0 examples, 0 failures, 1 error occurred outside of examples\n", "rspec: 0 passed, 1 errors"),
+    ("dotnet test", 0, _DOTNET.format("Passed", 0) * 2, "dotnet: 4 passed"),
+    ("dotnet test", 1, _DOTNET.format("Passed", 0) + _DOTNET.format("Failed", 1), "dotnet: 4 passed, 1 failed"),
+    (
+        "dotnet test",
+        1,
+        "Total tests: 3\n     Passed: 2\n     Failed: 1\n Total time: 1.2 Seconds\n",
+        "dotnet: 2 passed, 1 failed",
+    ),
+    (
+        "dotnet test",
+        0,
+        "Test summary: total: 3, failed: 0, succeeded: 3, skipped: 0, duration: 1.2s\n",
+        "dotnet: 3 passed",
+    ),
+    ("vendor/bin/phpunit", 0, "...   3 / 3 (100%)\n\nOK (3 tests, 4 assertions)\n", "phpunit: 3 passed"),
+    ("php vendor/bin/phpunit", 1, "FAILURES!\nTests: 3, Assertions: 4, Failures: 1.\n", "phpunit: 2 passed, 1 failed"),
+    (
+        "phpunit tests",
+        2,
+        "ERRORS!\nTests: 3, Assertions: 1, Errors: 1, Skipped: 1.\n",
+        "phpunit: 1 passed, 1 errors, 1 skipped",
+    ),
+    ("./gradlew test", 0, "> Task :app:test\n\nBUILD SUCCESSFUL in 3s\n", "gradle: 1 passed"),
+    (
+        "./gradlew build",
+        1,
+        "> Task :test FAILED\n\n3 tests completed, 1 failed\n\nBUILD FAILED in 2s\n",
+        "gradle: 2 passed, 1 failed",
+    ),
+    ("deno test", 0, "adds ... ok (1ms)\n\nok | 2 passed (1 step) | 0 failed (5ms)\n", "deno: 2 passed"),
+    (
+        "deno test -A",
+        1,
+        "FAILED | 1 passed | 1 failed | 1 ignored (7ms)\n\nerror: Test failed\n",
+        "deno: 1 passed, 1 failed, 1 skipped",
+    ),
+    ("bun test", 0, " 2 pass\n 0 fail\n 2 expect() calls\nRan 2 tests across 1 files. [8.00ms]\n", "bun: 2 passed"),
+    (
+        "bun test",
+        1,
+        " 1 pass\n 1 skip\n 1 fail\nRan 3 tests across 1 file. [8.00ms]\n",
+        "bun: 1 passed, 1 failed, 1 skipped",
+    ),
+    ("ctest --test-dir build", 0, "100% tests passed, 0 tests failed out of 2\n", "ctest: 2 passed"),
+    ("ctest", 8, "50% tests passed, 1 tests failed out of 2\n", "ctest: 1 passed, 1 failed"),
+    ("mvn -q test", 1, "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\n", "maven: 2 passed, 1 failed"),
+]
+
+
+@promise("judging:test-runs")
+@pytest.mark.parametrize(("command", "status", "text", "detail"), _RUNS)
+def test_a_runner_is_read_by_its_output_and_its_exit_status(command: str, status: int, text: str, detail: str) -> None:
+    for known in (status, None):
+        run = run_of(Step(tool="bash", action=command, observation=text, exit_code=known))
+        assert run is not None
+        assert (run.detail, run.succeeded) == (detail, status == 0)
+    listed = run_of(Step(tool="bash", action="cat run.log", observation=text, exit_code=0))
+    assert listed is None
+    if status == 0:
+        broken = run_of(Step(tool="bash", action=command, observation=text, exit_code=1))
+        assert broken is not None
+        assert not broken.succeeded
+    elif not command.startswith(("npm", "phpunit tests")):
+        early = run_of(Step(tool="bash", action=command, observation="error: cannot start\n", exit_code=status))
+        assert early is not None
+        assert not early.succeeded
+
+
 @promise(
     "judging:no-tests",
     "No tests, only skipped or deselected tests are no success.",
@@ -116,6 +205,10 @@ def test_no_tests_are_no_success(output: str) -> None:
         ("npx jest", "Test Suites: 0 total\nTests:       0 total\n"),
         ("npx mocha", "  0 passing (1ms)\n"),
         ("mvn test", "[INFO] Tests run: 0, Failures: 0, Errors: 0, Skipped: 0\n"),
+        ("./gradlew test", "> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n"),
+        ("rspec", "0 examples, 0 failures\n"),
+        ("deno test", "ok | 0 passed | 0 failed (0ms)\n"),
+        ("ctest", "No tests were found!!!\n"),
     ],
 )
 def test_nothing_but_skipped_proves_nothing(command: str, text: str) -> None:
