@@ -138,8 +138,8 @@ def keep(event: Event, payload: Payload, place: HookPlace, client: Process | Non
 
     if own_run():
         return
-    ran(event, payload)
     transcript = usable_path(payload.transcript)
+    ran(event, payload, make=event == "PostCompact" or transcript.is_file())
     if event != "PostCompact" and not transcript.is_file():
         if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
@@ -239,7 +239,8 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
 
     if own_run():
         return ""
-    ran(event, payload)
+    task = _task(event, payload)
+    ran(event, payload, make=task != "")
     settings = load_settings()
     try:
         note_session(settings.home, payload.session, client_process())
@@ -249,10 +250,10 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
             note_outcome(settings.home, event, payload)
     except OSError as error:
         write(event, error)
-    task = _task(event, payload)
     if task == "":
         return ""
     from reasoningbank.integrations.shared_server import Unanswered, ask, question
+    from reasoningbank.storage import BANKS
 
     scope, session = scope_of(payload, place, settings), payload.session[:MOST_OF_A_SESSION]
     url = place.url or settings.url
@@ -260,7 +261,7 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
         "hook", scope, membership_of(place, settings), url, {"event": event, "task": task, "session": session}
     )
     with suppress(Unanswered):
-        answer = ask(settings, asked, start=bool(url) or settings.home.is_dir(), seconds=ANSWER_SECONDS)
+        answer = ask(settings, asked, start=bool(url) or (settings.home / BANKS).is_dir(), seconds=ANSWER_SECONDS)
         text = answer.get("text") if answer is not None else None
         if isinstance(text, str):
             return text
@@ -296,9 +297,17 @@ RAN_FILE = "hooks-ran"
 _WORDS_OF_A_RUN = 3
 
 
-def ran(event: Event, payload: Payload) -> None:
-    """Note when which hook of which client ran, for ``rbank status``, where there is a data directory."""
+def ran(event: Event, payload: Payload, *, make: bool) -> None:
+    """Note when which hook of which client ran, for ``rbank status``.
+
+    Args:
+        event: The event.
+        payload: What the client told.
+        make: Whether a data directory is made where there is none; else nothing is noted then.
+    """
     home = data_directory()
+    if make:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not home.is_dir():
         return
     known = (name for name in ("codex", "gemini") if f".{name}{os.sep}" in payload.transcript)

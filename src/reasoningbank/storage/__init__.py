@@ -11,6 +11,10 @@ from reasoningbank.storage.store import Storage
 SQLITE = "sqlite:///"
 
 
+BANKS = "banks"
+"""The directory below the data directory in which the files of banks are."""
+
+
 def open_storage(url: str | None, *, home: Path) -> Storage:
     """Return the place where banks live.
 
@@ -25,7 +29,7 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
     if url is None:
         from reasoningbank.storage.sqlite_file import SqliteStorage
 
-        return SqliteStorage(home / "banks")
+        return SqliteStorage(home / BANKS)
     try:
         parts = urlsplit(url)
     except ValueError as error:
