@@ -159,3 +159,24 @@ def test_status_says_of_each_client_when_its_hooks_ran(tmp_path: Path) -> None:
     assert "hooks last ran: never in gemini" in text
     doctor = said(tmp_path, "doctor", "--json")["facts"]["hooks last ran"]
     assert [part.split()[1] for part in doctor.split("; ")] == [*found["hooks"]]
+
+
+@promise("status:hooks")
+def test_the_first_hook_of_all_is_noted_where_no_data_directory_is(tmp_path: Path) -> None:
+    said(tmp_path, "hook", "session-start", given='{"session_id": "s", "hook_event_name": "SessionStart"}')
+    found = said(tmp_path, "status", "--quick", "--json")
+    assert found["hooks_last_ran"].endswith("claude-code SessionStart")
+    assert not (tmp_path / "data" / "banks").exists()
+
+
+@promise(
+    "doctor:changes-nothing",
+    "rbank doctor makes no bank of a project that is named and has none.",
+    source="issue 11",
+)
+def test_doctor_makes_no_bank_of_a_mistyped_project(tmp_path: Path) -> None:
+    said(tmp_path, "record", "--title", "A lesson", "--content", "Do it.", "--outcome", "success")
+    before = {path.name for path in (tmp_path / "data" / "banks").rglob("*")}
+    assert said(tmp_path, "--project", "shpo", "doctor", "--json")["problems"] == []
+    said(tmp_path, "--project", "shpo", "doctor", "--reembed", status=3)
+    assert {path.name for path in (tmp_path / "data" / "banks").rglob("*")} == before

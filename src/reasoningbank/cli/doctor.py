@@ -38,7 +38,7 @@ def doctor(call: Call, *, reembed: bool, ask_model: bool) -> None:
 
     done = 0
     if reembed:
-        with call.open_bank() as bank, progress("re-embedding") as bar:
+        with call.open_bank(makes=False) as bank, progress("re-embedding") as bar:
             done = bank.admin.reembed(progress=bar.step)
     if sys.stderr.isatty():
         print_note("Reading the whole bank and trying the embedder ...")
@@ -106,7 +106,7 @@ def examine(call: Call, *, ask_model: bool) -> Health:
     facts["hooks last ran"] = "; ".join(last_runs(settings.home).values()) or "never"
     problems: list[str] = []
     try:
-        with call.open_bank() as bank:
+        with call.open_bank(reads=True) as bank:
             health = bank.admin.check()
         facts |= health.facts
         problems += health.problems
