@@ -465,7 +465,7 @@ class Bank:
 
         Args:
             query: The task or problem in words.
-            limit: Most proven memories, 0 to 100; a higher limit is taken as 100.
+            limit: Most proven memories, 0 to 100.
             min_confidence: Proven means at least this.
             outcome: Only this outcome.
             tags: Only memories that carry all of these.
@@ -483,7 +483,7 @@ class Bank:
             weights: How a search by lesson weighs its legs.
 
         Raises:
-            EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome: When an argument is not usable.
+            EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome, InvalidInput: When an argument is not usable.
             ModelMismatch: When the bank was built with another embedder.
         """
         question = checked_question(
@@ -511,11 +511,7 @@ class Bank:
             )
         elif by != "memory":
             raise InvalidInput(f"by is 'memory', 'experience' or 'lesson', not {str(by)[:80]!r}")
-        recall = self._search.delivered(question, session, find)
-        if limit <= question.limit:
-            return recall
-        lowered = f"The limit {limit} was lowered to {question.limit}, the most that a search finds."
-        return replace(recall, warnings=(*recall.warnings, lowered))
+        return self._search.delivered(question, session, find)
 
     def briefing(
         self,

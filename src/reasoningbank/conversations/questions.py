@@ -23,10 +23,10 @@ from reasoningbank.graph.render import BUDGET, to_llm_context
 from reasoningbank.graph.search import GraphQuestion, find_nodes
 from reasoningbank.graph.walk import asked_with, reveal_walk, walk
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.safety.arguments import checked_limit, session_name
+from reasoningbank.safety.arguments import session_name
 from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START
 from reasoningbank.safety.text import safe_line
-from reasoningbank.search.query import MAX_SEARCH_LIMIT, usable_query
+from reasoningbank.search.query import search_limit, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.conversation import BankQuery, QuestionAnswer, QuestionPlan
@@ -238,12 +238,12 @@ class Questions:
         """Do what a plan says; the arguments are those of ``ask``. A plan that asks back searches nothing."""
         from reasoningbank.graph.provenance import preferences
 
-        most = min(checked_limit(nodes), MAX_SEARCH_LIMIT)
+        most = search_limit(nodes, "nodes")
         if plan.clarification:
             return QuestionAnswer(plan=plan, message=plan.clarification)
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store_in_space()
-            found = self._lessons_for(store, plan, min(checked_limit(lessons), MAX_SEARCH_LIMIT), session)
+            found = self._lessons_for(store, plan, search_limit(lessons, "lessons"), session)
             wishes = preferences(store, user=user, role=role)
             graph = answer_graph(
                 store, self._context.embedder, plan, limit=most, parameters=WalkParameters(tags=plan.tags)

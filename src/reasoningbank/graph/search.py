@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.memories.links import checked_nodes
 from reasoningbank.memories.words import STOP_WORDS, query_terms
-from reasoningbank.safety.arguments import checked_limit
 from reasoningbank.safety.graph_text import reveal
-from reasoningbank.search.query import MAX_SEARCH_LIMIT, usable_query
+from reasoningbank.search.query import search_limit, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.types.graph_search import (
     BM25_LEG,
@@ -245,7 +244,7 @@ def asked(
     check_weights({"bm25": bm25_weight, "dense": dense_weight})
     return GraphQuestion(
         text=usable_query(query),
-        limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
+        limit=search_limit(limit),
         bm25_weight=bm25_weight,
         dense_weight=dense_weight,
         condition=condition or GraphFilter(),

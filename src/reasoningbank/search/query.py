@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import EmptyQuery, TextTooLong
+from reasoningbank.errors import EmptyQuery, InvalidInput, TextTooLong
 from reasoningbank.safety.arguments import checked_limit, clean_tags
 from reasoningbank.search.passages import Passage, passages
 from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
@@ -25,6 +25,14 @@ MAX_QUERY = 20_000
 MAX_SEARCHED = 400_000
 """Most characters of what is searched for: instructions, files and the chat so far may stand around the question."""
 UNLOGGED = "This delivery was not logged"
+
+
+def search_limit(limit: int, name: str = "limit") -> int:
+    """Return how many a search may find; raise NegativeLimit below zero, InvalidInput above ``MAX_SEARCH_LIMIT``."""
+    if checked_limit(limit) > MAX_SEARCH_LIMIT:
+        most = f"at most {MAX_SEARCH_LIMIT}"
+        raise InvalidInput(f"{name} is {most}, not {limit:,}", hint=f"Ask for {most}.")
+    return limit
 
 
 def checked_question(
@@ -58,9 +66,9 @@ def checked_question(
             created_after=None if created_after is None else as_moment(created_after, "created_after"),
             created_before=None if created_before is None else as_moment(created_before, "created_before"),
         ),
-        limit=min(checked_limit(limit), MAX_SEARCH_LIMIT),
+        limit=search_limit(limit),
         min_confidence=check_confidence(min_confidence),
-        unproven=None if unproven is None else min(checked_limit(unproven), MAX_SEARCH_LIMIT),
+        unproven=None if unproven is None else search_limit(unproven, "unproven"),
     )
 
 
