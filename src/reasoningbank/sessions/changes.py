@@ -22,14 +22,35 @@ _MAX_SIDE = 160
 _MAX_COMMAND = 200
 
 _INSTALLERS = vocabulary(
-    "pip pip3 npm yarn pnpm bun apt apt-get brew cargo gem go conda mamba uv poetry bundle composer"
+    "pip pip3 npm yarn pnpm bun apt apt-get brew cargo gem go conda mamba uv poetry bundle composer dotnet "
+    "pipenv pdm mix apk dnf yum pacman"
 )
-_INSTALLING = vocabulary("install i ci add get update upgrade sync tidy remove uninstall")
+_INSTALLING = vocabulary(
+    "install i ci add get update upgrade sync tidy remove uninstall lock require dump-autoload dumpautoload deps.get"
+)
 _MOVERS = vocabulary("mv cp rm ln chmod chown mkdir touch export unset patch dos2unix")
 _GIT_CHANGES = vocabulary(
     "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick rm mv"
 )
 _SERVICES = vocabulary("systemctl service docker docker-compose podman createdb dropdb psql kill pkill")
+_SERVICE_READS = vocabulary(
+    "ps logs images inspect version info status top stats port diff history search events ls list config is-active "
+    "show cat list-units"
+)
+_SQL_CHANGES = re.compile(
+    r"\b(?:create|alter|insert|update|delete|drop|grant|revoke|truncate)\b|(?:^|\s)-f\b", re.IGNORECASE
+)
+_SUBSTITUTION = re.compile(
+    r"(?:^|[\s;{/,\d$])s(?P<mark>[/|#,@!:])(?P<old>(?:\\.|(?!(?P=mark)).){1,400})(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).){0,400})(?P=mark)"
+)
+_REWRITING = vocabulary("--fix --write -w --in-place -i --unsafe-fixes -a -A --autocorrect --autocorrect-all fix")
+"""What makes a linter change the files that it checks."""
+LINTERS = vocabulary(
+    "ruff flake8 pylint mypy pyright black isort eslint prettier tsc biome golangci-lint rubocop shellcheck clang-tidy "
+    "ktlint swiftlint phpstan gofmt goimports autopep8 stylelint standardrb php-cs-fixer phpcbf pint"
+)
+"""Programs that check or format source code."""
+_FORMATTERS = vocabulary("black isort autopep8 php-cs-fixer phpcbf pint")
 _WRITERS = vocabulary("Write create create_file write_file write new_file")
 _EDIT_WORDS = ("edit", "replace", "patch", "insert", "append")
 _OLD = ("old_string", "old_str", "old_text", "search", "oldText", "oldString")
@@ -71,6 +92,7 @@ class Change:
         old: The lines that were replaced, as far as the session says them.
         new: The lines that took their place.
         way: True when it is another way to run the action, and changes nothing else.
+        quote: The whole part of the command line that made this change and others; empty when ``text`` is all of it.
     """
 
     text: str
@@ -80,6 +102,12 @@ class Change:
     old: str = ""
     new: str = ""
     way: bool = False
+    quote: str = ""
+
+    @property
+    def said(self) -> str:
+        """The change as it is shown: the whole command line, where it did more than this."""
+        return self.quote or self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +175,10 @@ def doing_of(step: Step) -> Doing:
         return Doing(changes=_typed_edit(line))
     changes = [*_written(line)]
     runs: list[Program] = []
-    for part in programs:
+    quotes = _quotes(programs, line)
+    for place, part in enumerate(programs):
         if (change := _changed(part)) is not None:
-            changes.append(change)
+            changes.append(replace(change, quote=quotes[place]))
         elif not part.reads and not part.silent and part.program not in {"echo", "printf", "tee", "cp"}:
             runs.append(part)
     working = [part for part in programs if not part.silent]
@@ -187,6 +216,31 @@ def doing_of(step: Step) -> Doing:
     )
 
 
+def _quotes(programs: Sequence[Program], line: str) -> list[str]:
+    """Return for each program the changes of its command line that stand together, with the folder; empty for one.
+
+    A change that was made by several programs one after the other is quoted as a whole: the last one alone would not
+    do it again.
+    """
+    quotes = [""] * len(programs)
+    group: list[int] = []
+    for place in range(len(programs) + 1):
+        part = programs[place] if place < len(programs) else None
+        if part is not None and (
+            _changed(part) is not None or part.program in {"cd", "pushd", "export", "source", "."}
+        ):
+            group.append(place)
+            continue
+        while group and _changed(programs[group[-1]]) is None:
+            group.pop()
+        if len(group) > 1:
+            between = " && " if "&&" in line else "; "
+            whole = "ran: " + cut_command(between.join(" ".join(programs[each].words) for each in group))
+            quotes = [whole if each in group else quote for each, quote in enumerate(quotes)]
+        group = []
+    return quotes
+
+
 def cut(text: str, characters: int) -> str:
     """Return the text on one line, cut with an ellipsis."""
     line = _SPACE.sub(" ", text[: 4 * characters]).strip()
@@ -212,11 +266,18 @@ def _is_balanced(text: str) -> bool:
 
 
 def _key(runs: Sequence[Program]) -> str:
-    return " && ".join(f"{part.folder}$ {' '.join(part.words)}" for part in runs)
+    return " && ".join(f"{part.folder}$ {_words(part)}" for part in runs)
 
 
 def _shown(runs: Sequence[Program]) -> str:
-    return cut_command(" && ".join(" ".join(part.words) for part in runs))
+    folder = next((part.folder for part in runs[:1] if re.match(r"[\w.-]", part.folder)), "")
+    programs = [" ".join([*part.launcher, _words(part)]) for part in runs]
+    return cut_command(" && ".join([f"cd {folder}", *programs] if folder else programs))
+
+
+def _words(part: Program) -> str:
+    """Return the program with its arguments and the file that it read as its input."""
+    return " ".join([*part.words, *(("<", part.source) if part.source else ())])
 
 
 def _is_filtered(line: str) -> bool:
@@ -245,7 +306,8 @@ def _changed(part: Program) -> Change | None:
     if part.program.startswith("python") and part.word(1) == "-m" and part.word(2) in {"pip", "venv", "ensurepip"}:
         return Change(text=f"ran: {shown}")
     if part.program in {"sed", "perl"} and any(word.startswith(("-i", "--in-place", "-pi")) for word in words[1:3]):
-        return Change(text=f"ran: {shown}", file=words[-1])
+        old, new = _substituted(words)
+        return Change(text=f"ran: {shown}", file=words[-1], old=old, new=new)
     if part.program == "git" and part.word(1) in _GIT_CHANGES:
         return Change(text=f"ran: {shown}", clear=part.word(1) not in {"stash", "reset", "checkout", "restore"})
     if part.program == "cp" and _COPY.search(words[-1]):
@@ -255,9 +317,29 @@ def _changed(part: Program) -> Change | None:
         return Change(
             text=f"ran: {shown}", file=target, whole=part.program in {"mv", "cp"}, clear=part.program != "patch"
         )
+    if part.program in LINTERS and (_REWRITING & {*words[1:]} or part.program in _FORMATTERS):
+        checks = any(word in {"--check", "--diff", "--check-only", "--test"} for word in words)
+        return None if checks else Change(text=f"ran: {shown}")
     if part.program in _SERVICES and len(words) > 1:
+        told = [word for word in words[1:] if not word.startswith("-")]
+        reads = any(word in _SERVICE_READS for word in told[:3])
+        if reads or (part.program == "psql" and not _SQL_CHANGES.search(f"{shown} {part.source}")):
+            return None
         return Change(text=f"ran: {shown}")
     return None
+
+
+def _substituted(words: Sequence[str]) -> tuple[str, str]:
+    """Return what the substitutions of ``sed`` or ``perl`` look for and put in its place, a line each."""
+    sides: list[tuple[str, str]] = []
+    for word in words[1:]:
+        found = _SUBSTITUTION.finditer(word.strip("'\""))
+        sides += [(_plain(match["old"]), _plain(match["new"])) for match in found]
+    return "\n".join(old for old, _ in sides), "\n".join(new for _, new in sides)
+
+
+def _plain(pattern: str) -> str:
+    return re.sub(r"\\([^\w\s])", r"\1", pattern).strip("^$")
 
 
 def _hides_a_change(part: Program, line: str) -> bool:

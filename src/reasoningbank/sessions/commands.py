@@ -44,13 +44,17 @@ _TWO_WORDS = vocabulary(
 _SEPARATOR = re.compile(
     r"""
       '[^']*' | "(?:\\.|[^"\\])*" | \\.          # quoted text stays whole
+    | (?P<inner>\$\() | `[^`]*`                  # and so does a command whose output is an argument
     | (?P<heredoc><<-?\s*['"]?(?P<word>\w+)['"]?)
     | (?P<cut>\&\&|\|\|?|;|\n)
     """,
     re.VERBOSE | re.DOTALL,
 )
-_WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\]|['"\\])+""", re.DOTALL)
+_WORD = re.compile(
+    r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\((?:[^()]|\([^()]*\)){0,400}\)|`[^`]*`|\\.|[^\s'"\\]|['"\\])+""", re.DOTALL
+)
 _REDIRECTION = re.compile(r"^(?:\d*|&)>{1,2}(?:&\d+|.*)$|^<")
+_INPUT = re.compile(r"^<[^<(&]")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
 _TOOL_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MAX_COMMAND = 20_000
@@ -68,12 +72,16 @@ class Program:
         folder: Where ``cd`` went before it; empty when it did not.
         settings: The variables that were set for it alone, such as ``PYTHONPATH=src``.
         exported: The variables that the command line exported before it.
+        source: The file that was given as its input with ``<``; empty without one.
+        launcher: What started it, such as ``npx`` or ``uv run``.
     """
 
     words: tuple[str, ...]
     folder: str = ""
     settings: tuple[str, ...] = ()
     exported: tuple[str, ...] = ()
+    source: str = ""
+    launcher: tuple[str, ...] = ()
 
     @property
     def program(self) -> str:
@@ -215,12 +223,12 @@ def _parts(line: str) -> tuple[Program, ...]:
     folder = ""
     exported: tuple[str, ...] = ()
     for segment in _segments(line):
-        words, settings = _program_words(segment)
+        words, settings, source, launcher = _program_words(segment)
         if not words:
             continue
         if words[0] == "cd" and len(words) > 1:
             folder = words[1].strip("'\"").rstrip("/")
-        found.append(Program(tuple(words), folder, settings, exported))
+        found.append(Program(tuple(words), folder, settings, exported, source, launcher))
         if words[0] == "export":
             exported += tuple(word for word in words[1:] if _ASSIGNMENT.match(word))
         if found[0].program in _EDITORS:
@@ -233,7 +241,9 @@ def _segments(line: str) -> list[str]:
     start = position = 0
     while match := _SEPARATOR.search(line, position):
         position = match.end()
-        if match["heredoc"]:
+        if match["inner"]:
+            position = _closed(line, position)
+        elif match["heredoc"]:
             first_line = line.find("\n", position)
             if first_line >= 0:
                 end = re.compile(rf"^\s*{match['word']}\s*$", re.MULTILINE).search(line, first_line)
@@ -246,14 +256,41 @@ def _segments(line: str) -> list[str]:
     return segments
 
 
-def _program_words(segment: str) -> tuple[list[str], tuple[str, ...]]:
+def _closed(line: str, start: int) -> int:
+    """Return the place after the bracket that closes the one before ``start``; ``start`` when nothing closes it."""
+    depth = 1
+    for place in range(start, len(line)):
+        depth += (line[place] == "(") - (line[place] == ")")
+        if not depth:
+            return place + 1
+    return start
+
+
+def _ungrouped(segment: str) -> str:
+    """Return the segment without the brackets of a group that begins or ends in it."""
+    text = segment.strip()
+    while text.startswith(("(", "{ ")):
+        text = text[1:].lstrip()
+    for opening, closing in ("()", "{}"):
+        while text.endswith(closing) and text.count(closing) > text.count(opening):
+            text = text[:-1].rstrip()
+    return text
+
+
+def _program_words(segment: str) -> tuple[list[str], tuple[str, ...], str, tuple[str, ...]]:
     words: list[str] = []
     settings: list[str] = []
-    redirected = False
-    for word in _WORD.findall(segment.strip("() \t\r\n{}")):
+    launcher: list[str] = []
+    source = ""
+    redirected = ""
+    for word in _WORD.findall(_ungrouped(segment)):
+        if redirected == "<":
+            source = word
         if not redirected and not _REDIRECTION.match(word):
             words.append(word)
-        redirected = word.endswith((">", "<")) and not redirected
+        if not redirected and _INPUT.match(word):
+            source = word[1:]
+        redirected = ("<" if word == "<" else ">") if word.endswith((">", "<")) and not redirected else ""
     index = 0
     while index < len(words):
         word = words[index]
@@ -267,13 +304,15 @@ def _program_words(segment: str) -> tuple[list[str], tuple[str, ...]]:
             while index < len(words) and (words[index].startswith("-") or words[index][:1].isdigit()):
                 index += 1
         elif name in _RUNNERS and index + 1 < len(words) and (words[index + 1] in _RUNNER_WORDS or name.endswith("x")):
+            start = index
             index += 2 if words[index + 1] in _RUNNER_WORDS else 1
             while index < len(words) and words[index].startswith("-") and words[index] != "-m":
                 index += 1
+            launcher += words[start:index]
             if index < len(words) and words[index] == "-m":
                 words[index - 1] = "python"
                 index -= 1
                 break
         else:
             break
-    return words[index:], tuple(settings)
+    return words[index:], tuple(settings), source, tuple(launcher)
