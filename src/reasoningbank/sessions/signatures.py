@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reasoningbank.sessions.commands import vocabulary
+from reasoningbank.sessions.tool_errors import ToolError, said_error, test_error, told, tool_error
 
 MAX_LINE = 160
 """Most characters of a signature: a longer message is cut."""
@@ -121,6 +122,8 @@ _DATE = re.compile(
 _PATH = re.compile(
     r"(?<![\w.@-])(?![A-Z][a-z]+/[A-Z][A-Za-z_]+(?![\w/.]))(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|(?:[\w.@+-]+/){1,40})[\w.@+~\\/-]*(?::\d+(?::\d+)?)?"
 )
+_PACKAGE = re.compile(r"^(?:[\w-]+\.)+(?:com|org|in|io|net|dev|sh|tools|uk)/[\w./@-]+$")
+"""A module that is named by the address of its source, as in Go."""
 _QUOTED_PATH = re.compile("(?P<mark>['\"`\u2018])(?P<path>[\\w.@~+-]*(?:/[\\w.@+-]+){1,40})(?P<end>['\"`\u2019])")
 _PLACE = re.compile(f"{_QUOTED_PATH.pattern}|{_PATH.pattern}")
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w{0,7}$")
@@ -144,8 +147,34 @@ _STOCK = frozenset(
     )
 )  # fmt: skip
 """What a language says itself of any program, so that only the test tells one from another."""
+_GENERAL = re.compile(
+    r"expected values? to |^expected\b.* to (?:be|equal|deeply|match|contain|have|include)\b"
+    r"|assertion `?\(?(?:left|\w+ == )"
+    r"|^expected:? .*\b(?:but (?:was|got)|got)\b|expect\(received\)|^expected: |values to unpack|invalid memory address"
+    r"|nil pointer|index out of (?:range|bounds)|null pointer|segmentation fault|division by zero"
+    r"|invalid literal for int"
+    r"|could not convert string|cannot read propert\w+ of (?:undefined|null)|is not iterable$"
+    r"|object is not (?:subscriptable"
+    r"|callable|iterable)|out of range$|^should (?:be|equal)",
+    re.IGNORECASE,
+)
+"""What is said of any program: only the test, or the command, tells one such error from another."""
+_ABSENT_FILE = re.compile(
+    r"No such file or directory|ENOENT|FileNotFound|can't open file|cannot open file|[Cc]ould not open|does not exist$"
+    r"|: not found$|[Mm]issing script|[Nn]o such file"
+)
+_SURROUNDINGS = re.compile(
+    r"connection refused|ECONNREFUSED|EADDRINUSE|address already in use|port is already|permission denied|EACCES|ENOSPC"
+    r"|access denied|unauthori[sz]ed|forbidden",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(r"^[\w./+-]+\.(?:h|hpp|hh): No such file|cannot open shared object")
+_MEANS_ITSELF = vocabulary("shell python")
+"""Types whose message names the very program or file that was asked for."""
 _SLIPS = vocabulary("SyntaxError IndentationError TabError NameError KeyboardInterrupt SystemExit UnboundLocalError")
 """Errors of what was just typed: the next session types something else."""
+_MISSPELT = vocabulary("NameError UnboundLocalError")
+_IN_FILE = re.compile(r"^ +File \"(?!<)[^\"\n]+\.py\", line \d+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,12 +186,24 @@ class Signature:
         message: The message without what differs, on one line.
         line: The decisive line as it was printed, cut.
         test: The test that failed, when the message alone does not tell this error from others.
+        place: The command that failed, when neither the message nor a test tells this error from others.
     """
 
     type: str
     message: str
     line: str
     test: str = ""
+    place: str = ""
+
+    @property
+    def is_general(self) -> bool:
+        """Return whether errors of other causes say the same: only the command tells them apart."""
+        if self.test or self.type in _MEANS_ITSELF or _HEADER.search(self.message):
+            return False
+        if re.search(r"cannot find symbol$", self.message):
+            return True
+        patterns = (_GENERAL, _ABSENT_FILE, _SURROUNDINGS)
+        return any(pattern.search(self.message) for pattern in patterns) or self.type == "FileNotFoundError"
 
     @property
     def text(self) -> str:
@@ -173,7 +214,7 @@ class Signature:
     @property
     def key(self) -> str:
         """Equal for equal signatures: 24 hexadecimal digits."""
-        words = f"{self.type}\n{self.test}\n{self.message}".casefold()
+        words = f"{self.type}\n{self.test}\n{self.message}".casefold() + (f"\n{self.place}" if self.place else "")
         return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
     @property
@@ -187,24 +228,33 @@ class Signature:
         return frozenset((*_QUOTED.findall(self.message), *_ABOUT.findall(self.message)))
 
 
-def signature_of(output: str) -> Signature | None:
+def signature_of(output: str, action: str = "") -> Signature | None:
     """Return the signature of the error that an output ends with; None when it has none or it says too little.
 
     Accepts any text. The last exception that was raised decides, of a compiler the first error.
+
+    Args:
+        output: What the command printed.
+        action: The command that failed; it belongs to the signature of an error that says nothing of its cause.
     """
     text = _ESCAPES.sub("", output[-_SEARCHED:]).replace("\r\n", "\n")
-    found = _pytest(text) or _runner(text) or _raised(text) or _other(text)
-    if found is None or found.type.rsplit(".", 1)[-1] in _SLIPS:
+    found = _pytest(text) or _runner(text) or _compiled(text) or _raised(text) or _other(text) or _said(text)
+    if found is None:
+        return None
+    kind = found.type.rsplit(".", 1)[-1]
+    if kind in _SLIPS and not (kind in _MISSPELT and found.names and _IN_FILE.search(text)):
         return None
     said = len(found.words) >= _LEAST_WORDS and not _is_stock(found)
-    return found if said or _names_something(found) else None
+    if not (said or _names_something(found)):
+        return None
+    return replace(found, place=_SPACE.sub(" ", action).strip()) if found.is_general else found
 
 
 def is_near(one: Signature, other: Signature) -> bool:
     """Return whether two signatures of one type name the same things and share most of their words."""
     if one.type.casefold() != other.type.casefold() or one.test != other.test:
         return False
-    if one.names != other.names or one.type == "shell":
+    if one.names != other.names or one.type == "shell" or one.is_general or other.is_general:
         return False
     first, second = one.words, other.words
     if min(len(first), len(second)) < _LEAST_NEAR:
@@ -232,7 +282,7 @@ def _without_folders(match: re.Match[str]) -> str:
     """Return a quoted path's file name, a quoted name such as ``Europe/Kyiv`` as it is, and no other path."""
     path = match["path"]
     if path is None:
-        return "<path>"
+        return match[0] if _PACKAGE.match(match[0]) else "<path>"
     if path[0] in "/~" and _FILE_NAME.search(path) is None:
         return "<path>"
     is_path = path[0] in "/.~" or _FILE_NAME.search(path) is not None
@@ -240,7 +290,7 @@ def _without_folders(match: re.Match[str]) -> str:
 
 
 def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
-    message = message.removesuffix(" // Object.is equality")
+    message = told(message.removesuffix(" // Object.is equality"))
     wrapped = _WRAPPED.match(message) if kind.casefold() in {"error", "exception"} else None
     if wrapped is not None:
         kind, message = wrapped["type"].rsplit(".", 1)[-1], wrapped["message"]
@@ -288,6 +338,9 @@ def _runner(text: str) -> Signature | None:
         sides = _SPACE.sub(" ", match["sides"]).strip()
         message = f"{match['message']} ({sides})" if sides else match["message"]
         return _made("panic", message, message, "" if test == "main" else test[:MAX_TEST])
+    own = test_error(text)
+    if own is not None:
+        return _tested(own.type, own.message, own.line, own.test)
     match = _TAP.search(text)
     if match is not None:
         message = match["block"] or match["message"] or match["quoted"] or ""
@@ -301,7 +354,11 @@ def _tested(kind: str, message: str, line: str, test: str) -> Signature:
     """Return the signature of a test's failure; with the test's name where the message would fit other tests too."""
     short = _short(kind)
     found = _made(short, message, line)
-    own = _is_stock(found) or (len(found.words) < _LEAST_WORDS and not (found.words and found.names))
+    own = (
+        _is_stock(found)
+        or _GENERAL.search(found.message) is not None
+        or (len(found.words) < _LEAST_WORDS and not (found.words and found.names))
+    )
     return _made(short, message, line, test[:MAX_TEST]) if own else found
 
 
@@ -321,6 +378,20 @@ def _raised(text: str) -> Signature | None:
         return None
     last = found[-1]
     return _made(_short(last["type"]), last["message"] or "", last[0].removeprefix("E  ").strip())
+
+
+def _compiled(text: str) -> Signature | None:
+    """Return the error that a tool printed in its own form; an exception that was raised after it comes first."""
+    return _of_tool(tool_error(text))
+
+
+def _said(text: str) -> Signature | None:
+    """Return the line that says in words what is wrong, where no reader knows the tool."""
+    return _of_tool(said_error(text, lambda line: len(_specific(normalise(line)))))
+
+
+def _of_tool(found: ToolError | None) -> Signature | None:
+    return None if found is None else _made(found.type, found.message, found.line, found.test[:MAX_TEST])
 
 
 def _other(text: str) -> Signature | None:

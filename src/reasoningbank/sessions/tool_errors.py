@@ -1,0 +1,240 @@
+"""The decisive line of an error as single tools print it: compilers, linters, build tools, test runners, databases.
+
+Each reader looks for the shape of one tool's own output. What no reader knows is searched for a line that says what is
+wrong in words of its own ("cannot ...", "... is not expected here"), which is taken only when it names something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolError:
+    """One error as a tool printed it.
+
+    Attributes:
+        type: The tool, the sort of error or its code.
+        message: What it says.
+        line: The decisive line as it was printed.
+        test: The test that failed; empty when it was none.
+    """
+
+    type: str
+    message: str
+    line: str
+    test: str = ""
+
+
+_NODE_TEST = re.compile(
+    r"^ *\u2716 (?P<test>[^\n]{1,120}?)(?: \([\d.]+m?s\))?\n\s*(?P<type>[A-Z]\w*(?:Error|Exception)?)"
+    r"(?: \[\w+\])?: (?P<message>[^\n]+)(?P<more>(?:\n[ \t]*){1,3}\S[^\n]* !==? [^\n]*)?",
+    re.MULTILINE,
+)
+_VITEST = re.compile(
+    r"^ *FAIL +\S+ > (?P<test>[^\n]{1,160})\n(?P<type>[A-Z]\w*(?:Error|Exception)): (?P<message>[^\n]+)$", re.MULTILINE
+)
+_JEST = re.compile(
+    r"^ +\u25cf (?!Test suite failed|Console|Cannot)(?P<test>[^\n]{1,160})\n\n +(?P<message>\S[^\n]*)"
+    r"(?P<more>(?:\n[^\n]*){0,6}?\n +Expected[^\n]*:[^\n]*\n +Received[^\n]*)?",
+    re.MULTILINE,
+)
+_JEST_SUITE = re.compile(r"^ +\u25cf Test suite failed to run\n\n +(?P<message>\S[^\n]*)$", re.MULTILINE)
+_RSPEC = re.compile(
+    r"^ +\d{1,4}\) (?P<test>[^\n]{1,160})\n +Failure/Error: [^\n]*(?:\n(?!\n +\w)[^\n]*){0,6}\n\n?"
+    r"(?: +(?P<type>(?:\w+::){0,5}[A-Z]\w*):\n)? +(?P<message>\S[^\n]*)(?P<more>\n +got: [^\n]*)?",
+    re.MULTILINE,
+)
+_RUBY_LOAD = re.compile(
+    r"^(?P<type>(?:\w+::){0,5}[A-Z]\w*(?:Error|NotFound|Exception)):\n\s+(?P<message>\S[^\n]*)$", re.MULTILINE
+)
+_RUBY_CLASS = re.compile(r"^(?P<type>(?:[A-Z]\w*::){1,5}[A-Z]\w*): (?P<message>\S[^\n]*)$", re.MULTILINE)
+_RUBY_RAISED = re.compile(
+    r"^\S+\.rb:\d+:in [`'][^'\n]*': (?P<message>[^\n]+) \((?P<type>(?:\w+::){0,5}[A-Z]\w*)\)$", re.MULTILINE
+)
+_SUREFIRE = re.compile(
+    r"^\[ERROR\] +(?P<test>[A-Z]\w*\.\w+):\d+(?:->[^\s:]+:\d+)* (?P<message>\S[^\n]*)$", re.MULTILINE
+)
+_MAVEN = re.compile(
+    r"^\[ERROR\] \S+\.(?:java|kt|scala|groovy):(?:\[\d+,\d+\]|\d+:\d+:?) (?:error: )?(?P<message>\S[^\n]*)"
+    r"(?:\n(?:\[ERROR\])? +symbol: +(?P<symbol>[^\n]+))?",
+    re.MULTILINE,
+)
+_JAVAC = re.compile(
+    r"^(?:e: )?\S+\.(?:java|kt|scala|groovy):\d+: error: (?P<message>cannot find symbol)"
+    r"(?:(?:\n[^\n]*){0,4}?\n +symbol: +(?P<symbol>[^\n]+))?",
+    re.MULTILINE,
+)
+_GRADLE = re.compile(r"^\* What went wrong:\n(?P<block>(?:\S[^\n]*\n?|[ >][^\n]*\n?){1,12})", re.MULTILINE)
+_CMAKE = re.compile(
+    r"^CMake Error(?: at [^\n]*| in [^\n]*)?:[ \t]*\n\n?(?P<block>(?:[ \t]+\S[^\n]*(?:\n|\Z)){1,6})", re.MULTILINE
+)
+_TERRAFORM = re.compile(r"^[\u2502| ]*Error: (?P<message>[^\n]+)(?P<block>(?:\n[\u2502| ][^\n]*){0,12})", re.MULTILINE)
+_LINTER = re.compile(
+    r"^ *\S+?:\d{1,7}(?::\d{1,5})?:? (?:error |warning )?(?P<code>[A-Z]{1,5}\d{2,6}"
+    r"|[A-Z]: (?:\[\w+\] )?[A-Z]\w+/\w+):? "
+    r"(?:\[\*\] )?(?P<message>\S[^\n]*)$",
+    re.MULTILINE,
+)
+_RUFF = re.compile(r"^(?P<code>[A-Z]{1,5}\d{2,4}) (?:\[\*\] )?(?P<message>\S[^\n]*)\n +--> ", re.MULTILINE)
+_ESLINT = re.compile(r"^ +\d+:\d+ +error +(?P<message>\S[^\n]*?)(?:  +(?P<code>[@\w/-]+))?$", re.MULTILINE)
+_SHELLCHECK = re.compile(r"\b(?P<code>SC\d{4}) \((?:error|warning|info|style)\): (?P<message>[^\n]+)$", re.MULTILINE)
+_PHPSTAN = re.compile(r"^ +(?:\d{1,6}|:\d{1,6}) {2,}(?P<message>[A-Z]\S+ \S[^\n]*)$", re.MULTILINE)
+_PSQL = re.compile(
+    r"^(?:psql:[^\n]{1,200}?:\d+: )?(?:ERROR|FATAL)(?:: {2}| \d+ \(\w+\)[^\n:]*: )(?P<message>\S[^\n]*)$", re.MULTILINE
+)
+_SQLITE = re.compile(
+    r"^(?:Parse error|Runtime error|Error)(?: (?:near|on|in) line \d+)?(?: in [^\n:]+)?: (?P<message>(?:near |no such |"
+    r"table |UNIQUE |NOT NULL |FOREIGN KEY |CHECK )[^\n]+)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_REJECTED = re.compile(r"^ ! \[(?:remote )?rejected\] [^\n]* \((?P<message>[^)\n]+)\)$", re.MULTILINE)
+_PROGRAM = re.compile(
+    r"^(?P<program>(?!collect2|ld\b|clang|gcc|g\+\+"
+    r"|error)[a-z][\w.-]{0,30}): error(?: \([^)\n]{0,200}\))?: (?P<message>\S[^\n]*)$",
+    re.MULTILINE,
+)
+_DAEMON = re.compile(r"^Error response from daemon: (?P<message>\S[^\n]*)$", re.MULTILINE)
+_INDENTED = re.compile(
+    r"^[ \t]+\S[^\n:(]{0,200}:\d{1,7}(?::\d{1,7})?: fatal error: (?P<message>\S+: No such file or directory)$",
+    re.MULTILINE,
+)
+_PLACED = re.compile(
+    r"^\S{1,200}\.\w{1,12}:\d{1,7}(?::\d{1,7})?:? (?P<message>[A-Za-z\"'`\[]\S* [^\n]+)$", re.MULTILINE
+)
+_TELLS = re.compile(
+    r"\b(?:cannot|can't|could not|couldn't|unable to|failed to|refus\w+|missing|no such|not found|not allowed"
+    r"|not expected"
+    r"|unexpected|unknown|unrecogni[sz]ed|unsupported|invalid|undefined|unresolved|is required|must (?:be|not|have)"
+    r"|should (?:be|return|not)|does not|doesn't|changed significantly|not up to date|out of date|conflicts? with"
+    r"|already"
+    r" (?:exists|defined|declared|in use)|contains? null|violates|denied|deprecated|mismatch|incompatible)\b",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"^(?:at |in |from |note|warning|hint|help|usage|see |try |\+ |\$ |> |#|//|\*|-+$|=+|collecting|downloading|info\b"
+    r"|debug\b|traceback|found \d|\d+ (?:error|problem|failed|passed|warning)|compilation (?:failed|terminated)"
+    r"|process (?:completed|exited)|command failed|exit(?:ed)? (?:code|status|with)|build failed|make)",
+    re.IGNORECASE,
+)
+_HEADS = re.compile(
+    r"^(?:[\u2502|]\s*|\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+|\[\w[\w.:-]{0,20}\]:?\s+|x\s+|\u2716\s+"
+    r"|\u00d7\s+|[a-z][\w.-]{1,20}: )+",
+    re.IGNORECASE,
+)
+_MOST_LINES = 400
+_LONGEST = 300
+_LEAST_WORDS = 4
+_BLOCK = 240
+_PLUMBING = re.compile(r"execution failed for task|see the compiler error output|compilation failed", re.IGNORECASE)
+_ESM = re.compile(r"Cannot find (?P<what>module|package) '(?P<name>[^'\n]+)' imported from (?P<by>\S+)")
+_REFERENCE = re.compile(r" of ref [\w-]+::[\w:-]+")
+_FROM_FILE = re.compile(r" (?:from|in) \"[^\"\n]*/[^\"\n]*\"\.?$")
+
+
+def test_error(text: str) -> ToolError | None:
+    """Return the first failed test of Node's runner, Vitest, Jest, RSpec or Surefire, with what it says."""
+    for pattern, kind in (
+        (_NODE_TEST, ""), (_VITEST, ""), (_JEST, "AssertionError"), (_RSPEC, "AssertionError"),
+        (_SUREFIRE, "AssertionError"),
+    ):  # fmt: skip
+        match = pattern.search(text)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        message = match["message"].rstrip(": ")
+        more = _SPACE.sub(" ", groups.get("more") or "").strip()
+        if more:
+            message = f"{message} ({more})"
+        test = _SPACE.sub(" ", match["test"].rsplit(" > ", 1)[-1].rsplit(" \u203a ", 1)[-1]).strip()
+        raised = re.match(r"^(?P<type>(?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>\S.*)$", message)
+        if raised is not None:
+            return ToolError(type=raised["type"], message=raised["message"], line=message, test=test)
+        return ToolError(type=groups.get("type") or kind, message=message, line=message, test=test)
+    return None
+
+
+def tool_error(text: str) -> ToolError | None:
+    """Return the error that a compiler, linter, build tool or database printed in its own form; None without one."""
+    for read in (_structured, _simple):
+        if (found := read(text)) is not None:
+            return found
+    return None
+
+
+def said_error(text: str, specific: Callable[[str], int]) -> ToolError | None:
+    """Return the first line that says in words what is wrong, when it is long enough to tell it from other errors.
+
+    Args:
+        text: What a failed command printed.
+        specific: Counts the words of a line that tell it from other errors.
+    """
+    match = _PLACED.search(text)
+    if match is not None and specific(match["message"]) >= _LEAST_WORDS - 1:
+        return ToolError(type="error", message=match["message"], line=match[0])
+    for raw in text.splitlines()[:_MOST_LINES]:
+        line = _HEADS.sub("", raw.strip()).strip()
+        if len(line) > _LONGEST or _NOISE.match(line) or not _TELLS.search(line):
+            continue
+        if specific(line) >= _LEAST_WORDS or (specific(line) and re.search(r"['\"`][\w@./-]{2,60}['\"`]", line)):
+            return ToolError(type="error", message=_FROM_FILE.sub("", line), line=raw.strip())
+    return None
+
+
+def told(message: str) -> str:
+    """Return a message without what a tool adds of this one run, and with the names that folders would hide."""
+    found = _ESM.search(message)
+    if found is not None:
+        message = f"Cannot find {found['what']} '{_last(found['name'])}' imported from '{_last(found['by'])}'"
+    return _REFERENCE.sub("", message)
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/.").rsplit("/", 1)[-1]
+
+
+def _structured(text: str) -> ToolError | None:
+    for pattern in (_MAVEN, _JAVAC):
+        match = pattern.search(text)
+        if match is not None:
+            symbol = f": {_SPACE.sub(' ', match['symbol']).strip()}" if match["symbol"] else ""
+            return ToolError(type="error", message=f"{match['message']}{symbol}", line=f"{match['message']}{symbol}")
+    match = _CMAKE.search(text)
+    if match is not None:
+        message = _SPACE.sub(" ", match["block"].split("Call Stack")[0]).strip()[:_BLOCK]
+        message = re.split(r",? (?:try to set|\(missing:)|\. {1,2}You are running", message)[0]
+        return ToolError(type="CMake", message=message, line=f"CMake Error: {message}")
+    match = _GRADLE.search(text)
+    if match is not None:
+        lines = [line.strip(" >") for line in match["block"].splitlines() if line.strip(" >")]
+        telling = [line for line in lines if not _PLUMBING.search(line)]
+        if telling and not re.search(r"\.(?:java|kt):\d+: error", text):
+            message = re.sub(r"^BUG! .* source unit '[^']*' ", "", telling[-1])
+            return ToolError(type="gradle", message=message, line=telling[-1])
+    match = _TERRAFORM.search(text)
+    if match is not None and "\u2502" in match[0]:
+        detail = [line.strip("\u2502| ") for line in match["block"].splitlines()]
+        said = next((line for line in detail if line.endswith(".") and _TELLS.search(line)), "")
+        message = f"{match['message']}: {said}" if said else match["message"]
+        return ToolError(type="Error", message=message, line=message)
+    return None
+
+
+def _simple(text: str) -> ToolError | None:
+    tables = "------" in text
+    for pattern, kind in (
+        (_RUBY_LOAD, ""), (_RUBY_RAISED, ""), (_RUBY_CLASS, ""), (_INDENTED, "error"), (_SHELLCHECK, ""), (_RUFF, ""),
+        (_LINTER, ""), (_ESLINT, "eslint"), (_PHPSTAN, "phpstan"), (_PSQL, "sql"), (_SQLITE, "sqlite"),
+        (_REJECTED, "rejected"), (_PROGRAM, ""), (_DAEMON, "docker"), (_JEST_SUITE, "Error"),
+    ):  # fmt: skip
+        match = pattern.search(text)
+        if match is None or (pattern is _PHPSTAN and not tables):
+            continue
+        groups = match.groupdict()
+        named = groups.get("code") or groups.get("type") or groups.get("program") or kind
+        return ToolError(type=named.rsplit("::", 1)[-1], message=match["message"], line=match[0])
+    return None
