@@ -273,7 +273,7 @@ def test_a_command_that_passed_in_two_sessions_is_a_fact(open_learning_bank: Ope
     bank.sessions.keep(ended(*passing, shell("npm run build", "done"), session="s2"))
     bank.jobs.work()
     found = {memory.title for memory in recipes(bank, "fact")}
-    assert found == {"`make test` runs the tests here", "`ruff check .` runs the linter here"}
+    assert found == {"`make test` runs the tests here", "`cd web && ruff check .` runs the linter here"}
     bank.sessions.keep(ended(*passing, session="s3"))
     bank.jobs.work()
     assert len(recipes(bank, "fact")) == 2

@@ -21,12 +21,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from reasoningbank.sessions.changes import Change, Doing, cut_command, doing_of, doings_of
-from reasoningbank.sessions.commands import only_reads, vocabulary
+from reasoningbank.sessions.changes import LINTERS, Change, Doing, cut_command, doing_of, doings_of
+from reasoningbank.sessions.commands import command, only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
-from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, supplies
+from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, settles, supplies
 from reasoningbank.sessions.signatures import Signature, signature_of
-from reasoningbank.sessions.test_runs import Run, covers, run_of
+from reasoningbank.sessions.test_runs import TEST_SCRIPT_RUNNERS, Run, covers, run_of, tests_something
 from reasoningbank.sessions.variants import another_way, prepares
 from reasoningbank.types.session import Step, Trajectory
 
@@ -43,7 +43,9 @@ _MOST_FACT = 120
 _PIPED_TROUBLE = re.compile(
     r"^(?:error(?:\[E\d{4}\])?|ERROR|fatal): \S"
     r"|^\S[^\n:(]{0,300}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?:- )?(?:fatal )?error\b"
-    r"|^npm (?:ERR!|error) |^g?make(?:\[\d+\])?: \*\*\* |^collect2: error|^E {3,}\w+Error\b|^\w+(?:\.\w+)*Error: \S",
+    r"|^npm (?:ERR!|error) |^g?make(?:\[\d+\])?: \*\*\* |^collect2: error|^E {3,}\w+Error\b|^\w+(?:\.\w+)*Error: \S"
+    r"|^\[ERROR\] |^BUILD FAILED\b|^CMake Error\b|^error during build|^\w+(?:\.\w+)*Exception: \S|^\* What went wrong:"
+    r"|^ *FAIL +\S+\.\w+|^Error response from daemon",
     re.MULTILINE,
 )
 _NO_TESTS = re.compile(r"^=+ (?:no tests ran|\d+ (?:warnings?|deselected))\b[^\n]* in [\d.]+s", re.MULTILINE)
@@ -64,10 +66,6 @@ _ENDINGS: Mapping[str, str] = {
     "cc": "C++", "rb": "Ruby", "php": "PHP", "cs": "C#", "swift": "Swift", "sh": "shell",
 }  # fmt: skip
 _ENDING = re.compile(r"\.([a-z]{1,5})$")
-_LINTERS = vocabulary(
-    "ruff flake8 pylint mypy pyright black isort eslint prettier tsc biome golangci-lint rubocop shellcheck clang-tidy "
-    "ktlint swiftlint phpstan"
-)
 _REWRITES = vocabulary("--fix --write -w --in-place -i --unsafe-fixes")
 _BUILDERS = re.compile(
     r"^(?:make(?: (?:all|build))?|cmake --build \S+|ninja|(?:npm|yarn|pnpm|bun) (?:run )?build|cargo (?:build|check)"
@@ -209,8 +207,9 @@ def _actions(steps: Sequence[Step], doings: Sequence[Doing]) -> Iterator[list[_R
         if not doing.ran or (only_reads(step) and doing.program != "git"):
             continue
         run = run_of(step)
-        passed = _passes(step, doing, run)
-        signature = None if passed else signature_of(_said(step))
+        earlier = groups.get((step.actor, doing.ran))
+        passed = _passes(step, doing, run) or (earlier is not None and _passes_alike(step, steps[earlier[-1].index]))
+        signature = None if passed else signature_of(_said(step), doing.shown)
         ran = _Ran(index, doing, run, passed, signature)
         name = (step.actor, doing.ran)
         for known, runs in groups.items():
@@ -260,6 +259,15 @@ def _passes(step: Step, doing: Doing, run: Run | None) -> bool:
     if step.exit_code is None:
         return bool(step.observation.strip())
     return not doing.filtered
+
+
+def _passes_alike(step: Step, earlier: Step) -> bool:
+    """Return whether the same line, whose filter had let an error through before, printed something else now."""
+    if command(step) != command(earlier) or step.exit_code != 0 or run_of(step) is not None:
+        return False
+    troubles = (_TROUBLE, _PIPED_TROUBLE)
+    shown = any(pattern.search(earlier.observation) for pattern in troubles)
+    return shown and bool(step.observation.strip()) and not any(each.search(step.observation) for each in troubles)
 
 
 def _is_trouble(step: Step, doing: Doing) -> bool:
@@ -359,7 +367,9 @@ def _is_clear(
     doings: Sequence[Doing],
 ) -> bool:
     """Return whether the changes say what took the error away."""
-    if not 0 < len(changed) <= MOST_CHANGES or not all(change.clear for _, change in changed):
+    if not 0 < len(changed) <= MOST_CHANGES or not all(
+        change.clear or settles(signature, change) for _, change in changed
+    ):
         return False
     failed_at, following = runs[place], runs[place + 1]
     edited = [change for _, change in changed if change.file]
@@ -478,7 +488,7 @@ def _fix(
 ) -> Recipe:
     ran, following, last = runs
     lines = [f"It failed with: {signature.line}", "What changed:"]
-    lines += [f"- {change.text}" for _, change in changed]
+    lines += [f"- {said}" for said in dict.fromkeys(change.said for _, change in changed)]
     if tries:
         lines.append(
             f"Changed before, and the same error came again: {'; '.join(cut_command(text, 120) for text in tries[:2])}"
@@ -533,13 +543,15 @@ def _when(ran: _Ran, changed: Sequence[Change], step: Step) -> str:
 
 
 def _purpose(doing: Doing, run: Run | None) -> Literal["tests", "linter", "build"] | None:
-    shown = doing.shown
-    if not shown or len(shown) > _MOST_FACT or doing.changes or "…" in shown or " && " in shown:
+    if not doing.shown or len(doing.shown) > _MOST_FACT or doing.changes or "…" in doing.shown:
         return None
-    words = shown.split()
-    if run is not None:
-        return None if _PARTIAL.search(shown) or doing.script else "tests"
-    if _CLIPPY.match(shown) or (words[0].rsplit("/", 1)[-1] in _LINTERS and not _REWRITES & set(words)):
+    if len(doing.programs) != 1:
+        return None
+    words = doing.programs[0].words
+    shown = " ".join(words)
+    if run is not None or (tests_something(doing.programs[0]) and doing.program in TEST_SCRIPT_RUNNERS):
+        return None if _PARTIAL.search(shown) or (doing.script and doing.program != "node") else "tests"
+    if _CLIPPY.match(shown) or (words[0].rsplit("/", 1)[-1] in LINTERS and not _REWRITES & set(words)):
         return None if _PARTIAL.search(shown) else "linter"
     return "build" if _BUILDERS.match(shown) else None
 

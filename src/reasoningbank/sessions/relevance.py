@@ -32,7 +32,67 @@ _AROUND = re.compile(
     r"|\binsta accept\b|\bINSTA_UPDATE\b|#\s*(?:type:\s*ignore|noqa|pylint:\s*disable|pragma: no)|@ts-(?:ignore|nocheck"
     r"|expect-error)|\beslint-disable|//\s*nolint|#!?\[allow\("
 )
-_CHECKED = re.compile(r"\bassert|\bexpect\(|\bassert\w*\(|\brequire\.|\.should\b|\bEXPECT_|\bASSERT_", re.IGNORECASE)
+_CHECKED = re.compile(
+    r"\bassert|\bexpect\(|\bassert\w*\(|\brequire\.|\.should\b|\bEXPECT_|\bASSERT_|\bto(?:Be|Equal|Match|Throw|Have|Contain)\w*\("
+    r"|\bto (?:eq|be|raise|include|match)\w*\b|\bmust_\w+|\bt\.(?:Fatal|Error)\w*\(",
+    re.IGNORECASE,
+)
+_TEST_DEFINED = re.compile(
+    r"\bdef test_?\w|\b(?:it|test|specify|describe|context|scenario)\s*\(?\s*['\"`]|\bfunc Test\w"
+    r"|#\[(?:\w+::)?test\]|@Test\b"
+    r"|@ParameterizedTest\b|\bfunction test\w|\bTEST(?:_[FP])?\(|\[(?:Fact|Theory|Test|TestMethod)\b"
+)
+_RULE_OFF = re.compile(
+    r"['\"]off['\"]|\bEnabled:\s*false|\bstrict\w*['\"]?\s*[:=]\s*[Ff]alse|\bskipLibCheck['\"]?\s*:\s*true"
+    r"|\bignore_(?:missing_imports|errors)\b|\bdisable_error_code\b|\bdisable\s*[:=]|\bper-file-ignores\b|\bextend-ignore\b"
+    r"|^\s*['\"]?ignore(?:Patterns)?['\"]?\s*[:=]\s*\[|\bexclude\s*[:=]|\ballow_failure:\s*true|\bskip\s*:\s*true|\bskipTests\b"
+    r"|\bmaven\.test\.skip\b|\bignoreFailures\s*=?\s*true|\bfail[-_]under\b|\bignoreErrors\b|\bpassWithNoTests\b"
+    r"|\"test\"\s*:\s*\"(?:true|exit 0|echo)\b|\bif:\s*false\b|\bnolint\b|shellcheck disable=|rubocop:disable"
+    r"|phpstan-ignore"
+    r"|@SuppressWarnings|#pragma (?:warning disable|GCC diagnostic ignored)|^-W(?:no-)",
+    re.MULTILINE,
+)
+"""What turns a check off in its settings or beside the line that it is about."""
+_COMMENT_MARK = re.compile(r"^\s*(?:#|//|--|/\*|<!--|;)")
+_DELETES = re.compile(r"^ran: (?:sed|perl) -\S*i\S*\s.*(?:/|\d|\$)[dD]['\";\s]")
+_FAILED_NAMES = re.compile(
+    r"^(?:FAILED|ERROR) \S+::(\w+)|^ *--- FAIL: (\w+)|^test (?:\S+::)?(\w+) \.\.\. FAILED"
+    r"|^ *\u2716 (.{3,100}?)(?: \([\d.]+m?s\))?$"
+    r"|^ *FAIL +\S+ > (?:.+ > )?(.{3,100})$|^ +\u25cf (?:.+ \u203a )?(.{3,100})$|^(?:FAIL|ERROR): (\w+) \("
+    r"|^ *not ok \d+ - (.{3,100})$"
+    r"|^---- (?:\S+::)?(\w+) stdout ----$|^\[ERROR\] +[A-Z]\w*\.(\w+):\d+",
+    re.MULTILINE,
+)
+_WANTS_SETTING = re.compile(
+    r"environment variable|must be set|(?:is|are) not set|not configured|\bSet the\b"
+    r"|[Mm]issing (?:required )?(?:setting|config|env)"
+    r"|(?:required|missing|undefined).{0,40}\b[A-Z]{2,}_[A-Z_]{2,}"
+)
+_WANTS_VERSION = re.compile(
+    r"class file (?:major )?version|or (?:higher|newer|later) is required"
+    r"|requires? (?:at least )?(?:\w+ )?(?:version )?[<>=^~]*v?\d"
+    r"|[Uu]nsupported (?:engine|class file|version)|not compatible with|incompatible version"
+)
+_SETS = re.compile(r"(?:^|/)\.env[\w.]*$|(?:^|/)settings\.\w+$")
+_UNSAVED = re.compile(
+    r"unstaged|uncommitted|local changes|would be overwritten|index contains|stash them", re.IGNORECASE
+)
+_PUTS_ASIDE = re.compile(
+    r"^ran: git (?:stash(?: push| -u| --include-untracked| save)?\b(?! pop| apply| drop)|commit|add)"
+)
+_MANIFEST = re.compile(
+    r"(?:^|/)(?:Gemfile|package\.json|pyproject\.toml|Pipfile|composer\.json|go\.mod|Cargo\.toml|requirements[^/]*\.txt|setup\.(?:py|cfg))$"
+)
+_INSTALLS_ALL = re.compile(
+    r"^ran: (?:bundle (?:install|update)|(?:npm|pnpm|bun) (?:i|install|ci)|yarn(?: install)?|(?:poetry|pipenv"
+    r"|pdm) (?:install|lock|update)"
+    r"|uv (?:sync|lock|pip install)|(?:python3? -m )?pip3? install|composer (?:install|update)|go mod tidy)\b"
+)
+"""What installs all that a project declares: an edit of the declaration does nothing without it."""
+_FIXES_ITSELF = re.compile(
+    r" (?:--fix|--unsafe-fixes|--write|-w|-i|--in-place|-a|-A|--autocorrect\S*|fix|format)(?: |$)"
+)
+_FORMATS = re.compile(r"^ran: (?:\S+ )?(?:black|isort|autopep8|gofmt|goimports|rustfmt|cargo fmt|php-cs-fixer|pint)\b")
 _PASSING = re.compile(
     r"^\S+\.\w+(?:::\S+)? (?:PASSED|SKIPPED|[.sx]+(?:\s|$)).*$|^\S+\s+\d+\s+\d+.*\d+%.*$", re.MULTILINE
 )
@@ -56,7 +116,10 @@ _COMMON = vocabulary(
 )
 _MISSING = re.compile(
     r"No module named|[Cc]an(?:not|'t) find (?:module|package|crate|-l)|not found|not installed|cannot find -l"
-    r"|fatal error: \S+\.h|no required module|unresolved import|[Cc]ould not resolve|is required|ImportError"
+    r"|fatal error: \S+\.h|Could NOT find|[Cc]ould not find|cannot load such file|failed to resolve import"
+    r"|could not be found"
+    r"|[Mm]issing go\.sum|Could not find a declaration|stubs not installed|cannot open shared object"
+    r"|no required module|unresolved import|[Cc]ould not resolve|is required|ImportError"
 )
 _SUPPLIES = re.compile(
     r"^ran: .*\b(?:install|add|get|sync|ci|tidy)\b|\b(?:PYTHONPATH|NODE_PATH)=|^ran: (?:apt|brew|npm i)\b"
@@ -126,8 +189,11 @@ def repairs(
     useful = [change for change in changes if not is_beside(change, said)]
     if any(_goes_around(change) for change in useful) or _is_new_feature(signature, said, useful, before):
         return ()
+    if _is_own_work(signature, useful, before):
+        return ()
+    is_test = signature.type in {"AssertionError", "panic", "go"} or bool(signature.test)
     tests = [change for change in useful if _TEST_PLACE.search(change.file)]
-    if tests and (signature.type == "AssertionError" or any(_CHECKED.search(change.old) for change in tests)):
+    if (is_test and tests) or any(_CHECKED.search(change.old) for change in (useful if is_test else tests)):
         return ()
     if _PASSES_BY_ITSELF.search(signature.line) or _PASSES_BY_ITSELF.search(signature.message):
         return tuple(change for change in useful if _names_cause(change, signature))
@@ -135,16 +201,29 @@ def repairs(
     named = [
         change
         for change in useful
-        if _names_file(change, shown, doing) or _shares_word(change, signature, shown) or _is_advised(change, shown)
+        if _names_file(change, shown, doing)
+        or _shares_word(change, signature, shown)
+        or _is_advised(change, shown)
+        or _checks_and_rewrites(change, doing)
+        or _sets_what_is_wanted(change, signature)
+        or settles(signature, change)
     ]
     ways = tuple(change for change in useful if change.way)
     if ways and len(useful) > len(ways):
         brought = tuple(change for change in useful if supplies(signature, change))
         others = tuple(change for change in named if not change.way)
         return (*brought, *ways) if lacks(signature) else others or ways
+    brought = tuple(change for change in useful if supplies(signature, change))
+    if not named and brought and len({change.said for change in brought}) == 1:
+        return brought
     if named or len(useful) != 1:
         verbs = {_verb(change) for change in named} - {""}
-        return tuple(change for change in useful if change in named or _verb(change) in verbs)
+        declared = any(_MANIFEST.search(change.file) for change in named)
+        return tuple(
+            change
+            for change in useful
+            if change in named or _verb(change) in verbs or (declared and _INSTALLS_ALL.match(change.text))
+        )
     (only,) = useful
     if only.way or _configures(only, signature):
         return (only,)
@@ -173,6 +252,25 @@ def lacks(signature: Signature) -> bool:
 def supplies(signature: Signature, change: Change) -> bool:
     """Return whether the change brings what the error says is missing, so that nothing else can have helped."""
     return _MISSING.search(signature.line) is not None and _SUPPLIES.search(change.text) is not None
+
+
+def settles(signature: Signature, change: Change) -> bool:
+    """Return whether work that git would have overwritten was put aside or committed, as git asks for."""
+    return _UNSAVED.search(signature.line) is not None and _PUTS_ASIDE.search(change.text) is not None
+
+
+def _checks_and_rewrites(change: Change, doing: Doing) -> bool:
+    """Return whether the linter that complained repaired the files itself."""
+    if not change.text.startswith("ran: ") or not (_FIXES_ITSELF.search(change.text) or _FORMATS.search(change.text)):
+        return False
+    return doing.program != "" and f" {doing.program} " in f" {change.text.removeprefix('ran:')} "
+
+
+def _sets_what_is_wanted(change: Change, signature: Signature) -> bool:
+    """Return whether the error asks for a setting or a version, and the change is to the file that holds it."""
+    if _WANTS_VERSION.search(signature.line) is not None:
+        return _CONFIGURES.search(change.file) is not None and re.search(r"\d", change.text) is not None
+    return _WANTS_SETTING.search(signature.line) is not None and _SETS.search(change.file) is not None
 
 
 def is_beside(change: Change, said: str) -> bool:
@@ -227,9 +325,30 @@ def _goes_around(change: Change) -> bool:
     if change.text.startswith("ran: ") and removes and any(_TEST_PLACE.search(word.strip("'\"")) for word in words[1:]):
         return True
     added = change.new if change.old or change.new else change.text
-    return any(match[0] not in change.old for match in _AROUND.finditer(added)) or (
-        bool(_TEST_PLACE.search(change.file)) and bool(change.old.strip()) and not change.new.strip()
-    )
+    typed = change.text if change.text.startswith("ran: ") else ""
+    off = (match for pattern in (_AROUND, _RULE_OFF) for text in (added, typed) for match in pattern.finditer(text))
+    if any(match[0] not in change.old for match in off) or _comments_out(change):
+        return True
+    if len(_TEST_DEFINED.findall(change.new)) < len(_TEST_DEFINED.findall(change.old)):
+        return True
+    if not _TEST_PLACE.search(change.file):
+        return False
+    return _DELETES.search(f"{typed} ") is not None or (bool(change.old.strip()) and not change.new.strip())
+
+
+def _comments_out(change: Change) -> bool:
+    """Return whether lines became comments, so that they are not run any more."""
+    if not change.new or change.whole:
+        return False
+    if change.text.startswith("ran: "):
+        before, after = change.old.splitlines(), change.new.splitlines()
+        pairs = zip(before, after, strict=False)
+        return any(_COMMENT_MARK.match(new) and not _COMMENT_MARK.match(old) for old, new in pairs)
+    code = _code(change.old)
+    left = _code(change.new)
+    gone = [line for line in code if line not in left]
+    comments = [_COMMENT_MARK.sub("", line).strip() for line in change.new.splitlines() if _COMMENT_MARK.match(line)]
+    return bool(gone) and any(line in comments for line in gone) and len(left) < len(code)
 
 
 def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], before: Sequence[Change]) -> bool:
@@ -246,8 +365,35 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
                 created = change.whole and _stem(change.file) == name
                 if created or (defined.search(change.new) and not defined.search(change.old)):
                     return True
-    tests = {signature.test, *re.findall(r"^(?:FAILED|ERROR) \S+::(\w+)", said, re.MULTILINE)} - {""}
-    return any(re.search(rf"\bdef {re.escape(test)}\b", change.new) for test in tests for change in before)
+    tests = {signature.test, *(name for match in _FAILED_NAMES.findall(said) for name in match)} - {""}
+    if any(
+        _TEST_DEFINED.search(change.new)
+        and re.search(rf"(?<!\w){re.escape(test)}(?!\w)", change.new)
+        and test not in change.old
+        for test in tests
+        for change in before
+    ):
+        return True
+    edits = all(change.file and not change.way for change in changes)
+    written = [
+        _base(change.file)
+        for change in before
+        if _TEST_PLACE.search(change.file)
+        and len(_TEST_DEFINED.findall(change.new)) > len(_TEST_DEFINED.findall(change.old))
+    ]
+    return edits and any(name in said for name in written)
+
+
+def _is_own_work(signature: Signature, changes: Sequence[Change], before: Sequence[Change]) -> bool:
+    """Return whether the session itself had taken away or renamed what the error says is not there."""
+    if _ABSENT.search(signature.line) is None or not all(change.file for change in changes):
+        return False
+    names = {name.rsplit(".", 1)[-1] for name in (*_QUOTED.findall(signature.line), *_UNQUOTED.findall(signature.line))}
+    for name in names:
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        if any(word.search(change.old) and not word.search(change.new) for change in before):
+            return True
+    return False
 
 
 def _names_cause(change: Change, signature: Signature) -> bool:

@@ -13,7 +13,8 @@ from reasoningbank.sessions.test_summaries import summary_of
 from reasoningbank.types.session import Step
 
 _TEST_SCRIPT = re.compile(r"(?:^|[/_.:-])(?:tests?|spec|check|verify|tox|nox)(?:$|[/_.:-])")
-_SCRIPT_RUNNERS = vocabulary("npm yarn pnpm bun make just task rake")
+TEST_SCRIPT_RUNNERS = vocabulary("npm yarn pnpm bun make just task rake")
+"""Programs that run a script or target of the project, whose name says that it tests."""
 _INTERPRETERS = vocabulary("python python3 node ruby bash sh")
 _NO_SUCH_PROGRAM = frozenset((126, 127))
 _PYTEST_DID_NOT_TEST = frozenset((2, 3, 4, 5))
@@ -86,6 +87,11 @@ def covers(later: str, earlier: str) -> bool:
     )
 
 
+def tests_something(part: Program) -> bool:
+    """Return whether the program runs tests, by its own name or by that of the script or target."""
+    return _runner(part) is not None
+
+
 def stashes(part: Program) -> bool | None:
     """Return whether the program puts the edits aside (True) or brings them back (False); None for anything else."""
     if part.program != "git" or part.word(1) != "stash" or part.word(2) in {"list", "show", "drop", "clear"}:
@@ -122,7 +128,7 @@ def _runner(part: Program) -> str | None:
     elif program in {"mvn", "mvnw", "mvnd"} and {"test", "verify", "install", "package"} & set(words):
         runner = "maven"
     elif program in {"tox", "nox", "gradle", "gradlew"} or (
-        (program in _SCRIPT_RUNNERS and any(_TEST_SCRIPT.search(word) for word in words[1:]))
+        (program in TEST_SCRIPT_RUNNERS and any(_TEST_SCRIPT.search(word) for word in words[1:]))
         or (program in _INTERPRETERS and any(_TEST_SCRIPT.search(word) for word in words[1:] if word[:1] != "-"))
         or _TEST_SCRIPT.search(words[0])
     ):
