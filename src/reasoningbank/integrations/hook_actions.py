@@ -286,7 +286,8 @@ def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
         text = bank.briefing(budget=START_BUDGET, session=session).text
         return "\n".join(filter(None, (text, reminder(bank))))
     if event in {"PostToolUse", "PostToolUseFailure"}:
-        recipe = bank.recipes.briefing(task.partition("\n")[2], session=session).text
+        named, _, error = task.partition("\n")
+        recipe = bank.recipes.briefing(error, session=session, command=named.partition(" ")[2]).text
         if event == "PostToolUse":
             return recipe
         return recipe + bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text

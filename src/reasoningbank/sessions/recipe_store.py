@@ -22,7 +22,7 @@ from reasoningbank.memories.words import terms
 from reasoningbank.safety.arguments import session_name
 from reasoningbank.safety.quotation import clip, fitting
 from reasoningbank.safety.text import reveal
-from reasoningbank.sessions.changes import cut
+from reasoningbank.sessions.changes import cut, doing_of
 from reasoningbank.sessions.corroboration import corroborate
 from reasoningbank.sessions.recipes import Recipe, fact_recipe, passed_commands, recipes_of
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
@@ -32,7 +32,7 @@ from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, SUPERSEDED, M
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import Brief, BriefItem, Filter, Fit, Hit
 from reasoningbank.types.records import Link
-from reasoningbank.types.session import RECIPE, DistilReport, Origin, Trajectory
+from reasoningbank.types.session import RECIPE, DistilReport, Origin, Step, Trajectory
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -52,6 +52,13 @@ _ENOUGH = 2
 _NEAR_RELEVANCE = 0.8
 _CONSIDERED = 20
 _MAX_TASK = 2_000
+_SHELL = "bash"
+_EDITED = re.compile(r"^- (?:in ([^\s:,]+)(?:,[^:\n]*)?: |(?:ran: )(?:sed|perl) .*?([^\s'\"]+)$)", re.MULTILINE)
+_THROWN = re.compile(r"(?:Error|Exception|Fault|Failure)$|^(?:panic|go|linker)$")
+_TRAVELS = re.compile(
+    r"^(?:Import|ModuleNotFound|Load|ImproperlyConfigured|PydanticImport|Deprecat\w+|Syntax)(?:Error)?$"
+)
+"""Exceptions whose repair is the same in any file."""
 _CHANGED = re.compile(r"^- (?:ran: |in |wrote )?(.+)$", re.MULTILINE)
 _RECALLABLE = Filter().states
 
@@ -76,23 +83,31 @@ class Recipes:
         trajectory = self._sessions.get(check_memory_id(trajectory_id))
         return learn_recipes(self._context.store(), self._context.embedder, trajectory, at=self._context.clock.now())
 
-    def briefing(self, error: str, budget: int = BUDGET, session: str | None = None) -> Brief:
+    def briefing(self, error: str, budget: int = BUDGET, session: str | None = None, command: str = "") -> Brief:
         """Return the recipes for an error, the same one first and then one that is near; nothing when none is known.
 
-        What is shown is logged as a delivery, as in every briefing; what this session was shown before is left out.
+        What is shown is logged as a delivery, as in every briefing; what this session was shown before is left out. An
+        error that says nothing of its cause ("No such file or directory") is the same only where the same command
+        failed, and an edit of a file helps only where that file has to do with the error.
 
         Args:
             error: What the command printed when it failed.
             budget: Most cl100k tokens of the text.
             session: What the delivery counts for; None takes the bank's own.
+            command: The command that failed; empty when it is not known.
         """
         place = session_name(session) or self._context.session
-        signature = signature_of(error)
+        action = doing_of(Step(tool=_SHELL, action=command)).shown if command else ""
+        signature = signature_of(error, action)
         if signature is None:
             return Brief(session=place)
         store = self._context.store()
         seen = self._briefings.shown(store, place)
-        found = [hit for hit in known_for(store, signature) if hit.id not in seen]
+        found = [
+            hit
+            for hit in known_for(store, signature)
+            if hit.id not in seen and _can_apply(hit.memory, signature, error, action)
+        ]
         items, _, text = fitting(
             [BriefItem(hit=hit, scope=hit.scope) for hit in found], self._context.clock.now(), budget
         )
@@ -185,6 +200,25 @@ def known_for(store: Store, signature: Signature) -> list[Hit]:
         if is_near(read_signature(memory.title), signature):
             return [_hit(memory, _NEAR_RELEVANCE, "fair")]
     return []
+
+
+def _can_apply(memory: Memory, signature: Signature, error: str, action: str) -> bool:
+    """Return whether what the recipe says can help here.
+
+    What was installed or set helps wherever the error is met, and so does what a compiler or linter asks for. The edit
+    of a file that took an exception away helps only where that file or that command failed again.
+    """
+    files = [name for pair in _EDITED.findall(memory.content) for name in pair if name]
+    said = _CHANGED.findall(memory.content)
+    if not files or len(files) < len(said) or not _THROWN.search(signature.type) or _TRAVELS.search(signature.type):
+        return True
+    if action and f"`{action}`" in memory.description:
+        return True
+    return any(re.search(rf"(?<![\w.-]){re.escape(_base(name))}(?!\w)", f"{error}\n{action}") for name in files)
+
+
+def _base(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
 
 
 def _twin(reader: StoreReader, candidate: _Candidate) -> Memory | None:
