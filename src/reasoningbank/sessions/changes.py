@@ -23,11 +23,14 @@ _MAX_COMMAND = 200
 
 _INSTALLERS = vocabulary(
     "pip pip3 npm yarn pnpm bun apt apt-get brew cargo gem go conda mamba uv poetry bundle composer dotnet "
-    "pipenv pdm mix apk dnf yum pacman"
+    "pipenv pdm mix apk dnf yum pacman "
+    "choco winget port flutter pub sbt cabal stack opam"
 )
 _INSTALLING = vocabulary(
     "install i ci add get update upgrade sync tidy remove uninstall lock require dump-autoload dumpautoload deps.get"
 )
+_VERSIONERS = vocabulary("rbenv nvm pyenv asdf volta rustup sdk fnm jenv n corepack mise")
+_CHOOSING = vocabulary("use local global install default override set shell add enable")
 _MOVERS = vocabulary("mv cp rm ln chmod chown mkdir touch export unset patch dos2unix")
 _GIT_CHANGES = vocabulary(
     "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick rm mv"
@@ -302,6 +305,10 @@ def _changed(part: Program) -> Change | None:
     words = part.words
     shown = cut_command(" ".join(words))
     if part.program in _INSTALLERS and any(word in _INSTALLING for word in words[1:3]):
+        return Change(text=f"ran: {shown}")
+    if part.program in _VERSIONERS and any(word in _CHOOSING for word in words[1:3]):
+        return Change(text=f"ran: {shown}")
+    if part.program in _INSTALLERS and part.word(1) == "config" and part.word(2) in {"set", "--global", "--local"}:
         return Change(text=f"ran: {shown}")
     if part.program.startswith("python") and part.word(1) == "-m" and part.word(2) in {"pip", "venv", "ensurepip"}:
         return Change(text=f"ran: {shown}")

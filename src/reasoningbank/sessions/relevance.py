@@ -73,6 +73,15 @@ _WANTS_VERSION = re.compile(
     r"|requires? (?:at least )?(?:\w+ )?(?:version )?[<>=^~]*v?\d"
     r"|[Uu]nsupported (?:engine|class file|version)|not compatible with|incompatible version"
 )
+_CHOOSES = re.compile(r"^ran: (?:rbenv|nvm|pyenv|asdf|volta|rustup|sdk|fnm|jenv|corepack|mise)\b")
+_STRICT = re.compile(
+    r"-Werror\b|--strict\b|-D warnings|--max-warnings|\bset -[a-z]*e|pipefail|--cov-fail-under[= ]\d"
+    r"|\"?strict\"?\s*[:=]\s*true"
+    r"|fail[-_]under|--error-on|treat_warnings_as_errors|\bwarnings_as_errors|noUnused\w+\"?\s*:\s*true"
+)
+_PACKAGE_WORDS = vocabulary(
+    "lib dev devel bin common core types node js py go php ruby latest plugin all default save min"
+)
 _SETS = re.compile(r"(?:^|/)\.env[\w.]*$|(?:^|/)settings\.\w+$")
 _UNSAVED = re.compile(
     r"unstaged|uncommitted|local changes|would be overwritten|index contains|stash them", re.IGNORECASE
@@ -118,6 +127,8 @@ _MISSING = re.compile(
     r"No module named|[Cc]an(?:not|'t) find (?:module|package|crate|-l)|not found|not installed|cannot find -l"
     r"|fatal error: \S+\.h|Could NOT find|[Cc]ould not find|cannot load such file|failed to resolve import"
     r"|could not be found"
+    r"|[Nn]o (?:\w+ ){1,4}found\b|[Mm]issing from|[Nn]ot natively supported|could not start application"
+    r"|[Cc]ould not find"
     r"|[Mm]issing go\.sum|Could not find a declaration|stubs not installed|cannot open shared object"
     r"|no required module|unresolved import|[Cc]ould not resolve|is required|ImportError"
 )
@@ -160,6 +171,7 @@ _VERSION = re.compile(r"\bversion\b|`v?\d+(?:\.\d+)+` became `v?\d+(?:\.\d+)+`")
 _LACKS = re.compile(
     r"[Nn]o such (?:table|column|file|service|database|relation)|does not exist|ENOENT"
     r"|[Cc](?:annot|ould not|an't) (?:find|open|locate)"
+    r"|doesn't exist|[Nn]o [\w ]{2,40} (?:specified|configured|found)|has been specified"
     r"|not (?:been )?(?:built|generated|initiali[sz]ed|migrated|created|running)|[Mm]issing"
 )
 _COMMENT = re.compile(r"(?:^|\s)(?:#(?!include|define|if|else|endif|undef|pragma|\[)|//|/\*|\*(?=[\s/])|<!--).*$")
@@ -207,6 +219,9 @@ def repairs(
         or _checks_and_rewrites(change, doing)
         or _sets_what_is_wanted(change, signature)
         or settles(signature, change)
+        or _brings_what_is_named(change, doing, shown)
+        or _opens(change, signature)
+        or _chooses_version(change, shown)
     ]
     ways = tuple(change for change in useful if change.way)
     if ways and len(useful) > len(ways):
@@ -257,6 +272,38 @@ def supplies(signature: Signature, change: Change) -> bool:
 def settles(signature: Signature, change: Change) -> bool:
     """Return whether work that git would have overwritten was put aside or committed, as git asks for."""
     return _UNSAVED.search(signature.line) is not None and _PUTS_ASIDE.search(change.text) is not None
+
+
+def _brings_what_is_named(change: Change, doing: Doing, said: str) -> bool:
+    """Return whether a package was installed whose name, or a part of it, the output names."""
+    if _SUPPLIES.search(change.text) is None:
+        return False
+    words = change.text.removeprefix("ran: ").split()
+    names = [word for word in words[2:] if not word.startswith("-")]
+    parts = {part for name in names for part in re.split(r"[^A-Za-z0-9]+", name.split("==")[0].split("@^")[0])}
+    found = (
+        part for part in parts if len(part) > 1 and part.casefold() not in {*_COMMON, doing.program, *_PACKAGE_WORDS}
+    )
+    return any(re.search(rf"(?<![A-Za-z0-9]){re.escape(part)}(?![A-Za-z0-9])", said, re.IGNORECASE) for part in found)
+
+
+def _opens(change: Change, signature: Signature) -> bool:
+    """Return whether what was denied was allowed: other rights, another owner or another place to write to."""
+    denied = re.search(r"EACCES|EPERM|[Pp]ermission denied|[Aa]ccess denied|not permitted", signature.line)
+    return (
+        denied is not None
+        and re.match(r"^ran: (?:chmod|chown|usermod|setfacl|\w+ config set prefix)\b", change.text) is not None
+    )
+
+
+def _chooses_version(change: Change, said: str) -> bool:
+    """Return whether a version manager chose a version, as the output asks for another one."""
+    return _CHOOSES.match(change.text) is not None and re.search(r"\bversion\b", said, re.IGNORECASE) is not None
+
+
+def _loosens(change: Change) -> bool:
+    """Return whether a flag that makes a check strict is gone."""
+    return len(_STRICT.findall(change.old)) > len(_STRICT.findall(change.new))
 
 
 def _checks_and_rewrites(change: Change, doing: Doing) -> bool:
@@ -327,7 +374,7 @@ def _goes_around(change: Change) -> bool:
     added = change.new if change.old or change.new else change.text
     typed = change.text if change.text.startswith("ran: ") else ""
     off = (match for pattern in (_AROUND, _RULE_OFF) for text in (added, typed) for match in pattern.finditer(text))
-    if any(match[0] not in change.old for match in off) or _comments_out(change):
+    if any(match[0] not in change.old for match in off) or _comments_out(change) or _loosens(change):
         return True
     if len(_TEST_DEFINED.findall(change.new)) < len(_TEST_DEFINED.findall(change.old)):
         return True

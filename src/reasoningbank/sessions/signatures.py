@@ -155,7 +155,7 @@ _GENERAL = re.compile(
     r"|invalid literal for int"
     r"|could not convert string|cannot read propert\w+ of (?:undefined|null)|is not iterable$"
     r"|object is not (?:subscriptable"
-    r"|callable|iterable)|out of range$|^should (?:be|equal)",
+    r"|callable|iterable)|out of range$|^should (?:be|equal)|^(?:\w+: )?got\b.*\bwant\b",
     re.IGNORECASE,
 )
 """What is said of any program: only the test, or the command, tells one such error from another."""
@@ -169,6 +169,9 @@ _SURROUNDINGS = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"^[\w./+-]+\.(?:h|hpp|hh): No such file|cannot open shared object")
+_SUMMARY = re.compile(r"\d+ \S+(?: \S+){0,3}(?:, \d+ [^\n]*)? (?:failed|errors?|problems?)\b", re.IGNORECASE)
+"""A line that only counts what went wrong."""
+_HEADER_NAME = re.compile(r"^[\w+-][\w./+-]*\.(?:h|hpp|hh|hxx)$")
 _MEANS_ITSELF = vocabulary("shell python")
 """Types whose message names the very program or file that was asked for."""
 _SLIPS = vocabulary("SyntaxError IndentationError TabError NameError KeyboardInterrupt SystemExit UnboundLocalError")
@@ -282,7 +285,7 @@ def _without_folders(match: re.Match[str]) -> str:
     """Return a quoted path's file name, a quoted name such as ``Europe/Kyiv`` as it is, and no other path."""
     path = match["path"]
     if path is None:
-        return match[0] if _PACKAGE.match(match[0]) else "<path>"
+        return match[0] if _PACKAGE.match(match[0]) or _HEADER_NAME.match(match[0]) else "<path>"
     if path[0] in "/~" and _FILE_NAME.search(path) is None:
         return "<path>"
     is_path = path[0] in "/.~" or _FILE_NAME.search(path) is not None
@@ -374,6 +377,7 @@ def _raised(text: str) -> Signature | None:
     found = [match for match in _RAISED.finditer(text) if warned or not match["type"].endswith("Warning")]
     after = found[-1].end() if found else 0
     found += _UNCAUGHT.finditer(text, after)
+    found = [match for match in found if not _SUMMARY.match(match["message"] or "")]
     if not found:
         return None
     last = found[-1]
@@ -411,7 +415,7 @@ def _other(text: str) -> Signature | None:
         (_NAMED, ""),
         (_PLAIN, "error"),
     ):
-        match = pattern.search(text)
+        match = next((one for one in pattern.finditer(text) if not _SUMMARY.match(one["message"])), None)
         if match is None:
             continue
         groups = match.groupdict()

@@ -75,9 +75,8 @@ _CMAKE = re.compile(
 )
 _TERRAFORM = re.compile(r"^[\u2502| ]*Error: (?P<message>[^\n]+)(?P<block>(?:\n[\u2502| ][^\n]*){0,12})", re.MULTILINE)
 _LINTER = re.compile(
-    r"^ *\S+?:\d{1,7}(?::\d{1,5})?:? (?:error |warning )?(?P<code>[A-Z]{1,5}\d{2,6}"
-    r"|[A-Z]: (?:\[\w+\] )?[A-Z]\w+/\w+):? "
-    r"(?:\[\*\] )?(?P<message>\S[^\n]*)$",
+    r"^ *\S+?:\d{1,7}(?::\d{1,5})?:? (?:error |warning )?(?:[CWEFR]: (?:\[\w+\] )?)?"
+    r"(?P<code>[A-Z]{1,5}\d{2,6}|[A-Z]\w+/\w+):? (?:\[\*\] )?(?P<message>\S[^\n]*)$",
     re.MULTILINE,
 )
 _RUFF = re.compile(r"^(?P<code>[A-Z]{1,5}\d{2,4}) (?:\[\*\] )?(?P<message>\S[^\n]*)\n +--> ", re.MULTILINE)
@@ -110,6 +109,8 @@ _TELLS = re.compile(
     r"\b(?:cannot|can't|could not|couldn't|unable to|failed to|refus\w+|missing|no such|not found|not allowed"
     r"|not expected"
     r"|unexpected|unknown|unrecogni[sz]ed|unsupported|invalid|undefined|unresolved|is required|must (?:be|not|have)"
+    r"|\w*_mismatch|expected|no \w+[^.\n]{0,40} (?:specified|found|configured|given|provided|available)"
+    r"|version\b[^\n]*\bbut"
     r"|should (?:be|return|not)|does not|doesn't|changed significantly|not up to date|out of date|conflicts? with"
     r"|already"
     r" (?:exists|defined|declared|in use)|contains? null|violates|denied|deprecated|mismatch|incompatible)\b",
@@ -122,7 +123,8 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 _HEADS = re.compile(
-    r"^(?:[\u2502|]\s*|\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+|\[\w[\w.:-]{0,20}\]:?\s+|x\s+|\u2716\s+"
+    r"^(?:[\u2502|]\s*|\*\* \(\w+\) |\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+|\[\w[\w.:-]{0,20}\]:?\s+|x\s+"
+    r"|\u2716\s+"
     r"|\u00d7\s+|[a-z][\w.-]{1,20}: )+",
     re.IGNORECASE,
 )
@@ -130,7 +132,10 @@ _MOST_LINES = 400
 _LONGEST = 300
 _LEAST_WORDS = 4
 _BLOCK = 240
-_PLUMBING = re.compile(r"execution failed for task|see the compiler error output|compilation failed", re.IGNORECASE)
+_PLUMBING = re.compile(
+    r"execution failed for task|there were failing tests|see the compiler error output|compilation failed",
+    re.IGNORECASE,
+)
 _ESM = re.compile(r"Cannot find (?P<what>module|package) '(?P<name>[^'\n]+)' imported from (?P<by>\S+)")
 _REFERENCE = re.compile(r" of ref [\w-]+::[\w:-]+")
 _FROM_FILE = re.compile(r" (?:from|in) \"[^\"\n]*/[^\"\n]*\"\.?$")

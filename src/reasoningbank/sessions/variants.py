@@ -53,7 +53,10 @@ _ALIKE = (
     vocabulary("install setup bootstrap deps init ci"),
     vocabulary("types typecheck tsc mypy"),
 )
-_SILENCES = re.compile(r"\bignore\b|\bsilent\b|--disable|-w$|^-Wno-|-fpermissive")
+_SILENCES = re.compile(
+    r"\bignore\b|\bsilent\b|--disable|-w$|^-Wno-|-fpermissive|=false$|^--no-(?:validate|check|verify|strict|lint|tests?|audit)\b"
+    r"|^--insecure$|^--skip|^--without-tests?$"
+)
 _VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]*=.")
 _LEAST_TOLD = 2
 _LISTS = vocabulary("help list tasks --list --help -h -l --version -v -n --dry-run targets")
@@ -66,7 +69,7 @@ _AROUND = re.compile(
 )
 _PREPARES = re.compile(
     r"(?:^|[/:_.-])(?:migrate|makemigrations|setup|build|generate|codegen|compile|init|initdb|bootstrap|sync|seed|prepare"
-    r"|configure|link|download|install|upgrade|start|up|create|createdb|fetch|login|register|restore|unlock|fixtures?"
+    r"|configure|schema|link|download|install|upgrade|start|up|create|createdb|fetch|login|register|restore|unlock|fixtures?"
     r"|autogen|collectstatic|scaffold|provision|refresh|reindex)(?:$|[:_.-])"
 )
 
@@ -104,7 +107,7 @@ def prepares(doing: Doing) -> bool:
     if len(doing.programs) != 1:
         return False
     program = doing.programs[0]
-    return any(_PREPARES.search(word) for word in (*program.words[1:4], program.program))
+    return any(_PREPARES.search(word) for word in (*program.words[1:4], program.program, program.source))
 
 
 def _shown(new: Program, old: Program) -> str:
