@@ -43,9 +43,9 @@ _TEST_DEFINED = re.compile(
     r"|@ParameterizedTest\b|\bfunction test\w|\bTEST(?:_[FP])?\(|\[(?:Fact|Theory|Test|TestMethod)\b"
 )
 _RULE_OFF = re.compile(
-    r"['\"]off['\"]|\bEnabled:\s*false|\bstrict\w*['\"]?\s*[:=]\s*[Ff]alse|\bskipLibCheck['\"]?\s*:\s*true"
+    r"['\"]off['\"]|^\s*['\"][\w@/-]+-[\w@/-]+['\"]\s*:\s*\[?0\b|\bEnabled:\s*false|\bstrict\w*['\"]?\s*[:=]\s*[Ff]alse|\bskipLibCheck['\"]?\s*:\s*true"
     r"|\bignore_(?:missing_imports|errors)\b|\bdisable_error_code\b|\bdisable\s*[:=]|\bper-file-ignores\b|\bextend-ignore\b"
-    r"|^\s*['\"]?ignore(?:Patterns)?['\"]?\s*[:=]\s*\[|\bexclude\s*[:=]|\ballow_failure:\s*true|\bskip\s*:\s*true|\bskipTests\b"
+    r"|^\s*['\"]?ignore(?:Patterns)?['\"]?\s*[:=]\s*\[|\bexclude['\"]?\s*[:=]|\ballow_failure:\s*true|\bskip\s*:\s*true|\bskipTests\b"
     r"|\bmaven\.test\.skip\b|\bignoreFailures\s*=?\s*true|\bfail[-_]under\b|\bignoreErrors\b|\bpassWithNoTests\b"
     r"|\"test\"\s*:\s*\"(?:true|exit 0|echo)\b|\bif:\s*false\b|\bnolint\b|shellcheck disable=|rubocop:disable"
     r"|phpstan-ignore"
