@@ -29,6 +29,8 @@ _INSTALLERS = vocabulary(
 _INSTALLING = vocabulary(
     "install i ci add get update upgrade sync tidy remove uninstall lock require dump-autoload dumpautoload deps.get"
 )
+FILTERS = vocabulary("jq yq")
+"""Programs that only read, by a program of their own that may be wrong."""
 _VERSIONERS = vocabulary("rbenv nvm pyenv asdf volta rustup sdk fnm jenv n corepack mise")
 _CHOOSING = vocabulary("use local global install default override set shell add enable")
 _MOVERS = vocabulary("mv cp rm ln chmod chown mkdir touch export unset patch dos2unix")
@@ -182,7 +184,11 @@ def doing_of(step: Step) -> Doing:
     for place, part in enumerate(programs):
         if (change := _changed(part)) is not None:
             changes.append(replace(change, quote=quotes[place]))
-        elif not part.reads and not part.silent and part.program not in {"echo", "printf", "tee", "cp"}:
+        elif (
+            (not part.reads or part.program in FILTERS)
+            and not part.silent
+            and part.program not in {"echo", "printf", "tee", "cp"}
+        ):
             runs.append(part)
     working = [part for part in programs if not part.silent]
     if not runs and not changes and len(working) == 1 and working[0].program == "git":
@@ -314,7 +320,8 @@ def _changed(part: Program) -> Change | None:
         return Change(text=f"ran: {shown}")
     if part.program in {"sed", "perl"} and any(word.startswith(("-i", "--in-place", "-pi")) for word in words[1:3]):
         old, new = _substituted(words)
-        return Change(text=f"ran: {shown}", file=words[-1], old=old, new=new)
+        said = not any(word in {"-f", "--file"} or word.startswith("--file=") for word in words)
+        return Change(text=f"ran: {shown}", file=words[-1], clear=said, old=old, new=new)
     if part.program == "git" and part.word(1) in _GIT_CHANGES:
         return Change(text=f"ran: {shown}", clear=part.word(1) not in {"stash", "reset", "checkout", "restore"})
     if part.program == "cp" and _COPY.search(words[-1]):

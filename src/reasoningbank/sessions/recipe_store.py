@@ -206,13 +206,14 @@ def _can_apply(memory: Memory, signature: Signature, error: str, action: str) ->
     """Return whether what the recipe says can help here.
 
     What was installed or set helps wherever the error is met, and so does what a compiler or linter asks for. The edit
-    of a file that took an exception away helps only where that file or that command failed again.
+    of a file that took an exception away helps only where that file or that command failed again; where the error says
+    nothing of its cause, where that file failed.
     """
     files = [name for pair in _EDITED.findall(memory.content) for name in pair if name]
     said = _CHANGED.findall(memory.content)
     if not files or len(files) < len(said) or not _THROWN.search(signature.type) or _TRAVELS.search(signature.type):
         return True
-    if action and f"`{action}`" in memory.description:
+    if action and not signature.is_general and f"`{action}`" in memory.description:
         return True
     return any(re.search(rf"(?<![\w.-]){re.escape(_base(name))}(?!\w)", f"{error}\n{action}") for name in files)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from reasoningbank.sessions.changes import LINTERS, Change, Doing, cut_command, doing_of, doings_of
+from reasoningbank.sessions.changes import FILTERS, LINTERS, Change, Doing, cut_command, doing_of, doings_of
 from reasoningbank.sessions.commands import command, only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
 from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, settles, supplies
@@ -43,7 +43,8 @@ _MOST_FACT = 120
 _PIPED_TROUBLE = re.compile(
     r"^(?:error(?:\[E\d{4}\])?|ERROR|fatal): \S"
     r"|^\S[^\n:(]{0,300}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?:- )?(?:fatal )?error\b"
-    r"|^npm (?:ERR!|error) |^g?make(?:\[\d+\])?: \*\*\* |^collect2: error|^E {3,}\w+Error\b|^\w+(?:\.\w+)*Error: \S"
+    r"|^npm (?:ERR!|error) |^g?make(?:\[\d+\])?: \*\*\* |^collect2: error|^E {3,}(?:\w+\.)*\w+Error\b"
+    r"|^\w+(?:\.\w+)*Error: \S"
     r"|^\[ERROR\] |^BUILD FAILED\b|^CMake Error\b|^error during build|^\w+(?:\.\w+)*Exception: \S|^\* What went wrong:"
     r"|^ *FAIL +\S+\.\w+|^Error response from daemon",
     re.MULTILINE,
@@ -204,7 +205,7 @@ def _actions(steps: Sequence[Step], doings: Sequence[Doing]) -> Iterator[list[_R
     """Yield the runs of each action that failed and was run again, in order."""
     groups: dict[tuple[str, str], list[_Ran]] = {}
     for index, (step, doing) in enumerate(zip(steps, doings, strict=True)):
-        if not doing.ran or (only_reads(step) and doing.program != "git"):
+        if not doing.ran or (only_reads(step) and doing.program not in {"git", *FILTERS}):
             continue
         run = run_of(step)
         earlier = groups.get((step.actor, doing.ran))

@@ -133,7 +133,8 @@ _MISSING = re.compile(
     r"|no required module|unresolved import|[Cc]ould not resolve|is required|ImportError"
 )
 _SUPPLIES = re.compile(
-    r"^ran: .*\b(?:install|add|get|sync|ci|tidy)\b|\b(?:PYTHONPATH|NODE_PATH)=|^ran: (?:apt|brew|npm i)\b"
+    r"^ran: .*\b(?:dump-?autoload|install|add|get|sync|ci|tidy)\b|\b(?:PYTHONPATH|NODE_PATH)=|^ran: (?:apt|brew"
+    r"|npm i)\b"
 )
 _UNREACHED = re.compile(
     r"[Cc]onnection refused|ECONNREFUSED|[Cc]ould not connect|[Cc]annot connect|is the server running"
@@ -171,7 +172,7 @@ _VERSION = re.compile(r"\bversion\b|`v?\d+(?:\.\d+)+` became `v?\d+(?:\.\d+)+`")
 _LACKS = re.compile(
     r"[Nn]o such (?:table|column|file|service|database|relation)|does not exist|ENOENT"
     r"|[Cc](?:annot|ould not|an't) (?:find|open|locate)"
-    r"|doesn't exist|[Nn]o [\w ]{2,40} (?:specified|configured|found)|has been specified"
+    r"|doesn't exist|not up to date|[Nn]o [\w ]{2,40} (?:specified|configured|found)|has been specified"
     r"|not (?:been )?(?:built|generated|initiali[sz]ed|migrated|created|running)|[Mm]issing"
 )
 _COMMENT = re.compile(r"(?:^|\s)(?:#(?!include|define|if|else|endif|undef|pragma|\[)|//|/\*|\*(?=[\s/])|<!--).*$")
@@ -270,7 +271,9 @@ def supplies(signature: Signature, change: Change) -> bool:
 
 
 def settles(signature: Signature, change: Change) -> bool:
-    """Return whether work that git would have overwritten was put aside or committed, as git asks for."""
+    """Return whether git got what it asks for: work put aside or committed, or the commits of others fetched."""
+    if signature.type == "rejected":
+        return re.match(r"^ran: git (?:pull|fetch|rebase|merge)\b", change.text) is not None
     return _UNSAVED.search(signature.line) is not None and _PUTS_ASIDE.search(change.text) is not None
 
 

@@ -35,6 +35,10 @@ _NODE_TEST = re.compile(
     r"(?: \[\w+\])?: (?P<message>[^\n]+)(?P<more>(?:\n[ \t]*){1,3}\S[^\n]* !==? [^\n]*)?",
     re.MULTILINE,
 )
+_GO_PANIC = re.compile(
+    r"^ *--- FAIL: (?P<test>\S+) \([\d.]+s\)\n(?:[^\n]*\n){0,6}?panic: (?P<message>[^\n]+?)(?: \[recovered[^\]]*\])?$",
+    re.MULTILINE,
+)
 _VITEST = re.compile(
     r"^ *FAIL +\S+ > (?P<test>[^\n]{1,160})\n(?P<type>[A-Z]\w*(?:Error|Exception)): (?P<message>[^\n]+)$", re.MULTILINE
 )
@@ -123,7 +127,8 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 _HEADS = re.compile(
-    r"^(?:[\u2502|]\s*|\*\* \(\w+\) |\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+|\[\w[\w.:-]{0,20}\]:?\s+|x\s+"
+    r"^(?:[\u2502|]\s*|(?:ERROR|FATAL) +\[[\w.]+\] +|\*\* \(\w+\) |\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+"
+    r"|\[\w[\w.:-]{0,20}\]:?\s+|x\s+"
     r"|\u2716\s+"
     r"|\u00d7\s+|[a-z][\w.-]{1,20}: )+",
     re.IGNORECASE,
@@ -138,6 +143,7 @@ _PLUMBING = re.compile(
 )
 _ESM = re.compile(r"Cannot find (?P<what>module|package) '(?P<name>[^'\n]+)' imported from (?P<by>\S+)")
 _REFERENCE = re.compile(r" of ref [\w-]+::[\w:-]+")
+_GUESS = re.compile(r" \(did you mean [^)\n]*\)")
 _FROM_FILE = re.compile(r" (?:from|in) \"[^\"\n]*/[^\"\n]*\"\.?$")
 
 
@@ -145,7 +151,7 @@ def test_error(text: str) -> ToolError | None:
     """Return the first failed test of Node's runner, Vitest, Jest, RSpec or Surefire, with what it says."""
     for pattern, kind in (
         (_NODE_TEST, ""), (_VITEST, ""), (_JEST, "AssertionError"), (_RSPEC, "AssertionError"),
-        (_SUREFIRE, "AssertionError"),
+        (_SUREFIRE, "AssertionError"), (_GO_PANIC, "panic"),
     ):  # fmt: skip
         match = pattern.search(text)
         if match is None:
@@ -195,18 +201,24 @@ def told(message: str) -> str:
     found = _ESM.search(message)
     if found is not None:
         message = f"Cannot find {found['what']} '{_last(found['name'])}' imported from '{_last(found['by'])}'"
-    return _REFERENCE.sub("", message)
+    return _GUESS.sub("", _REFERENCE.sub("", message))
 
 
 def _last(path: str) -> str:
     return path.rstrip("/.").rsplit("/", 1)[-1]
 
 
+def _symbol(text: str) -> str:
+    """Return the symbol that a Java compiler did not find, its name in quotation marks."""
+    kind, _, name = _SPACE.sub(" ", text).strip().partition(" ")
+    return f": {kind} '{name.partition('(')[0]}'"
+
+
 def _structured(text: str) -> ToolError | None:
     for pattern in (_MAVEN, _JAVAC):
         match = pattern.search(text)
         if match is not None:
-            symbol = f": {_SPACE.sub(' ', match['symbol']).strip()}" if match["symbol"] else ""
+            symbol = _symbol(match["symbol"]) if match["symbol"] else ""
             return ToolError(type="error", message=f"{match['message']}{symbol}", line=f"{match['message']}{symbol}")
     match = _CMAKE.search(text)
     if match is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from reasoningbank.sessions.changes import Change, Doing, cut_command
+from reasoningbank.sessions.changes import FILTERS, Change, Doing, cut_command
 from reasoningbank.sessions.commands import Program, vocabulary
 from reasoningbank.sessions.signatures import Signature
 
@@ -57,6 +57,7 @@ _SILENCES = re.compile(
     r"\bignore\b|\bsilent\b|--disable|-w$|^-Wno-|-fpermissive|=false$|^--no-(?:validate|check|verify|strict|lint|tests?|audit)\b"
     r"|^--insecure$|^--skip|^--without-tests?$"
 )
+_FIELD = re.compile(r"\.([A-Za-z_]\w*)")
 _VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]*=.")
 _LEAST_TOLD = 2
 _LISTS = vocabulary("help list tasks --list --help -h -l --version -v -n --dry-run targets")
@@ -96,6 +97,7 @@ def another_way(failed: Doing, passed: Doing, signature: Signature, said: str) -
         or _is_as_module(old, new, signature)
         or _is_other_part(old, new, signature)
         or _is_flagged(old, new, failed, signature)
+        or _is_other_filter(old, new, signature)
     ):
         return None
     shown = cut_command(_shown(new, old))
@@ -204,6 +206,15 @@ def _is_other_part(old: Program, new: Program, signature: Signature) -> bool:
         return False
     first, second = (set(re.split(r"[:_.-]", word)) - {""} for word in (asked[0], given[0]))
     return bool(first & second) or any(first & words and second & words for words in _ALIKE)
+
+
+def _is_other_filter(old: Program, new: Program, signature: Signature) -> bool:
+    """Return whether the same file was read with another filter, because the first did not fit it."""
+    if old.program != new.program or old.program not in FILTERS or signature.type != old.program:
+        return False
+    (first, *before), (second, *after) = (_operands(program.words[1:]) or [""] for program in (old, new))
+    fields = set(_FIELD.findall(first)) & set(_FIELD.findall(second))
+    return first != second and bool(fields) and before == after and old.source == new.source
 
 
 def _is_flagged(old: Program, new: Program, failed: Doing, signature: Signature) -> bool:
