@@ -1,0 +1,233 @@
+"""Recipes of many tools: what took the error away is quoted whole, what only hides it is none, and who is shown it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from opened_banks import OpenBank
+from promises import promise
+from reasoningbank.bank import Bank
+from reasoningbank.sessions.recipes import passed_commands, recipes_of
+from reasoningbank.sessions.signatures import signature_of
+from reasoningbank.types.session import Step, Trajectory
+from sessions.judged_cases import shell
+
+
+def edit(place: str, old: str, new: str) -> Step:
+    action = json.dumps({"file_path": place, "old_string": old, "new_string": new})
+    return Step(tool="Edit", action=action, observation=f"The file {place} has been updated.")
+
+
+def fixes(*steps: Step) -> list[str]:
+    """What the session shows, in words."""
+    return [one.content for one in recipes_of(Trajectory(task="Make it pass", steps=steps)) if one.kind == "fix"]
+
+
+TABS = shell("make pages", "GNUmakefile:12: *** missing separator.  Stop.", 2)
+NO_ZMQ = (
+    "CMake Error at cmake/Find.cmake:8 (message):\n  Could NOT find ZeroMQ (missing:\n  ZMQ_LIB)\n\n"
+    "-- Configuring incomplete, errors occurred!"
+)
+NO_SUFFIX = (
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/srv/w/lib/tax' imported from /srv/w/bin/pay.js\n"
+    "  code: 'ERR_MODULE_NOT_FOUND'"
+)
+PORTS = "OSError: [Errno 98] Address already in use"
+ROUNDS = (
+    "\u2716 rounds up (2.1ms)\n  AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n\n  7 !== 8\n\n"
+    "      at file:///srv/w/test/fee.test.js:4:3\n\u2139 tests 1\n\u2139 pass 0\n\u2139 fail 1"
+)
+ROUNDED = "\u2714 rounds up (1.1ms)\n\u2139 tests 1\n\u2139 suites 0\n\u2139 pass 1\n\u2139 fail 0"
+NO_CLOCK = (
+    "[ERROR] /srv/w/src/main/java/w/Till.java:[9,5] cannot find symbol\n"
+    "  symbol:   class Clock\n  location: class w.Till"
+)
+QUOTED = {
+    "make": (TABS, shell("sed -i 's/^  */\\t/' GNUmakefile", ""), shell("make pages", "ok")),
+    "CMake": (
+        shell("cmake -B out", NO_ZMQ, 1),
+        shell("sudo apt-get install -y libzmq3-dev", "done"),
+        shell("cmake -B out", "-- Generating done"),
+    ),
+    "a module without its suffix": (
+        shell("cd web && node bin/pay.js", NO_SUFFIX, 1),
+        shell("cd web && sed -i \"s#lib/tax'#lib/tax.js'#\" bin/pay.js", ""),
+        shell("cd web && node bin/pay.js", "paid"),
+    ),
+    "a schema that is read as input": (
+        shell("sqlite3 till.db < tables.sql", 'Parse error near line 2: near "CREAT": syntax error', 1),
+        shell("sed -i 's/CREAT /CREATE /' tables.sql", ""),
+        shell("sqlite3 till.db < tables.sql", ""),
+    ),
+    "a linter that repairs": (
+        shell("ruff check lib", "lib/a.py:1:8: F401 [*] `sys` imported but unused\nFound 1 error.", 1),
+        shell("ruff check --fix lib", "Found 1 error (1 fixed, 0 remaining)."),
+        shell("ruff check lib", "All checks passed!"),
+    ),
+    "another filter": (
+        shell("jq '.rows[].id' all.json", "jq: error (at all.json:3): Cannot iterate over null (null)", 5),
+        shell("jq 'keys' all.json", '["page"]'),
+        shell("jq '.page.rows[].id' all.json", "4\n5"),
+    ),
+    "a process that was ended": (
+        shell("python3 desk.py", PORTS, 1),
+        shell("kill $(cat run/desk.pid | head -1)", ""),
+        shell("python3 desk.py", "listening"),
+    ),
+    "two commands of one line": (
+        shell("python3 -m desk", "FileNotFoundError: [Errno 2] No such file or directory: 'etc/desk.ini'", 1),
+        shell("mkdir -p etc && cp share/desk.ini etc/desk.ini", ""),
+        shell("python3 -m desk", "listening"),
+    ),
+}  # fmt: skip
+
+
+@promise("recipes:fix")
+@pytest.mark.parametrize("name", QUOTED)
+def test_what_took_the_error_away_is_quoted_whole(name: str) -> None:
+    steps = QUOTED[name]
+    (said,) = fixes(*steps)
+    change = str(steps[-1 if name == "another filter" else 1].action).removeprefix("sudo ")
+    assert f": {change}\n" in said
+
+
+RATE = "FAILED tests/test_rate.py::test_rate - ValueError: no rate for 'CHF' today\n1 failed, 4 passed in 0.10s"
+FAILS, PASSES = shell("pytest -q", RATE, 1), shell("pytest -q", "5 passed in 0.10s")
+WANTS = (
+    "FAIL test/fee.test.js\n  \u25cf rounds up\n\n    expect(received).toBe(expected)\n\n"
+    "    Expected: 8\n    Received: 7\n"
+)
+JEST = (shell("npx jest", f"{WANTS}\nTest Suites: 1 failed, 1 total\nTests:       1 failed, 1 total", 1),
+        shell("npx jest", "Test Suites: 1 passed, 1 total\nTests:       1 passed, 1 total"))  # fmt: skip
+LINT = shell("npx eslint .", "/srv/w/a.js\n  2:1  error  Unexpected console statement  no-console\n\n1 problem", 1)
+UNUSED = shell("make", "a.c:4:7: error: unused variable 'total' [-Werror=unused-variable]", 2)
+NEW_GO = edit(
+    "sum_test.go",
+    "func TestB(",
+    'func TestMean(t *testing.T) {\n\tif Mean(1) != 1 {\n\t\tt.Fatal("no")\n}}\nfunc TestB(',
+)
+HIDDEN = {
+    "the test is a comment": (FAILS, shell("sed -i '/def test_rate/,/^$/ s/^/# /' tests/test_rate.py", ""), PASSES),
+    "the test has another name": (FAILS, shell("sed -i 's/def test_rate/def _rate/' tests/test_rate.py", ""), PASSES),
+    "the test is marked in a program": (
+        FAILS,
+        shell("python - <<'X'\np='tests/test_rate.py'\ns=open(p).read()\n"
+              "s=s.replace('def test_rate', '@pytest.mark.xfail\\ndef test_rate')\nopen(p,'w').write(s)\nX", ""),
+        PASSES,
+    ),
+    "its lines are deleted": (FAILS, shell("sed -i '10,20d' tests/test_rate.py", ""), PASSES),
+    "the assertion is weaker": (JEST[0], shell("sed -i 's/toBe(8)/toBeTruthy()/' test/fee.test.js", ""), JEST[1]),
+    "the rule is off": (LINT, edit("eslint.config.js", "rules: {", "rules: {\n  'no-console': 'off',"),
+                        shell("npx eslint .", "")),
+    "warnings are no errors": (UNUSED, shell("sed -i 's/-Werror//' Makefile", ""), shell("make", "done")),
+    "the check is left out": (
+        shell("kubectl apply -f w.yaml", "error: error validating \"w.yaml\": unknown field \"prot\" in Service", 1),
+        shell("kubectl apply -f w.yaml --validate=false", "service/w created"),
+    ),
+    "a test of its own in Go": (
+        NEW_GO, shell("go test ./...", "./sum_test.go:3:5: undefined: Mean\nFAIL\tw [build failed]\nFAIL", 1),
+        edit("sum.go", "package w", "package w\n\nfunc Mean(x int) int { return x }"),
+        shell("go test ./...", "ok  \tw\t0.003s"),
+    ),
+    "a name that it took away itself": (
+        shell("sed -i 's/def put(/def store(/' desk.py && pytest -q",
+              "E   AttributeError: 'Desk' object has no attribute 'put'\n1 failed, 2 passed in 0.10s", 1),
+        shell("sed -i 's/desk.put(/desk.store(/' till.py && pytest -q", "3 passed in 0.10s"),
+    ),
+    "a look at services": (
+        shell("docker build .", "ERROR: Cannot connect to the Docker daemon at unix:///run/d.sock. Is it running?", 1),
+        shell("docker ps", ""), shell("docker build .", "done"),
+    ),
+    "a script of commands that is not shown": (
+        shell("shellcheck a.sh", "SC2086 (info): Double quote to prevent globbing and word splitting.", 1),
+        shell("sed -i -f rules.sed a.sh", ""), shell("shellcheck a.sh", ""),
+    ),
+}  # fmt: skip
+
+
+@promise("recipes:none")
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_only_hides_the_error_is_no_fix(name: str) -> None:
+    assert fixes(*HIDDEN[name]) == []
+
+
+NO_CONFIG = "FileNotFoundError: [Errno 2] No such file or directory: 'index.html'"
+SHOWN = {
+    "another test": (
+        (shell("node --test", ROUNDS, 1), edit("fee.js", "floor(x)", "ceil(x)"), shell("node --test", ROUNDED)),
+        ("node --test", ROUNDS),
+        ("node --test", ROUNDS.replace("rounds up", "joins names").replace("fee.test", "name.test")),
+    ),
+    "another symbol": (
+        (shell("mvn -q compile", NO_CLOCK, 1),
+         edit("src/main/java/w/Till.java", "import a;", "import a;\nimport w.Clock;"),
+         shell("mvn -q compile", "")),
+        ("mvn -q compile", NO_CLOCK.replace("Till", "Desk")),
+        ("mvn -q compile", NO_CLOCK.replace("Clock", "Money")),
+    ),
+    "a file that another command misses": (
+        (shell("python3 -m desk", NO_CONFIG, 1), shell("npm run build", "built"), shell("python3 -m desk", "ok")),
+        ("python3 -m desk", NO_CONFIG),
+        ("python3 -m mail", NO_CONFIG),
+    ),
+    "an edit of another file": (
+        (shell("python3 a.py", 'File "fee.py", line 3, in fee\nKeyError: \'net_total\'', 1),
+         edit("fee.py", "row['net_total']", "row.get('net_total', 0)"), shell("python3 a.py", "ok")),
+        ("python3 b.py", 'File "fee.py", line 4, in fee\nKeyError: \'net_total\''),
+        ("python3 c.py", 'File "tax.py", line 9, in tax\nKeyError: \'net_total\''),
+    ),
+}  # fmt: skip
+
+
+@promise(
+    "recipes:same-cause",
+    "An error that says nothing of its cause shows a recipe only where the same test or command failed, and the edit "
+    "of a file is shown only where that file has to do with the error.",
+    source="issue 11 Recipes",
+)
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_same_words_of_another_cause_show_no_recipe(open_learning_bank: OpenBank, name: str) -> None:
+    steps, same, other = SHOWN[name]
+    bank = open_learning_bank(None)
+    bank.sessions.keep(Trajectory(task="Make it pass", steps=steps, session="s1"))
+    bank.jobs.work()
+    assert shown(bank, *other) == ""
+    assert "What changed:" in shown(bank, *same)
+
+
+def shown(bank: Bank, command: str, error: str) -> str:
+    return bank.recipes.briefing(error, session=f"later {command}", command=command).text
+
+
+@promise("recipes:fact")
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("node --test", ROUNDED), ("cd web && npm test", "all fine"), ("uv run pytest", "3 passed in 1s")],
+)
+def test_the_command_of_a_fact_is_whole(command: str, said: str) -> None:
+    (passed,) = passed_commands(Trajectory(task="Test it", steps=(shell(command, said),)))
+    assert (passed.purpose, passed.command) == ("tests", command)
+
+
+@promise("recipes:lookup")
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("GNUmakefile:3: *** missing separator (did you mean TAB instead of 8 spaces?).  Stop.",
+         "make: missing separator. Stop"),
+        ("x.go:4:2: no required module provides package gopkg.in/a.v3; to add it:",
+         "go: no required module provides package gopkg.in/a.v3; to add it"),
+        (NO_SUFFIX, "Error: Cannot find module 'tax' imported from 'pay.js'"),
+        (NO_ZMQ, "CMake: Could NOT find ZeroMQ"),
+        ("\u2502 Error: Unsupported argument\n\u2502 \n\u2502 An argument named \"sise\" is not expected here.",
+         "Error: Unsupported argument: An argument named \"sise\" is not expected here"),
+        ("LoadError:\n  cannot load such file -- ox\n# ./a.rb:1", "LoadError: cannot load such file -- ox"),
+        ("psql:a.sql:3: ERROR:  relation \"desk\" does not exist", "sql: relation \"desk\" does not exist"),
+    ],
+)  # fmt: skip
+def test_the_line_of_further_tools_is_read(output: str, text: str) -> None:
+    found = signature_of(output)
+    assert found is not None
+    assert found.text == text
