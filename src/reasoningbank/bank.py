@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
+from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
@@ -25,6 +26,7 @@ from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import EDITED, Cause, Memory, OutcomeReport, Rating, State, check_outcome
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
+from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import Brief, BriefItem, Recall
 from reasoningbank.types.scope import Level, Membership, Scope
 from reasoningbank.types.signal import Rater
@@ -569,18 +571,24 @@ class Bank:
             fitting = () if repeat or task is None else self._briefings.seen_before_the_task(store, place, hits[:most])
             return self._briefings.kept(store, replace(brief, session=place, warnings=found.warnings), query, fitting)
 
-    def get(self, memory_id: str) -> Memory:
+    def get(self, memory_id: str, *, reader: Reader = "human") -> Memory:
         """Return the memory of an id, secrets removed once more.
 
         Args:
             memory_id: The memory.
+            reader: Who is given it; an agent gets no memory in quarantine.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
+            MemoryQuarantined: When it is in quarantine and an agent asks.
         """
         from reasoningbank.safety.text import reveal
 
-        return reveal(self._context.owner(memory_id).memories.get(memory_id))
+        store = self._context.owner(memory_id)
+        memory = store.memories.get(memory_id)
+        if reader == "agent":
+            refuse_quarantined(store, memory, "no agent gets its text.")
+        return reveal(memory)
 
     def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
         """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.
@@ -595,6 +603,7 @@ class Bank:
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
+            MemoryQuarantined: When it is in quarantine and an agent says so.
         """
         from reasoningbank.memories.evidence import rate
 
@@ -619,6 +628,7 @@ class Bank:
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
+            MemoryQuarantined: When it is in quarantine and an agent says so.
         """
         from reasoningbank.memories.evidence import report_outcome, settle_usage
         from reasoningbank.memories.exposure import decide_served, note_memories
@@ -650,6 +660,7 @@ class Bank:
         category: str | None = None,
         state: State | None = None,
         link_nodes: Iterable[str] | None = None,
+        reader: Reader = "human",
     ) -> Memory:
         """Change a memory; what is not given stays. The earlier version is kept, its evidence stays with it.
 
@@ -665,9 +676,11 @@ class Bank:
             category: A new category.
             state: A new state; archived and quarantined memories are never found by a search.
             link_nodes: The nodes of the graph that it links, all of them: links to others are removed.
+            reader: Who changes it and is given it; an agent changes no memory in quarantine.
 
         Raises:
             MemoryNotFound, NodeNotFound: When this tenant has no such memory, or no such node; nothing was changed.
+            MemoryQuarantined: When it is in quarantine and an agent would change it; nothing was changed.
             InvalidMemory: When the changed memory breaks a rule, or is in quarantine and would leave it; nothing was
                 changed.
         """
@@ -679,6 +692,8 @@ class Bank:
             store = self._context.owner(memory_id)
             for _ in range(_UPDATE_ATTEMPTS):
                 old = store.memories.get(memory_id)
+                if reader == "agent":
+                    refuse_quarantined(store, old, "an agent cannot change it.")
                 new = clean(
                     replace(
                         old,

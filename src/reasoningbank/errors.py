@@ -32,6 +32,7 @@
     - PaidCallRefused
     - Undecided
     - WorkflowBusy
+    - MemoryQuarantined
   + StoreError
     - StoreBusy
     - StoreFull
@@ -300,6 +301,13 @@ class WorkflowBusy(PolicyError):
 
     default_hint = "Wait for its event `complete`, answer it, or cancel it."
     code = "workflow_busy"
+
+
+class MemoryQuarantined(PolicyError):
+    """A memory is in quarantine: an agent gets nothing of its text and moves none of its confidence."""
+
+    default_hint = "A person reads it with `rbank get ID` and releases it with `rbank release --memory ID`."
+    code = "memory_quarantined"
 
 
 class StoreError(BankError):

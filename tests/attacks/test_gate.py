@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promises import promise
-from reasoningbank.memories.admission import HELD, why_held
+from reasoningbank.memories.admission import why_held
+from reasoningbank.memories.states import HELD
 from reasoningbank.safety.injection import find_address, find_danger
 from reasoningbank.safety.unicode import folded, forms
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE

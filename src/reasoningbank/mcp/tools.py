@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reasoningbank.errors import BankError, EmptyProjectId, MemoryNotFound, NodeNotFound, TrajectoryNotFound
 from reasoningbank.mcp.calls import Caller, ToolAnswer
-from reasoningbank.mcp.schemas import ToolSpec, tools_in, tools_of
+from reasoningbank.mcp.schemas import ToolSpec, profiles_of, tools_in, tools_of
 from reasoningbank.operations.operation import inputs_of
 from reasoningbank.settings import own_run
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from reasoningbank.operations.operation import Operation, Tool
 
 _log = logging.getLogger(__name__)
+REVIEW = "admin"
+"""The profile with which a person reviews a bank: it shows what is in quarantine, marked."""
 _ALWAYS_KNOWN = frozenset({"memory_distill", "memory_consolidate"})
 """Tools that make no bank of a project that has none, named or not."""
 
@@ -39,6 +41,7 @@ class Tools:
         self._banks = banks
         self._tenants: set[str] = set()
         self._specs = tools_of(profile)
+        self._reviews = REVIEW in profiles_of(profile)
         self._operations = {tool.name: (operation, tool) for operation, tool in tools_in(profile)}
         self._background: Background | None = None
 
@@ -100,7 +103,7 @@ class Tools:
             with belonging(caller.membership):
                 spec = self._specs[name]
                 given = Arguments(name, spec.inputs, spec.required, arguments)
-                return answered(self._banks, operation, tool, caller, given)
+                return answered(self._banks, operation, tool, caller, given, reviews=self._reviews)
         except BankError:
             raise
         except Exception as error:
@@ -111,12 +114,25 @@ class Tools:
             ) from error
 
 
-def answered(banks: Banks, operation: Operation, tool: Tool, caller: Caller, arguments: Arguments) -> ToolAnswer:
-    """Run an operation with the arguments of a call and return its answer."""
+def answered(
+    banks: Banks, operation: Operation, tool: Tool, caller: Caller, arguments: Arguments, *, reviews: bool = False
+) -> ToolAnswer:
+    """Run an operation with the arguments of a call and return its answer.
+
+    Args:
+        banks: The banks.
+        operation: What is run.
+        tool: The tool that was called.
+        caller: Who calls.
+        arguments: The arguments of the call.
+        reviews: The server is a person's for a review: it shows what is in quarantine.
+    """
     from reasoningbank.mcp.text import answer_of
     from reasoningbank.operations.methods import run
 
     values = values_of(operation, tool, caller, arguments)
+    if reviews and "reader" in values:
+        values["reader"] = "human"
     named = arguments.optional_text("project_id")
     if tool.anywhere:
         with banks.use(caller.tenant, banks.any_project(caller.tenant, caller.usual)) as bank:

@@ -29,7 +29,7 @@ from typing import Literal, TypeVar
 
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidMemory, InvalidNode, ModelMismatch
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.memories.states import set_aside
+from reasoningbank.memories.states import HELD, set_aside
 from reasoningbank.memories.words import analyse
 from reasoningbank.safety.arguments import brought_entries, name_danger
 from reasoningbank.safety.graph_text import safe_items
@@ -134,8 +134,6 @@ def has_space(store: Store, embedder: Embedder) -> bool:
     return store.seen_model_id == embedder.model_id or check_space(store, embedder)
 
 
-HELD = "held"
-"""The entry of a memory's provenance that says why it was quarantined when it came."""
 DOUBTED = "doubted"
 """The entry of a memory's provenance that says why it began unproven though it was recorded."""
 SAME_TEXT = "same_text"
@@ -144,7 +142,7 @@ AGENT_SOURCES = frozenset({"mcp"})
 """Sources through which an agent records by itself, on the word of whatever it has read."""
 ADVICE = (
     "Write down what was seen and what follows from it, not an order. A person who wants these words lets it go with "
-    "`rbank release ID`."
+    "`rbank release --memory ID`."
 )
 
 

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
@@ -232,8 +233,13 @@ def rate(
 
     A human's ratings all count; an agent's count once per memory and session. The weight is the project's weight
     before it learns from this rating.
+
+    Raises:
+        MemoryQuarantined: When the memory is in quarantine and an agent rates it.
     """
     memory = transaction.memories.get(memory_id)
+    if rater == "agent":
+        refuse_quarantined(transaction, memory, "an agent's rating of it does not count.")
     weights = transaction.evidence.weights()
     signal = _signal(memory, "explicit", helpful, session, rater, at, weights)
     (signal,) = granted(transaction, weights, [(memory, signal)])
@@ -284,8 +290,13 @@ def report_outcome(
         at: When.
         shared_by: How many memories share the weight of the outcome in equal parts.
         previous: The memory as it was before what this outcome replaces was taken back; None when it replaces nothing.
+
+    Raises:
+        MemoryQuarantined: When the memory is in quarantine and an agent reports.
     """
     memory = transaction.memories.get(memory_id)
+    if rater == "agent":
+        refuse_quarantined(transaction, memory, "an agent's outcome does not count for it.")
     weights = transaction.evidence.weights()
     signal = _signal(memory, "outcome", succeeded, session, rater, at, weights)
     signal = replace(signal, weight=(signal.weight or 0) // shared_by)
@@ -341,7 +352,7 @@ def settle_outcome(
     """Credit a memory with how a session ended that was shown it; it replaces what was counted for this session.
 
     Success speaks for the memory, failure against it, and anything else says nothing: then what was counted is taken
-    back. What a person has said is replaced by a person alone.
+    back. What a person has said is replaced by a person alone. In quarantine only a person's word changes what counts.
 
     Args:
         transaction: Where it is written.
@@ -356,6 +367,8 @@ def settle_outcome(
     succeeded = verdict == "success"
     known = transaction.evidence.given(memory_id, "outcome", session)
     said = verdict in {"success", "failure"}
+    if memory.state == "quarantined" and rater == "agent":
+        return _unchanged(memory, succeeded, "Not counted: the memory is in quarantine.")
     if known is None:
         if said:
             return report_outcome(
@@ -402,8 +415,11 @@ def settle_usage(transaction: Transaction, memory_id: str, *, used: bool, sessio
     """Count once that a session used the memory, or take it back when it did not.
 
     The n-th use weighs the part 1 / (n * (n + 1)) of at most a quarter, so that no number of them outweighs a rating.
+    What is in quarantine keeps what it has.
     """
     memory = transaction.memories.get(memory_id)
+    if memory.state == "quarantined":
+        return
     known = transaction.evidence.given(memory_id, "usage", session)
     if used == (known is not None):
         return

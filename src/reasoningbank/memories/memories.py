@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.arguments import checked_filter, checked_limit, checked_offset
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import EDITED, STATES, Cause, Event, Memory, State, check_memory_id
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.types.graph_search import Lesson
     from reasoningbank.types.ports import Vector
+    from reasoningbank.types.quarantine import Reader
 
 _ATTEMPTS = 5
 
@@ -171,19 +173,23 @@ class Memories:
         """
         return tuple(self._context.owner(memory_id).sessions.origins(memory_id=memory_id))
 
-    def links(self, memory: int | str) -> Lesson:
+    def links(self, memory: int | str, *, reader: Reader = "human") -> Lesson:
         """Return a memory with its row id and the nodes of the graph that it is linked with.
 
         Args:
             memory: Its id, or its ``rb_id``.
+            reader: Who is given it; an agent gets no memory in quarantine.
 
         Raises:
             MemoryNotFound: When this project has no such memory.
+            MemoryQuarantined: When it is in quarantine and an agent asks.
         """
         from reasoningbank.memories.links import lessons_of, named
 
         store = self._context.store()
         memory_id = named(store, memory)
+        if reader == "agent":
+            refuse_quarantined(store, store.memories.get(memory_id), "no agent gets its text.")
         return lessons_of(store, [memory_id])[memory_id]
 
     def link(self, memory: int | str, link_nodes: Iterable[str], *, unlink: bool = False) -> Lesson:

@@ -17,7 +17,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from reasoningbank.errors import MemoryNotFound
+from reasoningbank.errors import MemoryNotFound, MemoryQuarantined
+from reasoningbank.safety.arguments import brought_line
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import (
     CONSOLIDATED,
@@ -34,6 +35,8 @@ from reasoningbank.types.memory import (
     new_id,
 )
 
+HELD = "held"
+"""The entry of a memory's provenance that says why it was quarantined when it came."""
 _APART = frozenset({QUARANTINED, RELEASED, SURFACED})
 
 
@@ -137,6 +140,35 @@ def holding(changes: Sequence[StateChange]) -> dict[str, StateChange]:
         elif change.kind == QUARANTINED or (change.after == "quarantined" != change.before):
             held[change.reference if change.kind == QUARANTINED else ""] = change
     return held
+
+
+def refuse_quarantined(reader: StoreReader, memory: Memory, therefore: str) -> None:
+    """Refuse what an agent wants of a memory in quarantine; any other memory passes.
+
+    Args:
+        reader: The bank that holds it.
+        memory: The memory.
+        therefore: What does not happen, for the message.
+
+    Raises:
+        MemoryQuarantined: When it is in quarantine; the message says why and quotes nothing of its text.
+    """
+    if memory.state == "quarantined":
+        hint = (
+            f"A person reads it with `rbank get {memory.id}` and releases it with `rbank release --memory {memory.id}`."
+        )
+        raise MemoryQuarantined(
+            f"memory {memory.id[:80]!r} is in quarantine ({_why_quarantined(reader, memory)}): {therefore}", hint=hint
+        )
+
+
+def _why_quarantined(reader: StoreReader, memory: Memory) -> str:
+    """Return why a memory is in quarantine, without the words that a finding of the gate quotes."""
+    if finding := brought_line(memory.provenance.get(HELD, "").partition(":")[0]):
+        return f"its text {finding}"
+    held = holding(reader.memories.changes(memory_id=memory.id)).values()
+    reasons = filter(None, (brought_line(change.reason).rstrip(".") for change in held))
+    return "; ".join(dict.fromkeys(reasons)) or "a person knows why"
 
 
 def existing(reader: StoreReader, memory_id: str) -> Memory | None:

@@ -237,7 +237,8 @@ def session_outcome_text(report: SessionOutcome) -> str:
     """Return what the end of a session did."""
     lines = [f"{one.memory_id}: {one.message}" for one in report.credited]
     kept = f"; {len(report.unchanged)} had an outcome of this session already" if report.unchanged else ""
-    if report.credited or report.unchanged:
+    kept += f"; {len(report.quarantined)} in quarantine, not credited" if report.quarantined else ""
+    if report.credited or kept:
         lines.append(f"{len(report.credited)} credited{kept}.")
     else:
         lines.append(f"0 credited: nothing was shown in a session named {_line(report.session)} that fitted a task.")

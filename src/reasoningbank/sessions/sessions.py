@@ -242,11 +242,14 @@ class Sessions:
                 judged = self._reported(transaction, place, succeeded) if rater == "human" else ()
             reports = self._settlement.settled(place)
             self._context.keep_up()
+        kept = [report.memory_id for report in reports if not report.recorded]
+        held = [one for one in kept if self._context.owner(one).memories.get(one).state == "quarantined"]
         return SessionOutcome(
             session=place,
             succeeded=succeeded,
             credited=tuple(report for report in reports if report.recorded),
-            unchanged=tuple(report.memory_id for report in reports if not report.recorded),
+            unchanged=tuple(one for one in kept if one not in held),
+            quarantined=tuple(held),
             judged=judged,
         )
 

@@ -100,7 +100,7 @@ def learn_from_trace(store: Store, embedder: Embedder, model: LanguageModel, tra
     shown = store.memories.many(trace.results[:_SHOWN])
     summary = "\n\n".join(
         f"{memory.title}\n{memory.content[:_SHOWN_CHARACTERS]}"
-        for memory in (shown[one] for one in trace.results if one in shown)
+        for memory in (shown[one] for one in trace.results if one in shown and shown[one].state != "quarantined")
     )
     asked = question(
         trace.query, "used what earlier sessions had learned", trace.outcome, summary, trace.failure_reason

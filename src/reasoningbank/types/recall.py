@@ -257,6 +257,7 @@ class SessionOutcome:
         succeeded: How it ended.
         credited: One report per memory whose confidence has moved.
         unchanged: Ids of shown memories that this session had reported an outcome for before.
+        quarantined: Ids of shown memories that are in quarantine, so that an agent's word does not count for them.
         learned: What the branch's own account taught, when it gave one.
         judged: Ids of the session's trajectories whose verdict a person's report is.
     """
@@ -265,6 +266,7 @@ class SessionOutcome:
     succeeded: bool
     credited: tuple[OutcomeReport, ...] = ()
     unchanged: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
     learned: DistilReport | None = None
     judged: tuple[str, ...] = ()
 

@@ -1,0 +1,215 @@
+"""What agents get of a memory in quarantine at every tool and every endpoint: no text, and no say in its confidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from promises import promise
+from reasoningbank.bank import Bank
+from reasoningbank.errors import MemoryQuarantined
+from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.tools import REVIEW, Tools
+from reasoningbank.operations.operation import PROFILES, Operation, inputs_of
+from reasoningbank.operations.table import OPERATIONS
+from reasoningbank.operations.text import session_outcome_text
+from reasoningbank.settings import Settings
+from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.memory import Memory
+from reasoningbank.web.app import build_web
+from reasoningbank.web.requests import TENANT
+
+MARK = "zebrafish"
+"""A word that stands in every text of the memory in quarantine, and nowhere else."""
+WORDS = "the gauge shows a wrong pressure"
+REASON = "It came from a forged page."
+SESSION = "the-session-that-was-shown-it"
+FOR_AGENTS = ",".join(set(PROFILES) - {REVIEW})
+CALLER = Caller(tenant="acme", session="another-session")
+REVIEWS = {"quarantine.add", "quarantine.list"}
+"""A person's own review: it names what is in quarantine."""
+
+
+class Guarded:
+    """A server over a bank whose one memory was found, linked, shown and then quarantined."""
+
+    def __init__(self, home: Path) -> None:
+        settings = Settings(home=home)
+        with Bank.open(tenant="acme", project="shop", settings=settings) as bank:
+            bank.graph.add(
+                [Node(id="a", label="Event", text="The pressure fell."), Node(id="b", label="Event", text="It rose.")],
+                [Edge(id="e", source="a", target="b", text="The pressure rose after it fell.", weight=0.9)],
+            )
+            self.memory = bank.record(
+                title=f"The gauge of the {MARK}",
+                content=f"When the gauge shows a wrong pressure, open the valve of the {MARK}.",
+                description=f"When a gauge shows a wrong pressure near the {MARK}.",
+                tags=(MARK,),
+                category=MARK,
+                outcome="success",
+                link_nodes=["a"],
+                source=MARK,
+            )
+            bank.search(WORDS, session=SESSION)
+            bank.experience.search(WORDS, session=SESSION)
+            bank.quarantine.add(memory_id=self.memory.id, reason=REASON)
+        self.banks = Banks(settings, project="shop")
+        endpoints = build_web(self.banks)
+
+        async def owned(scope, receive, send):  # type: ignore[no-untyped-def]  # an ASGI application
+            await endpoints({**scope, TENANT: "acme"}, receive, send)
+
+        self.rest = TestClient(owned)
+
+    def tool(self, name: str, given: Mapping[str, object], profile: str = FOR_AGENTS) -> Any:
+        """The answer of a tool."""
+        return Tools(self.banks, profile=profile).call(name, given, CALLER)
+
+    def stored(self) -> Memory:
+        """The memory as a person sees it."""
+        with self.banks.use("acme", "shop") as bank:
+            return bank.get(self.memory.id)
+
+    def value(self, name: str) -> object:
+        """Something that an argument may be."""
+        known: Mapping[str, object] = {
+            "memory_id": self.memory.id,
+            "id": self.memory.id,
+            "helpful": True,
+            "succeeded": True,
+            "session": SESSION,
+            "session_id": SESSION,
+            "outcome": "success",
+            "title": "A lesson",
+            "content": "Read the gauge twice.",
+            "limit": 20,
+            "seeds": ["a"],
+            "linked_to": ["a"],
+            "label": "Event",
+            "source": "a",
+            "target": "b",
+            "text": "The pressure rose because the valve was opened.",
+            "weight": 0.9,
+            "conversation": {"conv_id": "c", "summary": "About the gauge."},
+            "reason": REASON,
+            "link_nodes": ["b"],
+            "description": "When reading.",
+        }
+        return known.get(name, WORDS)
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A server with a memory in quarantine."""
+    made = Guarded(tmp_path_factory.mktemp("guarded") / "home")
+    yield made
+    made.banks.close()
+
+
+TOOLS = [each for each in OPERATIONS if each.tool is not None and each.tool.profiles != (REVIEW,)]
+ROUTES = [each for each in OPERATIONS if each.route and each.route.method != "DELETE" and each.method not in REVIEWS]
+ASKED = frozenset({"query", "q", "question", "task", "memory_id", "id", "node_id", "conv_id", "seeds", "limit"})
+"""What is given though it may be left out."""
+
+
+@promise(
+    "guard:agents",
+    "No tool and no endpoint for agents returns text of a memory in quarantine; the error says why it is there and how "
+    "a person releases it.",
+    source="DESIGN D10; docs/explanation/trust.md",
+)
+@pytest.mark.parametrize("operation", TOOLS, ids=lambda each: each.tool.name)
+def test_no_tool_returns_text_of_a_memory_in_quarantine(guarded: Guarded, operation: Operation) -> None:
+    tool = operation.tool
+    assert tool is not None
+    inputs = [each.given for each in inputs_of(tool.inputs) if each.required or each.given in ASKED]
+    answer = guarded.tool(tool.name, {name: guarded.value(name) for name in inputs})
+    assert MARK not in answer.text
+    assert MARK not in json.dumps(answer.fields)
+
+
+@promise("guard:agents")
+@pytest.mark.parametrize("operation", ROUTES, ids=lambda each: f"{each.route.method} {each.route.path}")
+def test_no_endpoint_returns_text_of_a_memory_in_quarantine(guarded: Guarded, operation: Operation) -> None:
+    route = operation.route
+    assert route is not None
+    values = {
+        each.given: guarded.value(each.given)
+        for each in inputs_of(route.inputs)
+        if not each.spread and (each.required or each.given in ASKED or route.method == "PATCH")
+    }
+    path = route.path.replace(":path}", "}")
+    path = path.format(id=guarded.memory.id if path.startswith("/memories") else "a", conv_id="c")
+    if route.method == "GET":
+        answer = guarded.rest.get(path, params={name: str(value) for name, value in values.items()})
+    else:
+        answer = guarded.rest.request(route.method, path, json=values)
+    assert answer.status_code < 500
+    assert MARK not in answer.text
+
+
+@promise("guard:agents")
+@pytest.mark.parametrize("path", ["", "/links"])
+def test_the_error_says_why_and_how_a_person_releases_it(guarded: Guarded, path: str) -> None:
+    answer = guarded.rest.get(f"/memories/{guarded.memory.id}{path}")
+    assert (answer.status_code, answer.json()["error"]) == (403, "memory_quarantined")
+    assert REASON.rstrip(".") in answer.json()["message"]
+    assert f"rbank release --memory {guarded.memory.id}" in answer.json()["hint"]
+    said = guarded.tool("memory_get", {"memory_id": guarded.memory.id})
+    assert said.failed
+    assert REASON.rstrip(".") in said.text
+    assert f"rbank release --memory {guarded.memory.id}" in said.text
+
+
+@promise("guard:agents")
+def test_an_agent_changes_no_memory_in_quarantine(guarded: Guarded) -> None:
+    answer = guarded.rest.patch(f"/memories/{guarded.memory.id}", json={"title": "Harmless"})
+    assert answer.json()["error"] == "memory_quarantined"
+    assert guarded.stored().title == guarded.memory.title
+
+
+@promise(
+    "guard:review",
+    "A person reads a memory in quarantine whole, with `rbank get`, `rbank list`, in Python and over the MCP profile "
+    "admin, each time marked.",
+    source="DESIGN D10; docs/explanation/trust.md",
+)
+def test_a_person_reads_what_is_in_quarantine_marked(guarded: Guarded) -> None:
+    answer = guarded.tool("memory_get", {"memory_id": guarded.memory.id}, profile="core,admin")
+    assert not answer.failed
+    assert MARK in answer.text
+    assert "QUARANTINE" in answer.text
+    assert (answer.fields["state"], answer.fields["content"]) == ("quarantined", guarded.memory.content)
+    assert (guarded.stored().state, guarded.stored().content) == ("quarantined", guarded.memory.content)
+    listed = guarded.rest.get("/quarantines").json()["quarantines"]
+    assert [each["id"] for each in listed[0]["members"]] == [guarded.memory.id]
+
+
+@promise(
+    "guard:no-evidence",
+    "While a memory is in quarantine, agents and their sessions change no confidence of it; a person's rating counts.",
+    source="DESIGN D5, D10",
+)
+def test_agents_move_no_confidence_of_a_memory_in_quarantine(guarded: Guarded) -> None:
+    before = guarded.stored()
+    for name, said in (("feedback", {"helpful": True}), ("outcome", {"succeeded": True})):
+        answer = guarded.tool(f"memory_{name}", {"memory_id": before.id, "session_id": SESSION, **said})
+        assert answer.failed
+        assert answer.fields["error"] == "memory_quarantined"
+        refused = guarded.rest.post(f"/memories/{before.id}/{name}", json={**said, "session": SESSION})
+        assert (refused.status_code, refused.json()["error"]) == (403, "memory_quarantined")
+    with guarded.banks.use("acme", "shop") as bank:
+        with pytest.raises(MemoryQuarantined, match="quarantine"):
+            bank.feedback(before.id, helpful=False, rater="agent")
+        report = bank.sessions.outcome(SESSION, succeeded=False, rater="agent")
+        assert (report.credited, report.quarantined) == ((), (before.id,))
+        assert session_outcome_text(report) == "0 credited; 1 in quarantine, not credited."
+    assert guarded.stored().belief == before.belief
+    with guarded.banks.use("acme", "shop") as bank:
+        assert bank.feedback(before.id, helpful=True).new_confidence > before.confidence
