@@ -27,7 +27,7 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from reasoningbank.safety.sieve import Reading, Sieve, Stretch
-from reasoningbank.safety.unicode import folded, forms, speaks
+from reasoningbank.safety.unicode import apart, folded, forms, speaks
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.memory import Memory
@@ -593,9 +593,9 @@ def reason_danger(reason: str) -> str:
 
 
 def _spoken(name: str) -> str:
-    """Return the words of an id or a label, which hyphens may join; empty for one that says no sentence."""
-    words = _LONG_WORD.findall(name)
-    return " ".join(words) if len(words) >= _LEAST_WORDS else ""
+    """Return the words of an id or a label, however they are joined; empty for one that says no sentence."""
+    words = _LONG_WORD.findall(apart(folded(name)))
+    return f"{' '.join(words)}. {name}" if len(words) >= _LEAST_WORDS else ""
 
 
 def _texts_in(value: object) -> Iterator[str]:

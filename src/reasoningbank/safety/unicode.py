@@ -204,6 +204,11 @@ _OTHER_LETTERS = re.compile(r"[^\x00-\x7f]+")
 _LEAST_ENCODED = 20
 """A word of fewer characters is not looked at as something encoded."""
 _WORD = re.compile(r"\S+")
+_LETTER = r"[^\W\d_]"
+_SIGNS = rf"(?<={_LETTER})[\d_.+~-]+(?={_LETTER})|(?<=[a-z])(?=[A-Z])"
+_BORDER = re.compile(rf"{_SIGNS}|(?<=[A-Z])(?=[A-Z][a-z])")
+_BORDER_OF_CAPITALS = re.compile(rf"{_SIGNS}|(?<=[A-Z]{{2}})(?=[a-z])")
+"""Where one word ends and the next begins within a run; the two read the last of several capitals otherwise."""
 _GAP = re.compile(r"[ .*·_-]+")
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/_-]{4}){5,}[A-Za-z0-9+/_-]{0,3}={0,2}")
 _HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
@@ -227,9 +232,18 @@ def forms(text: str) -> Iterator[str]:
         yield other
     if (other := _changed(wide, _BESIDE_DIGIT, _without_digits)) != wide:
         yield other
+    yield from dict.fromkeys(other for each in (_BORDER, _BORDER_OF_CAPITALS) if (other := each.sub(" ", wide)) != wide)
     yield from _decoded(plain)
     if len(plain) < 2_000 and "rot13" in plain.lower():
         yield plain.translate(_ROT13)
+
+
+def apart(text: str) -> str:
+    """Return the text with a blank between words that are joined by capitals, digits, underscores or hyphens.
+
+    ``IgnoreAllRules``, ``ignore_all_rules`` and ``ignore2all2rules`` read as three words.
+    """
+    return _BORDER.sub(" ", text)
 
 
 def folded(text: str) -> str:
@@ -324,4 +338,4 @@ _MOST_CHARACTERS = 40
 
 def speaks(name: str) -> bool:
     """Return whether a name can say a sentence, as a short word or a number cannot: then the gate has to read it."""
-    return len(name) > _MOST_CHARACTERS or len(_LONG_WORD.findall(name)) >= _LEAST_WORDS
+    return len(name) > _MOST_CHARACTERS or len(_LONG_WORD.findall(apart(folded(name)))) >= _LEAST_WORDS
