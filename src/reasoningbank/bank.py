@@ -500,7 +500,10 @@ class Bank:
             unproven=unproven,
         )
         if by != "lesson" and (linked_to is not None or weights != _LESSON_WEIGHTS):
-            raise InvalidInput("links and weights of legs are of a search by lesson", hint="Search by lesson.")
+            raise InvalidInput(
+                "linked_to, lesson_weight, context_weight, bm25_weight, fusion and min_score are of a search by lesson",
+                hint="Search by lesson.",
+            )
         question = self._search.heard(question)
         find: Callable[[Store], Found] = partial(self._search.near, question=question)
         if by == "experience":

@@ -12,7 +12,7 @@ from reasoningbank.errors import (
     BankError,
     InvalidInput,
 )
-from reasoningbank.safety.arguments import session_name, usable_path
+from reasoningbank.safety.arguments import MAX_SESSION, given_name, session_name, usable_path
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (
@@ -224,7 +224,7 @@ class Curation:
         """
         from reasoningbank.curation.stability import report_stability
 
-        at, name = self._context.clock.now(), session_name(commit)
+        at, name = self._context.clock.now(), given_name(commit, "commit", MAX_SESSION)
 
         def write(transaction: Transaction, place: str) -> StabilityReport:
             return report_stability(

@@ -34,6 +34,7 @@ from reasoningbank.memories.words import analyse
 from reasoningbank.safety.arguments import brought_entries, name_danger
 from reasoningbank.safety.graph_text import safe_items
 from reasoningbank.safety.injection import (
+    dangerous_field,
     document_danger,
     find_address,
     graph_danger,
@@ -654,7 +655,8 @@ def _read(memory: Memory, origin: Origin) -> Memory:
 def _check_item(item: Node | Edge) -> None:
     if danger := graph_danger(item):
         error, kind = (InvalidNode, "node") if isinstance(item, Node) else (InvalidEdge, "edge")
-        raise error(f"text: {kind} {item.id[:80]!r} looks like a prompt injection: its text {danger}", hint=REWRITE)
+        name = dangerous_field(item)
+        raise error(f"{name}: {kind} {item.id[:80]!r} looks like a prompt injection: its {name} {danger}", hint=REWRITE)
 
 
 def _counted(memory: Memory) -> Memory:

@@ -126,10 +126,10 @@ def usable_path(path: str | Path) -> Path:
     return absolute
 
 
-def checked_limit(limit: int) -> int:
-    """Return the limit; raise NegativeLimit below zero."""
+def checked_limit(limit: int, name: str = "limit") -> int:
+    """Return the limit; raise NegativeLimit below zero, with the name of the argument."""
     if limit < 0:
-        raise NegativeLimit(f"limit cannot be negative: {limit}")
+        raise NegativeLimit(f"{name} cannot be negative: {limit}")
     return limit
 
 
@@ -167,5 +167,5 @@ def checked_filter(
         tags=clean_tags(tags),
         category=category,
         states=tuple(states),
-        min_confidence=None if min_confidence is None else check_confidence(min_confidence),
+        min_confidence=None if min_confidence is None else check_confidence(min_confidence, "min_confidence"),
     )

@@ -560,12 +560,23 @@ def memory_danger(memory: Memory) -> str:
 
 def graph_texts(item: Node | Edge) -> tuple[str, ...]:
     """Return the texts of a node or an edge that agents read."""
-    fields: list[str] = []
+    return tuple(text for _, text in _graph_fields(item))
+
+
+def _graph_fields(item: Node | Edge) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a node or an edge, each with the field that it stands in."""
+    yield "text", item.text
+    yield from (("tags", tag) for tag in item.tags)
     if isinstance(item, Node):
-        for value in item.fields.values():
-            fields += value if isinstance(value, tuple) else (value,)
-        fields.append(_spoken(item.conv_id))
-    return (item.text, *item.tags, *fields, _spoken(item.id))
+        for name, value in item.fields.items():
+            yield from ((name, text) for text in (value if isinstance(value, tuple) else (value,)))
+        yield "conv_id", _spoken(item.conv_id)
+    yield "id", _spoken(item.id)
+
+
+def dangerous_field(item: Node | Edge) -> str:
+    """Return the field whose text looks like a prompt injection by itself; the text when several do so together."""
+    return next((name for name, text in _graph_fields(item) if text and verdict(text)), "text")
 
 
 def graph_danger(item: Node | Edge) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import BudgetExhausted, EmptyContent, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.memories.admission import TASK
 from reasoningbank.memories.exposure import EXTRACT, decide
-from reasoningbank.safety.arguments import checked_limit, given_reason, session_name
+from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, given_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, MAX_QUERY, UNLOGGED, checked_question, usable_query
 from reasoningbank.storage.store import Store
@@ -523,7 +523,11 @@ class Experience:
             tags=tuple(tags)[:MAX_TAGS],
             category=_category(found),
             confidence=DISTILLED_CONFIDENCE,
-            provenance={"source": "ingested", "session": self._context.session, "origin": session_name(source[:500])},
+            provenance={
+                "source": "ingested",
+                "session": self._context.session,
+                "origin": given_name(source[:MAX_SESSION], "source", MAX_SESSION),
+            },
         )
         (ready,) = prepare([replace(memory, state="candidate")], self._context.embedder, origin="agent")
         memory = ready.memory

@@ -139,7 +139,7 @@ def check_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
     """
     for name, weight in weights.items():
         if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0.0 <= weight <= 1.0:
-            raise InvalidInput(f"the weight of {name} is a number from 0 to 1, not {weight!r}")
+            raise InvalidInput(f"{name}_weight: must be a number from 0 to 1, not {weight!r}")
     if not any(weights.values()):
         raise InvalidInput("all weights are 0, so nothing would be searched", hint="Give one leg a weight above 0.")
     return weights

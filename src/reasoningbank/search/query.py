@@ -67,7 +67,7 @@ def checked_question(
             created_before=None if created_before is None else as_moment(created_before, "created_before"),
         ),
         limit=search_limit(limit),
-        min_confidence=check_confidence(min_confidence),
+        min_confidence=check_confidence(min_confidence, "min_confidence"),
         unproven=None if unproven is None else search_limit(unproven, "unproven"),
     )
 

@@ -96,14 +96,18 @@ def to_units(value: float) -> int:
     return round(value * UNIT)
 
 
-def check_confidence(value: float) -> float:
+def check_confidence(value: float, name: str = "confidence") -> float:
     """Return the value when it is a number in [0, 1].
+
+    Args:
+        value: The number.
+        name: The argument that it was given as, for the message.
 
     Raises:
         InvalidConfidence: For anything else, NaN included.
     """
     if not 0.0 <= value <= 1.0:
-        raise InvalidConfidence(f"confidence must be between 0.0 and 1.0, not {value}")
+        raise InvalidConfidence(f"{name} must be between 0.0 and 1.0, not {value}")
     return float(value)
 
 

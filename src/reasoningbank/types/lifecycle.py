@@ -62,7 +62,8 @@ class DecayRules:
     def __post_init__(self) -> None:
         if not 0.0 <= self.step < 1.0:
             raise InvalidInput(
-                f"the decay of a month is a number from 0 to below 1, not {self.step}", hint="The default is 0.05."
+                f"step: the decay of a month is a number from 0 to below 1, not {self.step}",
+                hint="The default is 0.05.",
             )
         if not 0.0 < self.floor <= 1.0:
             raise InvalidInput(
@@ -87,10 +88,13 @@ class PruneRules:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
-            raise InvalidInput(f"a confidence is a number from 0 to 1, not {self.below}", hint="The default is 0.3.")
+            raise InvalidInput(
+                f"below: a confidence is a number from 0 to 1, not {self.below}", hint="The default is 0.3."
+            )
         if not 1 <= self.after_days <= 36_500:
             raise InvalidInput(
-                f"memories are archived after 1 to 36500 unused days, not {self.after_days}", hint="The default is 90."
+                f"after_days: memories are archived after 1 to 36500 unused days, not {self.after_days}",
+                hint="The default is 90.",
             )
 
 
