@@ -163,6 +163,11 @@ _ABSENT_FILE = re.compile(
     r"No such file or directory|ENOENT|FileNotFound|can't open file|cannot open file|[Cc]ould not open|does not exist$"
     r"|: not found$|[Mm]issing script|[Nn]o such file"
 )
+_USUAL_NAME = re.compile(
+    r"(?:index|package|requirements|config|settings|main|app|data|input|test|README|setup|default|server)[\w-]*\.\w+$"
+    r"|\w+$"
+)
+"""Files that most projects have: that one is missing says nothing of the project."""
 _SURROUNDINGS = re.compile(
     r"connection refused|ECONNREFUSED|EADDRINUSE|address already in use|port is already|permission denied|EACCES|ENOSPC"
     r"|access denied|unauthori[sz]ed|forbidden",
@@ -205,8 +210,9 @@ class Signature:
             return False
         if re.search(r"cannot find symbol$", self.message):
             return True
-        patterns = (_GENERAL, _ABSENT_FILE, _SURROUNDINGS)
-        return any(pattern.search(self.message) for pattern in patterns) or self.type == "FileNotFoundError"
+        if self.type == "FileNotFoundError" or _ABSENT_FILE.search(self.message):
+            return all(_USUAL_NAME.match(name) for name in self.names)
+        return any(pattern.search(self.message) for pattern in (_GENERAL, _SURROUNDINGS))
 
     @property
     def text(self) -> str:
