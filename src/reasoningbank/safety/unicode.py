@@ -209,6 +209,8 @@ _SIGNS = rf"(?<={_LETTER})[\d_.+~-]+(?={_LETTER})|(?<=[a-z])(?=[A-Z])"
 _BORDER = re.compile(rf"{_SIGNS}|(?<=[A-Z])(?=[A-Z][a-z])")
 _BORDER_OF_CAPITALS = re.compile(rf"{_SIGNS}|(?<=[A-Z]{{2}})(?=[a-z])")
 """Where one word ends and the next begins within a run; the two read the last of several capitals otherwise."""
+_WORDS_AROUND = 12
+"""Words to each side of joined words that are read with them."""
 _GAP = re.compile(r"[ .*·_-]+")
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/_-]{4}){5,}[A-Za-z0-9+/_-]{0,3}={0,2}")
 _HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
@@ -232,7 +234,8 @@ def forms(text: str) -> Iterator[str]:
         yield other
     if (other := _changed(wide, _BESIDE_DIGIT, _without_digits)) != wide:
         yield other
-    yield from dict.fromkeys(other for each in (_BORDER, _BORDER_OF_CAPITALS) if (other := each.sub(" ", wide)) != wide)
+    if joined := _around_joined_words(wide):
+        yield from dict.fromkeys(each.sub(" ", joined) for each in (_BORDER, _BORDER_OF_CAPITALS))
     yield from _decoded(plain)
     if len(plain) < 2_000 and "rot13" in plain.lower():
         yield plain.translate(_ROT13)
@@ -244,6 +247,28 @@ def apart(text: str) -> str:
     ``IgnoreAllRules``, ``ignore_all_rules`` and ``ignore2all2rules`` read as three words.
     """
     return _BORDER.sub(" ", text)
+
+
+def _around_joined_words(wide: str) -> str:
+    """Return the parts of a text in which joined words may say a sentence, with the words around; empty for none.
+
+    A sentence has three words or more: three that are joined, or two that are joined beside two others.
+    """
+    parts = wide.split(" ")
+    chosen: list[int] = []
+    before = 0
+    for number, part in enumerate(parts):
+        borders = 0 if part.islower() and part.isalpha() else len(_BORDER.findall(part))
+        if borders > 1 or (borders and before):
+            chosen.append(number)
+        before = borders
+    near: list[str] = []
+    done = 0
+    for number in chosen:
+        first = max(done, number - _WORDS_AROUND)
+        done = max(done, number + _WORDS_AROUND + 1)
+        near += parts[first:done]
+    return " ".join(near)
 
 
 def folded(text: str) -> str:
