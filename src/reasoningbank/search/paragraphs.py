@@ -24,6 +24,8 @@ _FEW_PLAIN = 0.5
 _LEAST_TOKENS = 3
 _OPEN_ENDS = (",", "(", "[", "{", "\\")
 """A line of code that ends so goes on in the next."""
+_DATA_LINES = "\n{\n{\n}\n}\n"
+"""What stands for JSON that holds no messages."""
 
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _TRACE = re.compile(
@@ -79,11 +81,10 @@ _MARKUP = re.compile(
 
 
 class Turn(NamedTuple):
-    """A part of a text: who said it; nobody where it stands outside of a chat; data says nothing."""
+    """A part of a text and who said it: nobody where it stands outside of a chat."""
 
     speaker: Speaker
     text: str
-    data: bool = False
 
 
 @dataclass(slots=True)
@@ -121,15 +122,12 @@ class Paragraph:
 
 def paragraphs(text: str) -> list[Paragraph]:
     """Return the paragraphs of a text that say something, in their order."""
-    turns = [each for each in _turns(text) if each.data or each.text.strip()]
+    turns = [each for each in _turns(text) if each.text.strip()]
     chat = any(each.speaker for each in turns)
-    outside = any(not each.speaker and not each.data for each in turns)
+    outside = any(not each.speaker for each in turns)
     last = max((place for place, each in enumerate(turns) if each.speaker == "user"), default=-1)
     found: list[Paragraph] = []
     for place, turn in enumerate(turns):
-        if turn.data:
-            found.append(Paragraph(lines=[turn.text], code=True, said_before=True))
-            continue
         here = _Reader().read(turn.text.splitlines())
         if chat and turn.speaker:
             now = place == last and (not outside or place == len(turns) - 1)
@@ -142,18 +140,28 @@ def paragraphs(text: str) -> list[Paragraph]:
 
 
 def _turns(text: str) -> Iterator[Turn]:
-    """Yield what is said in a text: messages in JSON, chat markup, and what stands outside of them."""
+    """Yield what is said in a text: messages in JSON, chat markup, and what stands outside of them.
+
+    Other JSON stays where it is, as lines of code, so that a tag around it still holds for what follows.
+    """
+    outside = ""
     for part in _values(text):
-        if not isinstance(part, str):
-            messages = list(_messages(part))
-            if messages:
-                yield from messages
-            else:
-                yield Turn("", "", data=True)
-        elif _MARKUP.search(part):
-            yield from _marked_up(part)
+        if isinstance(part, str):
+            outside += part
+        elif messages := list(_messages(part)):
+            yield from _outside(outside)
+            yield from messages
+            outside = ""
         else:
-            yield Turn("", part)
+            outside += _DATA_LINES
+    yield from _outside(outside)
+
+
+def _outside(text: str) -> Iterator[Turn]:
+    if _MARKUP.search(text):
+        yield from _marked_up(text)
+    else:
+        yield Turn("", text)
 
 
 def _marked_up(text: str) -> Iterator[Turn]:
@@ -355,7 +363,7 @@ class _Reader:
                 each.elsewhere = True
         if any(each.asked for each in found):
             for each in found:
-                each.elsewhere = each.elsewhere or each.section
+                each.elsewhere = each.elsewhere or (each.section and not each.asked)
         return [each for each in found if each.lines]
 
 

@@ -10,7 +10,8 @@ of being asked or not, by how and where it stands, and each sign adds to its lik
   to answer; it is a list, a heading, or has no word that only prose has;
 * it is what the last user said to whom nobody has answered yet, or stands below "Question:" or in such a tag; it stands
   below another name, in another tag, in what was said before;
-* it stands last, before the last, first, beside what is no prose, or is the only prose.
+* it stands last, before the last, first, beside what is no prose, or is the only prose; in the middle it is less likely
+  the more paragraphs stand there (by the binary logarithm of their number).
 
 What says only that help is wanted is left out. So is what is so much less likely than the best that no answer of the
 bank could make up for it, and at most :data:`MOST` are tried: mostly one. Which of them is asked, the bank says:
@@ -90,6 +91,7 @@ _WORTH: Mapping[str, float] = {
     "last": 1.2,
     "before the last": 0.8,
     "first": 1.0,
+    "one of many": -0.4,
     "beside": 1.8,
     "only prose": 2.0,
     "long": -1.2,
@@ -165,8 +167,12 @@ def candidates(text: str, found: Sequence[Paragraph]) -> Iterator[Candidate]:
     kept = _without_remarks(found)
     prose = [each for each in kept if not each.code and not each.elsewhere and not each.listed and not each.heading]
     says = any(not each.code and not _is_remark(each) for each in kept)
+    middle = sum(not each.code and not each.elsewhere for each in kept[1:-1])
     for place, each in enumerate(kept):
-        if each.code and (len(each.lines) > _FEW_LINES or each.said_before):
+        ends = place in {0, len(kept) - 1}
+        if each.code:
+            if ends and len(each.lines) <= _FEW_LINES and not each.said_before:
+                yield Candidate(each.text, {"first" if place == 0 else "last": 1})
             continue
         signs = {
             "remark": not says and _is_remark(each),
@@ -181,7 +187,8 @@ def candidates(text: str, found: Sequence[Paragraph]) -> Iterator[Candidate]:
             "beside": any(other.code != each.code for other in kept[max(0, place - 1) : place + 2]),
             "only prose": len(kept) > 1 and len(prose) == 1 and prose[0] is each,
         }
-        yield from _parts(each.text, {sign: 1 for sign, holds in signs.items() if holds})
+        many = 0 if ends or each.asked else round(math.log2(max(1, middle)))
+        yield from _parts(each.text, {sign: 1 for sign, holds in signs.items() if holds} | {"one of many": many})
     if _size(text) <= WHOLE:
         apart = any(map(_is_apart, kept)) and says and not all(each.code or _is_terse(each.text) for each in kept)
         short = not apart and _size(text) <= SHORT and not any(each.code for each in kept)
@@ -199,7 +206,7 @@ def _parts(text: str, signs: Mapping[str, int]) -> Iterator[Candidate]:
     count, whole = len(sentences), _size(text) <= _LONGEST
     if whole:
         mixed = _is_mixed(sentences)
-        yield Candidate(text, {**signs, **_own_signs(sentences), "mixed": int(mixed)})
+        yield Candidate(text, {**signs, **_own_signs(sentences, signs), "mixed": int(mixed)})
         if count == 1 or "list" in signs or not (mixed or signs.keys() & {"last", "first", "asked here"}):
             return
     most = min(_MOST_SENTENCES, count)
@@ -208,7 +215,12 @@ def _parts(text: str, signs: Mapping[str, int]) -> Iterator[Candidate]:
             if whole and size == count:
                 continue
             left_out = "from a mixed one" if whole and mixed else "from a short one" if whole else "from a long one"
-            here = {**signs, **_own_signs(sentences[start : start + size]), left_out: 1, "sentences added": size - 1}
+            here = {
+                **signs,
+                **_own_signs(sentences[start : start + size], signs),
+                left_out: 1,
+                "sentences added": size - 1,
+            }
             if _says_little(sentences[start : start + size]):
                 here["says little"] = 1
             if start > 0:
@@ -228,11 +240,14 @@ def _is_mixed(sentences: Sequence[str]) -> bool:
     return len({_is_rule(each) for each in sentences}) > 1
 
 
-def _own_signs(sentences: Sequence[str]) -> Mapping[str, int]:
-    """Return the signs that sentences bear by what they say."""
+def _own_signs(sentences: Sequence[str], signs: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the signs that sentences bear by what they say, given how they stand.
+
+    Words without prose are a command or a name where code stands beside them, but a query where they are asked.
+    """
     questions = sum(each.rstrip("\"')]* ").endswith(("?", "\uff1f")) for each in sentences)
     rules = sum(_is_rule(each) for each in sentences)
-    terse = not questions and _is_terse(" ".join(sentences))
+    terse = "beside" in signs and "asked here" not in signs and not questions and _is_terse(" ".join(sentences))
     signs = {
         "question": questions > 0,
         "request": any((_ASKS.match(each) or _WANTS.match(each)) and not _is_rule(each) for each in sentences),
