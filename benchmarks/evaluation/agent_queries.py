@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
@@ -129,9 +129,11 @@ def measure_contexts(data: Path, banks: Banks, vectors: Vectors, which: int = 1)
                     (context_name(form, words), form.around(query.text, words)) for form in FORMS for words in LENGTHS
                 ]
                 for way, text in ways:
-                    each = _asked(store, vectors, pool, query, text, way)
-                    silent = float(not query.relevant and not found(store, vectors, text))
-                    yield each if query.relevant else replace(each, hit=silent, related=False)
+                    if query.relevant:
+                        yield _asked(store, vectors, pool, query, text, way)
+                    else:
+                        silent = not found(store, vectors, text)
+                        yield Asked(bank=pool.name, way=way, hit=float(silent), related=False)
 
 
 def context_name(form: Form, words: int) -> str:

@@ -280,7 +280,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         _note("what agents send")
         agent_queries.report(list(agent_queries.measure(sets, holder, vectors)), _print)
-        agent_queries.report_contexts(list(agent_queries.measure_contexts(options.data, holder, vectors)), _print)
+        contexts = [] if options.sets else list(agent_queries.measure_contexts(options.data, holder, vectors))
+        if contexts:
+            agent_queries.report_contexts(contexts, _print)
         _note("what words are worth in growing banks")
         growth.report(list(growth.measure(sets, holder, vectors)), _print)
         _note("the floor")
