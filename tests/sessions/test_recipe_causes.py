@@ -39,7 +39,10 @@ ROUNDS = (
     "\u2716 rounds up (2.1ms)\n  AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n\n  7 !== 8\n\n"
     "      at file:///srv/w/test/fee.test.js:4:3\n\u2139 tests 1\n\u2139 pass 0\n\u2139 fail 1"
 )
-ROUNDED = "\u2714 rounds up (1.1ms)\n\u2139 tests 1\n\u2139 suites 0\n\u2139 pass 1\n\u2139 fail 0"
+ROUNDED = (
+    "\u2714 rounds up (1.1ms)\n\u2139 tests 1\n\u2139 suites 0\n\u2139 pass 1\n\u2139 fail 0\n"
+    "\u2139 cancelled 0\n\u2139 skipped 0\n\u2139 todo 0\n\u2139 duration_ms 48.2"
+)
 NO_CLOCK = (
     "[ERROR] /srv/w/src/main/java/w/Till.java:[9,5] cannot find symbol\n"
     "  symbol:   class Clock\n  location: class w.Till"
