@@ -39,14 +39,21 @@ def run_directory() -> Iterator[Path]:
 
 
 def servers_in(folder: Path) -> list[int]:
-    """The processes that hold a lock in the directory: the servers there, running or starting."""
+    """The servers that have a file open in the directory, running or starting; a hook that looks there is none."""
     found = []
     for process in Path("/proc").iterdir():
         if not process.name.isdigit() or int(process.name) == os.getpid():
             continue
-        if any(name.startswith(f"{folder}/") for name in _opened(process)):
+        if _is_server(process) and any(name.startswith(f"{folder}/") for name in _opened(process)):
             found.append(int(process.name))
     return found
+
+
+def _is_server(process: Path) -> bool:
+    try:
+        return b"reasoningbank.mcp.shared" in (process / "cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _opened(process: Path) -> Iterator[str]:
