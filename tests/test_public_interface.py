@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,23 @@ def test_no_source_file_is_long_or_named_by_what_it_is_not() -> None:
     assert 150 <= sorted(lengths.values())[len(lengths) // 2] <= 500
     assert {path.stem for path in files if path.stem.endswith("ing")} == {"briefing", "testing"}
     assert not {path.stem for path in files} & {"utils", "helpers", "manager", "misc", "common"}
+
+
+def public_classes(source: str) -> list[str]:
+    """The names of the public classes of a source, those in classes and functions included."""
+    found = [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    return [name for name in found if not name.startswith("_")]
+
+
+@promise("interface:names", "No two public classes of the package share a name.", source="DESIGN section 3")
+def test_no_two_public_classes_share_a_name() -> None:
+    assert public_classes("class One:\n    class Two: ...\nclass _Three: ...\nclass One: ...") == ["One", "One", "Two"]
+    places = defaultdict[str, list[str]](list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        for name in public_classes(path.read_text(encoding="utf-8")):
+            places[name].append(str(path.relative_to(SOURCE)))
+    assert len(places) > 400
+    assert not {name: where for name, where in places.items() if len(where) > 1}
 
 
 @promise("interface:typed", "The package says that it is typed.", source="issue Package")

@@ -18,7 +18,7 @@ from reasoningbank.cli.output import print_json, print_text
 from reasoningbank.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from reasoningbank.integrations.clients import Change, Level, Where
+    from reasoningbank.integrations.clients import InstallationChange, Level, Where
 
 
 def _places() -> list[click.Parameter]:
@@ -209,7 +209,7 @@ def where(call: Call, scope: Level, *, profile: str = "") -> Where:
     )
 
 
-def install_answer(client: str, level: str, changes: Sequence[Change], *, dry_run: bool) -> InstallAnswer:
+def install_answer(client: str, level: str, changes: Sequence[InstallationChange], *, dry_run: bool) -> InstallAnswer:
     """Return the fields of an installation."""
     return InstallAnswer(
         client=client,
@@ -227,7 +227,7 @@ def install_answer(client: str, level: str, changes: Sequence[Change], *, dry_ru
     )
 
 
-def install_text(changes: Sequence[Change], *, dry_run: bool) -> str:
+def install_text(changes: Sequence[InstallationChange], *, dry_run: bool) -> str:
     """Return one line a file; of a dry run the lines that would change."""
     words = {"create": "created", "change": "changed", "delete": "deleted", "none": "as it was"}
     lines: list[str] = []
@@ -243,7 +243,7 @@ def install_text(changes: Sequence[Change], *, dry_run: bool) -> str:
     return "\n".join(lines)
 
 
-def _difference(change: Change) -> list[str]:
+def _difference(change: InstallationChange) -> list[str]:
     before = change.path.read_text(encoding="utf-8") if change.path.exists() else ""
     found = difflib.unified_diff(before.splitlines(), change.text.splitlines(), "before", "after", n=1, lineterm="")
     return [f"  {line}" for line in found]

@@ -43,7 +43,7 @@ _LOOK = 0.1
 _IDLE_MINUTES = "0.05"
 
 
-class Command(TypedDict):
+class ExecutedCommand(TypedDict):
     """One command of a session, and what came of it."""
 
     command: str
@@ -52,7 +52,7 @@ class Command(TypedDict):
     shown: str
 
 
-class Recipe(TypedDict):
+class RecipeConfidence(TypedDict):
     """One memory of the bank, with its confidence before and after the second session."""
 
     id: str
@@ -72,11 +72,11 @@ class DemoAnswer(TypedDict):
     """Everything the demonstration did."""
 
     tools: list[str]
-    first: list[Command]
-    second: list[Command]
+    first: list[ExecutedCommand]
+    second: list[ExecutedCommand]
     without_memory: int
     verdict: str
-    recipes: list[Recipe]
+    recipes: list[RecipeConfidence]
     why: list[str]
     checks: list[Check]
     seconds: float
@@ -227,18 +227,18 @@ def _why(place: Path, memory_id: str) -> list[str]:
     return [*sorted(line.split("  ")[-1].partition(", by ")[0] for line in events if " evidence " in line), total]
 
 
-def _compared(earlier: Sequence[Memory], later: Sequence[Memory]) -> list[Recipe]:
+def _compared(earlier: Sequence[Memory], later: Sequence[Memory]) -> list[RecipeConfidence]:
     """Return what the first session taught, that which changed most first."""
     after = {memory.id: memory.confidence for memory in later}
     known = [
-        Recipe(id=memory.id, title=memory.title, before=memory.confidence, after=after.get(memory.id, 0.0))
+        RecipeConfidence(id=memory.id, title=memory.title, before=memory.confidence, after=after.get(memory.id, 0.0))
         for memory in earlier
     ]
     return sorted(known, key=lambda each: -abs(each["after"] - each["before"]))
 
 
-def _told(ran: Ran) -> Command:
-    return Command(command=ran.command, exit_code=ran.exit_code, output=ran.output, shown=ran.shown)
+def _told(ran: Ran) -> ExecutedCommand:
+    return ExecutedCommand(command=ran.command, exit_code=ran.exit_code, output=ran.output, shown=ran.shown)
 
 
 def _tell(commands: Sequence[Ran], say: Callable[[str], None]) -> None:
@@ -257,7 +257,7 @@ def _tell(commands: Sequence[Ran], say: Callable[[str], None]) -> None:
 
 
 def _tell_credit(
-    state: SessionState, recipes: Sequence[Recipe], why: Sequence[str], say: Callable[[str], None]
+    state: SessionState, recipes: Sequence[RecipeConfidence], why: Sequence[str], say: Callable[[str], None]
 ) -> None:
     say(f"The session is judged by its exit statuses: {state.verdict}. That is credited to what it was shown, alone:")
     for recipe in recipes:
@@ -272,10 +272,10 @@ def _checks(
     second: Sequence[Ran],
     plain: Sequence[Ran],
     state: SessionState,
-    recipes: Sequence[Recipe],
+    recipes: Sequence[RecipeConfidence],
 ) -> list[Check]:
     shown = "\n".join(ran.shown for ran in second)
-    credited, *others = recipes or [Recipe(id="", title="", before=0.0, after=0.0)]
+    credited, *others = recipes or [RecipeConfidence(id="", title="", before=0.0, after=0.0)]
     return [
         Check(what="the bank was empty", ok=not found),
         Check(what="the tests failed at first and passed in the end, in both sessions", ok=_mended(first, second)),
@@ -290,7 +290,7 @@ def _checks(
     ]
 
 
-def _confidences(recipes: Sequence[Recipe]) -> list[float]:
+def _confidences(recipes: Sequence[RecipeConfidence]) -> list[float]:
     return [round(recipe["before"], 6) for recipe in recipes]
 
 

@@ -273,7 +273,7 @@ class Made(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class InstallationChange:
     """What is done to one file.
 
     Attributes:
@@ -291,7 +291,7 @@ class Change:
     advice: str = ""
 
 
-def install(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[Change]:
+def install(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[InstallationChange]:
     """Put our entries into the files; a second time changes nothing.
 
     Every file is planned before the first is written, so that one that cannot be changed leaves all as they are.
@@ -306,7 +306,7 @@ def install(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> 
         StoreUnavailable: When a file cannot be read or written.
     """
     record = _read_record(home)
-    changes: list[Change] = []
+    changes: list[InstallationChange] = []
     for target in targets:
         path = _resolved(target.path)
         with _named(path):
@@ -320,7 +320,7 @@ def install(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> 
     return [_done(change, home) for change in changes]
 
 
-def uninstall(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[Change]:
+def uninstall(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -> list[InstallationChange]:
     """Take our entries out of the files; what was made for them goes too, everything else stays as it is.
 
     Raises:
@@ -328,7 +328,7 @@ def uninstall(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -
         StoreUnavailable: When a file cannot be read or written.
     """
     record = _read_record(home)
-    changes: list[Change] = []
+    changes: list[InstallationChange] = []
     for target in targets:
         path = _resolved(target.path)
         with _named(path):
@@ -340,7 +340,7 @@ def uninstall(targets: Sequence[Target], home: Path, *, dry_run: bool = False) -
     return done
 
 
-def _with_entries(target: Target, path: Path, known: Made | None) -> tuple[Change, Made]:
+def _with_entries(target: Target, path: Path, known: Made | None) -> tuple[InstallationChange, Made]:
     before = _read(path)
     mark, text = _parted(before or "")
     begun = not text.strip()
@@ -358,22 +358,24 @@ def _with_entries(target: Target, path: Path, known: Made | None) -> tuple[Chang
         made = {**made, "paths": [*made["paths"], *new]}
     text = mark + text
     if text == before:
-        return Change(path=path, action="none", text=text, advice=advice), made
-    return Change(path=path, action="create" if before is None else "change", text=text, advice=advice), made
+        return InstallationChange(path=path, action="none", text=text, advice=advice), made
+    return InstallationChange(
+        path=path, action="create" if before is None else "change", text=text, advice=advice
+    ), made
 
 
-def _without_entries(target: Target, path: Path, known: Made | None) -> Change:
+def _without_entries(target: Target, path: Path, known: Made | None) -> InstallationChange:
     before = _read(path)
     mark, text = _parted(before or "")
     if before is None or not text.strip():
-        return Change(path=path, action="none", text=before or "")
+        return InstallationChange(path=path, action="none", text=before or "")
     if target.whole:
         ours = text.partition("\n")[0] == target.whole.partition("\n")[0]
         if not ours:
-            return Change(path=path, action="none", text=before)
+            return InstallationChange(path=path, action="none", text=before)
         if known and known["before"] is not None:
-            return Change(path=path, action="change", text=known["before"])
-        return Change(path=path, action="delete", text="")
+            return InstallationChange(path=path, action="change", text=known["before"])
+        return InstallationChange(path=path, action="delete", text="")
     if target.server:
         text = toml_block.take(text)
     else:
@@ -381,13 +383,13 @@ def _without_entries(target: Target, path: Path, known: Made | None) -> Change:
         text = json_entry.take(text, target.entries, paths)
     if known and known["begun"] and text.strip() == target.skeleton.strip():
         if known["before"] is None:
-            return Change(path=path, action="delete", text="")
-        return Change(path=path, action="change", text=known["before"])
+            return InstallationChange(path=path, action="delete", text="")
+        return InstallationChange(path=path, action="change", text=known["before"])
     text = mark + text
-    return Change(path=path, action="none" if text == before else "change", text=text)
+    return InstallationChange(path=path, action="none" if text == before else "change", text=text)
 
 
-def _done(change: Change, home: Path) -> Change:
+def _done(change: InstallationChange, home: Path) -> InstallationChange:
     """Do what is planned for one file, after a copy of it was made."""
     if change.action == "none":
         return change

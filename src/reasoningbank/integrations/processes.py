@@ -24,7 +24,7 @@ class Process(NamedTuple):
     started: str
 
 
-class Status(NamedTuple):
+class ProcessStatus(NamedTuple):
     """Hold what the system says of a process: its name, its parent, and when it began."""
 
     name: str
@@ -32,14 +32,14 @@ class Status(NamedTuple):
     started: str
 
 
-def status_of(pid: int) -> Status | None:
+def status_of(pid: int) -> ProcessStatus | None:
     """Return what the system says of a process; None where it does not say, or there is none."""
     try:
         raw = Path(f"/proc/{pid}/stat").read_bytes()
         head, _, tail = raw.rpartition(b")")
         fields = tail.split()
         name = head.partition(b"(")[2].decode("utf-8", "replace")
-        return Status(name, int(fields[1]), fields[19].decode("ascii"))
+        return ProcessStatus(name, int(fields[1]), fields[19].decode("ascii"))
     except (OSError, IndexError, ValueError):
         return None
 

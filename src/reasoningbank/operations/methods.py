@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.operations.json import Json, json_of, schema_of, to_json
 from reasoningbank.operations.operation import Operation
-from reasoningbank.operations.signature import Description, Signature, description_of, signature_of
+from reasoningbank.operations.signature import Description, MethodSignature, description_of, signature_of
 from reasoningbank.operations.table import OPERATIONS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def function_of(method: str) -> Callable[..., object]:
     return typing.cast("Callable[..., object]", getattr(Bank, name))
 
 
-def interface(operation: Operation) -> Signature:
+def interface(operation: Operation) -> MethodSignature:
     """Return what an operation takes and gives; this imports the bank.
 
     Raises:

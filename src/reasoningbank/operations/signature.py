@@ -87,7 +87,7 @@ _SCHEMAS: Mapping[Kind, Json] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class MethodSignature:
     """Hold what a method takes and gives.
 
     Attributes:
@@ -173,7 +173,7 @@ class Description:
         return cls(**{**value, "parameters": tuple(parameters)})
 
 
-def description_of(signature: Signature) -> Description:
+def description_of(signature: MethodSignature) -> Description:
     """Return what a command needs to know of a method."""
     return Description(
         parameters=tuple(each for each in signature.parameters if each.kind != "other"),
@@ -184,7 +184,7 @@ def description_of(signature: Signature) -> Description:
 
 
 @functools.cache
-def signature_of(method: Callable[..., object]) -> Signature:
+def signature_of(method: Callable[..., object]) -> MethodSignature:
     """Return what a method takes and gives; its first argument (self, or a bank) is left out."""
     hints = hints_of(method)
     document = read_docstring(inspect.getdoc(method) or "")
@@ -208,7 +208,7 @@ def signature_of(method: Callable[..., object]) -> Signature:
                 help=document.arguments.get(each.name, ""),
             )
         )
-    return Signature(
+    return MethodSignature(
         parameters=tuple(found),
         groups=groups,
         result=hints.get("return"),

@@ -80,7 +80,7 @@ _MARKUP = re.compile(
 )
 
 
-class Turn(NamedTuple):
+class Utterance(NamedTuple):
     """A part of a text and who said it: nobody where it stands outside of a chat."""
 
     speaker: Speaker
@@ -122,15 +122,15 @@ class Paragraph:
 
 def paragraphs(text: str) -> list[Paragraph]:
     """Return the paragraphs of a text that say something, in their order."""
-    turns = [each for each in _turns(text) if each.text.strip()]
-    chat = any(each.speaker for each in turns)
-    outside = any(not each.speaker for each in turns)
-    last = max((place for place, each in enumerate(turns) if each.speaker == "user"), default=-1)
+    utterances = [each for each in _utterances(text) if each.text.strip()]
+    chat = any(each.speaker for each in utterances)
+    outside = any(not each.speaker for each in utterances)
+    last = max((place for place, each in enumerate(utterances) if each.speaker == "user"), default=-1)
     found: list[Paragraph] = []
-    for place, turn in enumerate(turns):
-        here = _Reader().read(turn.text.splitlines())
-        if chat and turn.speaker:
-            now = place == last and (not outside or place == len(turns) - 1)
+    for place, utterance in enumerate(utterances):
+        here = _Reader().read(utterance.text.splitlines())
+        if chat and utterance.speaker:
+            now = place == last and (not outside or place == len(utterances) - 1)
             for number, each in enumerate(here):
                 each.said, each.said_before = now, not now
                 each.asked = now and (each.asked or number == 0 or len(here) == 1)
@@ -139,7 +139,7 @@ def paragraphs(text: str) -> list[Paragraph]:
     return found
 
 
-def _turns(text: str) -> Iterator[Turn]:
+def _utterances(text: str) -> Iterator[Utterance]:
     """Yield what is said in a text: messages in JSON, chat markup, and what stands outside of them.
 
     Other JSON stays where it is, as lines of code, so that a tag around it still holds for what follows.
@@ -157,24 +157,24 @@ def _turns(text: str) -> Iterator[Turn]:
     yield from _outside(outside)
 
 
-def _outside(text: str) -> Iterator[Turn]:
+def _outside(text: str) -> Iterator[Utterance]:
     if _MARKUP.search(text):
         yield from _marked_up(text)
     else:
-        yield Turn("", text)
+        yield Utterance("", text)
 
 
-def _marked_up(text: str) -> Iterator[Turn]:
+def _marked_up(text: str) -> Iterator[Utterance]:
     speaker: Speaker = ""
     start = 0
     for match in _MARKUP.finditer(text):
         if text[start : match.start()].strip():
-            yield Turn(speaker, text[start : match.start()])
+            yield Utterance(speaker, text[start : match.start()])
         start = match.end()
         role = match["role"] or match["short"] or ("user" if match["instruction"] else "")
         speaker = _speaker(role) if role else ""
     if text[start:].strip():
-        yield Turn(speaker, text[start:])
+        yield Utterance(speaker, text[start:])
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -208,7 +208,7 @@ def _holds_objects(value: Any) -> bool:
     )
 
 
-def _messages(value: Any) -> Iterator[Turn]:
+def _messages(value: Any) -> Iterator[Utterance]:
     """Yield the messages in a JSON value as clients of language models write them."""
     if isinstance(value, list):
         for each in value:
@@ -219,7 +219,7 @@ def _messages(value: Any) -> Iterator[Turn]:
     role = value.get("role", value.get("from"))
     said = value.get("content", value.get("parts", value.get("value")))
     if isinstance(role, str) and said is not None:
-        yield Turn(_speaker(role), "\n\n".join(_texts(said)))
+        yield Utterance(_speaker(role), "\n\n".join(_texts(said)))
         return
     for name in ("system", "messages", "input", "contents", "conversations"):
         if isinstance(value.get(name), (list, dict)):

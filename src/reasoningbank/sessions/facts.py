@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
-from reasoningbank.sessions.test_runs import Run, covers, run_of, stashes
+from reasoningbank.sessions.test_runs import TestRun, covers, run_of, stashes
 from reasoningbank.types.session import Evidence, Step
 
 _COMMITTED = re.compile(
@@ -330,9 +330,9 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     return tuple(sorted(found, key=lambda fact: len(steps) if fact.step is None else fact.step))
 
 
-def _runs(steps: Sequence[Step]) -> tuple[dict[int, Run], frozenset[int]]:
+def _runs(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
     """Return the test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
-    runs: dict[int, Run] = {}
+    runs: dict[int, TestRun] = {}
     passed_over: set[int] = set()
     aside = False
     for index, step in enumerate(steps):
@@ -360,7 +360,7 @@ def _user_verdicts(steps: Sequence[Step]) -> list[Evidence]:
     return found
 
 
-def _attempts(steps: Sequence[Step], runs: Mapping[int, Run], passed_over: Set[int]) -> list[Evidence]:
+def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: Set[int]) -> list[Evidence]:
     open_failures: dict[str, int] = {}
     repaired: list[Evidence] = []
     tried = clean = 0
@@ -408,7 +408,7 @@ _CRASH = re.compile(
 )
 
 
-def _last_word(steps: Sequence[Step], runs: Mapping[int, Run]) -> list[Evidence]:
+def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun]) -> list[Evidence]:
     """Return that the session ended with a failed build or a crash, when the last thing that was run says so.
 
     Tests that fail after it take nothing of that back. What was typed in to try something says nothing: it may be meant

@@ -26,7 +26,7 @@ from reasoningbank.sessions.commands import command, only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
 from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, settles, supplies
 from reasoningbank.sessions.signatures import Signature, signature_of
-from reasoningbank.sessions.test_runs import TEST_SCRIPT_RUNNERS, Run, covers, run_of, tests_something
+from reasoningbank.sessions.test_runs import TEST_SCRIPT_RUNNERS, TestRun, covers, run_of, tests_something
 from reasoningbank.sessions.variants import another_way, prepares
 from reasoningbank.types.session import Step, Trajectory
 
@@ -115,7 +115,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class PassedCommand:
     """A command that runs the tests, a linter or the build, and passed.
 
     Attributes:
@@ -142,7 +142,7 @@ class _Ran:
 
     index: int
     doing: Doing
-    run: Run | None
+    run: TestRun | None
     passed: bool
     signature: Signature | None
     way: Change | None = None
@@ -170,9 +170,9 @@ def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
     return tuple(sorted(found.values(), key=lambda recipe: recipe.steps)[:MOST_RECIPES])
 
 
-def passed_commands(trajectory: Trajectory) -> tuple[Passed, ...]:
+def passed_commands(trajectory: Trajectory) -> tuple[PassedCommand, ...]:
     """Return the commands that run all tests, a linter or the build and whose last run in the session passed."""
-    latest: dict[str, Passed | None] = {}
+    latest: dict[str, PassedCommand | None] = {}
     for index, step in enumerate(trajectory.steps):
         doing = doing_of(step)
         purpose = _purpose(doing, run := run_of(step))
@@ -182,11 +182,11 @@ def passed_commands(trajectory: Trajectory) -> tuple[Passed, ...]:
         said = run.detail if run is not None else "it ended with exit status 0"
         name = f"{purpose} {doing.shown}"
         latest.pop(name, None)
-        latest[name] = Passed(purpose=purpose, command=doing.shown, said=said, step=index) if passed else None
+        latest[name] = PassedCommand(purpose=purpose, command=doing.shown, said=said, step=index) if passed else None
     return tuple(one for one in latest.values() if one is not None)
 
 
-def fact_recipe(passed: Passed, *, sessions: int) -> Recipe:
+def fact_recipe(passed: PassedCommand, *, sessions: int) -> Recipe:
     """Return the project fact that a command has passed in so many sessions."""
     does = {"tests": "runs the tests", "linter": "runs the linter", "build": "builds the project"}[passed.purpose]
     when = {"tests": "The tests of this project are", "linter": "This project is", "build": "This project is"}
@@ -240,18 +240,18 @@ def _way(failed: _Ran, passed: _Ran, steps: Sequence[Step]) -> Change | None:
     return another_way(failed.doing, passed.doing, failed.signature, _said(steps[failed.index]))
 
 
-def _is_as_large(later: Run, earlier: Run) -> bool:
+def _is_as_large(later: TestRun, earlier: TestRun) -> bool:
     """Return whether the later run chose no fewer tests."""
     chosen = {word for word in later.name.split(" ") if "::" in word or word.startswith("-")}
     return all(word in earlier.name.split(" ") for word in chosen)
 
 
-def _covered(run: Run, runs: Sequence[_Ran]) -> bool:
+def _covered(run: TestRun, runs: Sequence[_Ran]) -> bool:
     earlier = runs[-1].run
     return earlier is not None and not earlier.succeeded and covers(run.name, earlier.name)
 
 
-def _passes(step: Step, doing: Doing, run: Run | None) -> bool:
+def _passes(step: Step, doing: Doing, run: TestRun | None) -> bool:
     """Return whether the step's own program is known to have passed."""
     if run is not None:
         return run.succeeded
@@ -543,7 +543,7 @@ def _when(ran: _Ran, changed: Sequence[Change], step: Step) -> str:
     return f"`{ran.doing.shown}` fails with this error" + (f" ({about})." if about else ".")
 
 
-def _purpose(doing: Doing, run: Run | None) -> Literal["tests", "linter", "build"] | None:
+def _purpose(doing: Doing, run: TestRun | None) -> Literal["tests", "linter", "build"] | None:
     if not doing.shown or len(doing.shown) > _MOST_FACT or doing.changes or "…" in doing.shown:
         return None
     if len(doing.programs) != 1:

@@ -31,7 +31,7 @@ _MAX_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TestRun:
     """A test run of a session: what was run, and how it ended.
 
     Attributes:
@@ -44,7 +44,7 @@ class Run:
     failures: int
 
 
-def run_of(step: Step) -> Run | None:
+def run_of(step: Step) -> TestRun | None:
     """Return the test run that the step made; None when it made none or when it proves nothing."""
     line = command(step)
     if not line:
@@ -64,7 +64,7 @@ def run_of(step: Step) -> Run | None:
     name = _name(part, summary.runner) if tests else _plain_name(programs, summary.runner)
     contradicted = alone and summary.succeeded and step.exit_code not in {None, 0}
     detail = f"{summary}, but exit status {step.exit_code}" if contradicted else str(summary)
-    return Run(name, summary.succeeded and not contradicted, detail, summary.failed + summary.errors)
+    return TestRun(name, summary.succeeded and not contradicted, detail, summary.failed + summary.errors)
 
 
 def covers(later: str, earlier: str) -> bool:
@@ -164,11 +164,13 @@ def _plain_name(programs: list[Program], runner: str) -> str:
     return f"{runner} {words}".strip()[:_MAX_NAME].replace("\n", " ")
 
 
-def _without_summary(step: Step, part: Program, runner: str) -> Run | None:
+def _without_summary(step: Step, part: Program, runner: str) -> TestRun | None:
     """Return a runner that failed before it counted: a failed build, a file that cannot be collected."""
     status = step.exit_code
     if status in {None, 0} or status in _NO_SUCH_PROGRAM or status is None or status < 0 or status > 128:
         return None
     if runner == "pytest" and status in _PYTEST_DID_NOT_TEST:
         return None
-    return Run(_name(part, runner), False, f"{runner}: ended with exit status {status} before any test was counted", 1)
+    return TestRun(
+        _name(part, runner), False, f"{runner}: ended with exit status {status} before any test was counted", 1
+    )

@@ -26,7 +26,7 @@ from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Candidates, Lessons, LexicalMatches, Pool, Scored, StoreReport
+from reasoningbank.types.records import Candidates, LessonMatches, LexicalMatches, Pool, Scored, StoreReport
 
 if TYPE_CHECKING:
     import numpy
@@ -122,7 +122,7 @@ class MemorySearch(Protocol):
 
     def lessons(
         self, legs: Sequence[str], vector: Vector | None, text: str, limit: int, among: Collection[int] | None
-    ) -> Lessons:
+    ) -> LessonMatches:
         """Return the best of these dense legs and of BM25 over the descriptions that meet the condition.
 
         Args:

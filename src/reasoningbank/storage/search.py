@@ -27,7 +27,7 @@ from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter
-from reasoningbank.types.records import Candidates, Lessons, LexicalMatches, Pool, Scored
+from reasoningbank.types.records import Candidates, LessonMatches, LexicalMatches, Pool, Scored
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
@@ -120,7 +120,7 @@ class SearchState:
 
     def lessons(
         self, legs: Sequence[str], vector: Vector | None, text: str, limit: int, among: Collection[int] | None
-    ) -> Lessons:
+    ) -> LessonMatches:
         """Return the best of these dense legs and of BM25 over the descriptions that meet the condition."""
         view = self._view
         mask = view.masks[0]
@@ -134,7 +134,7 @@ class SearchState:
                 places = held.nearest(scores, mask, limit)
                 dense[leg] = self._scored(places, scores[held.rows[places]])
         words = self._context_hits(text, mask, limit)[1] if text else ()
-        return Lessons(dense=dense, words=words, model_id=view.model_id)
+        return LessonMatches(dense=dense, words=words, model_id=view.model_id)
 
     def _context_hits(self, text: str, mask: NDArray[numpy.bool_], limit: int) -> tuple[Ranking, Sequence[Scored]]:
         """Return the ranking of the words in the descriptions, and its best memories of a mask."""

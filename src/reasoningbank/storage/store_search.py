@@ -15,7 +15,7 @@ from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Candidates, ClosePairs, Lessons, LexicalMatches, Pool, Scored
+from reasoningbank.types.records import Candidates, ClosePairs, LessonMatches, LexicalMatches, Pool, Scored
 
 _ROWS, _COLUMNS = 1_024, 4_096
 _SHARE = 4
@@ -95,7 +95,7 @@ class StoreSearch:
         condition: Filter,
         limit: int,
         among: Collection[int] | None = None,
-    ) -> Lessons:
+    ) -> LessonMatches:
         """Return the best of dense legs and of BM25 over the descriptions, in one state of the bank.
 
         Args:

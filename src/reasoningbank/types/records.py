@@ -44,7 +44,7 @@ class Scored:
     score: float
 
 
-class Lessons(NamedTuple):
+class LessonMatches(NamedTuple):
     """What a search by lesson is made of, from one state of the bank.
 
     Attributes:
