@@ -14,7 +14,7 @@ import apsw
 import numpy
 import pytest
 
-from durability.failing import NAME, Disk, FailingSystem
+from durability.faulty_disk import NAME, Disk, FailingSystem
 from durability.nursery import Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, Model, derived, lesson, read_back, vector
 from promises import promise

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from curation.test_holdout import SHOP, held, lesson
-from durability.failing import NAME, Disk, FailingSystem
+from durability.faulty_disk import NAME, Disk, FailingSystem
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.context import Context

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from durability.recording import Image, Recording, images
+from durability.recorded_writes import Image, Recording, images
 from durability.workload import SCOPE, read_back
 from promises import promise
 from reasoningbank.storage.locks import BankLock
@@ -54,7 +54,7 @@ def _recorded(directory: Path, seed: int, layers: str) -> Recording:
     directory.mkdir()
     tests = Path(__file__).parent.parent
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent / "src")])}
-    command = [sys.executable, "-m", "durability.recording", str(directory), str(seed), str(OPERATIONS), layers]
+    command = [sys.executable, "-m", "durability.recorded_writes", str(directory), str(seed), str(OPERATIONS), layers]
     subprocess.run(command, check=True, env=environment, timeout=120)
     recording = pickle.loads((directory / "recording.pickle").read_bytes())
     assert isinstance(recording, Recording)

@@ -1,4 +1,4 @@
-"""Merging by a language model: the prompt, what is read of the answer, and everything that is refused."""
+"""A merge by a language model: the prompt, what is read of the answer, and everything that is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tending from outside: the worker's daily job, the command line, both stores, the asynchronous bank, and a kill."""
+"""Decay, prune and stability from outside: the daily job, commands, both stores, the asynchronous bank, and a kill."""
 
 from __future__ import annotations
 

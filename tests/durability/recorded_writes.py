@@ -1,9 +1,9 @@
 """A file system that remembers every write and every sync, and what a power cut could leave of them.
 
-``python -m durability.recording DIRECTORY`` makes the recording file system the default of its process, so that the
-page-checksum file system of the product stacks on top of it as it is shipped, runs a fixed number of random operations
-on a bank, and keeps the log. ``images`` then gives the bank's files as they could lie on the disk after a cut at any
-moment: what was synced is there; of what was written since, each part may be there, be missing or be torn.
+``python -m durability.recorded_writes DIRECTORY`` makes the recording file system the default of its process, so that
+the page-checksum file system of the product stacks on top of it as it is shipped, runs a fixed number of random
+operations on a bank, and keeps the log. ``images`` then gives the bank's files as they could lie on the disk after a
+cut at any moment: what was synced is there; of what was written since, each part may be there, be missing or be torn.
 """
 
 from __future__ import annotations
@@ -213,6 +213,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from durability import recording as this
+    from durability import recorded_writes as this
 
     this.main()
