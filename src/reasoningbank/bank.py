@@ -560,6 +560,7 @@ class Bank:
             store = self._context.store()
             query, found = self._briefings.considered(store, task, outcome)
             hits = in_order(found.proven, found.drawn)
+            seen = None if repeat else self._briefings.seen(store, place)
             brief = choose(
                 partial(self._search.vectors_of, known=found.vectors),
                 [BriefItem(hit=hit, scope=hit.scope) for hit in hits],
@@ -567,12 +568,13 @@ class Bank:
                 budget=budget,
                 limit=most,
                 moment=self._context.clock.now(),
-                shown_before=() if repeat else [*self._briefings.shown(store, place), *self._search.shown_wider(place)],
+                shown_before=() if seen is None else seen.shown,
                 words_first=task is None,
             )
             observation.delivered(len(brief.items))
-            fitting = () if repeat or task is None else self._briefings.seen_before_the_task(store, place, hits[:most])
-            return self._briefings.kept(store, replace(brief, session=place, warnings=found.warnings), query, fitting)
+            fitting = () if seen is None or task is None else seen.before_the_task(hits[:most])
+            brief = replace(brief, session=place, warnings=found.warnings)
+            return self._briefings.kept(store, brief, query, fitting, seen)
 
     def get(self, memory_id: str, *, reader: Reader = "human") -> Memory:
         """Return the memory of an id, secrets removed once more.

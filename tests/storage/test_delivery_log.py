@@ -296,12 +296,14 @@ def test_a_search_for_experiences_runs_few_statements(statements: Statements, tm
 
 @promise(
     "search:delivery-log-briefing",
-    "A briefing runs at most 15 SQL statements and one commit, in a session that is held out too.",
+    "A briefing runs at most 15 SQL statements and one commit, in a session that is held out too, and where it repeats "
+    "nothing.",
     source="issue 10",
 )
+@pytest.mark.parametrize("repeat", [True, False])
 @pytest.mark.parametrize("holdout", [0.0, 0.999])
 def test_a_briefing_runs_few_statements_and_commits_once(
-    statements: Statements, tmp_path: Path, holdout: float
+    statements: Statements, tmp_path: Path, holdout: float, repeat: bool
 ) -> None:
     with filled(tmp_path, 300) as bank:
         bank.record(title="One more", content="retry it once more", outcome="success")
@@ -316,7 +318,7 @@ def test_a_briefing_runs_few_statements_and_commits_once(
         ) as bank:
             for session in ("a", "b", "b", "c"):
                 statements.clear()
-                brief = bank.briefing(task, session=session)
+                brief = bank.briefing(task, session=session, repeat=repeat)
                 shown += len(brief.items)
                 assert len(statements.all) <= MOST, (task, session, statements.all)
                 assert statements.all.count("BEGIN IMMEDIATE") <= 1, (task, session, statements.all)

@@ -24,22 +24,14 @@ from reasoningbank.types.session import SessionEnd
 _DID_NOT_FAIL = frozenset({"success", "partial"})
 
 
-def shown(reader: StoreReader, session: str, *, for_task: bool = False) -> dict[str, float]:
-    """Return the ids of what a session was shown, in that order, each with the best relevance that it had.
+def shown(reader: StoreReader, session: str) -> Mapping[str, float]:
+    """Return the ids of what a session was shown, in that order, each with the best relevance that it had."""
+    return reader.deliveries.exposure_and_shown(session)[1]
 
-    Args:
-        reader: The bank.
-        session: The session.
-        for_task: Leave out what fitted no question.
-    """
-    found: dict[str, float] = {}
-    for log in reversed(reader.deliveries.recalls(limit=0, session=session)):
-        for entry in log.entries:
-            found[entry.memory_id] = max(found.get(entry.memory_id, 0.0), entry.relevance)
-    for trace in reader.sessions.traces(session=session):
-        for memory_id in trace.results:
-            found.setdefault(memory_id, 0.0)
-    return {memory_id: fit for memory_id, fit in found.items() if fit >= FITTING or not for_task}
+
+def fitting(shown: Mapping[str, float]) -> list[str]:
+    """Return the ids of what fitted a question of the session, of all that it was shown."""
+    return [memory_id for memory_id, relevance in shown.items() if relevance >= FITTING]
 
 
 def settle(
@@ -62,7 +54,7 @@ def settle(
         shared_by: How many memories share the weight of the outcome.
     """
     reports = []
-    for memory_id in shown(transaction, session, for_task=True):
+    for memory_id in fitting(shown(transaction, session)):
         try:
             report = _settled(transaction, memory_id, session, end, own.get(memory_id), at=at, shared_by=shared_by)
         except MemoryNotFound:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.llm.tokens import count_tokens
@@ -148,6 +148,25 @@ DEFAULT_ITEMS = 10
 _NOTHING_HERE = "Nothing is shown in this session."
 
 
+class Seen(NamedTuple):
+    """What a session has seen.
+
+    Attributes:
+        exposure: What it was shown or kept from; None when it has met nothing.
+        shown: Ids of what it was shown, each with the best relevance that it had.
+    """
+
+    exposure: Exposure | None
+    shown: Mapping[str, float]
+
+    def before_the_task(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return the hits that the session was shown before it had a task: they fit it without being shown again."""
+        from reasoningbank.memories.credit import fitting
+
+        for_task = frozenset(fitting(self.shown))
+        return tuple(hit for hit in hits if hit.id in self.shown and hit.id not in for_task)
+
+
 class Briefings:
     """Choose and log what a briefing shows."""
 
@@ -165,22 +184,14 @@ class Briefings:
         question = self._search.heard(replace(checked_question(task, limit=POOL, outcome=outcome), tail=FLOOR))
         return question.text, self._search.near(store, question)
 
-    @staticmethod
-    def shown(store: Store, session: str) -> list[str]:
-        """Return ids of what this session was shown, in that order."""
-        from reasoningbank.memories.credit import shown
+    def seen(self, store: Store, session: str) -> Seen:
+        """Return what this session has seen of this bank and of its team's and org's; each is read once."""
+        exposure, shown = store.deliveries.exposure_and_shown(session)
+        return Seen(exposure, {**shown, **self._search.shown_wider(session)})
 
-        return [*shown(store, session)]
-
-    def seen_before_the_task(self, store: Store, session: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return the hits that the session was shown before it had a task: they fit it without being shown again."""
-        from reasoningbank.memories.credit import shown
-
-        before = {*shown(store, session), *self._search.shown_wider(session)}
-        for_task = {*shown(store, session, for_task=True), *self._search.shown_wider(session, for_task=True)}
-        return tuple(hit for hit in hits if hit.id in before - for_task)
-
-    def kept(self, store: Store, brief: Brief, query: str, fitting: Sequence[Hit] = ()) -> Brief:
+    def kept(
+        self, store: Store, brief: Brief, query: str, fitting: Sequence[Hit] = (), seen: Seen | None = None
+    ) -> Brief:
         """Return the brief, logged as a delivery when it shows anything; empty when the session is held out.
 
         Args:
@@ -188,11 +199,13 @@ class Briefings:
             brief: What is shown.
             query: The task as it is logged.
             fitting: What the session has seen already and fits the task too: logged with it, so that it is credited.
+            seen: What the session has seen, where that was read already.
         """
         if not brief.items and not fitting:
             return brief
         at = self._context.clock.now()
-        if self._drawn(store.deliveries.exposure(brief.session), brief, at).held_out:
+        exposure = store.deliveries.exposure(brief.session) if seen is None else seen.exposure
+        if self._drawn(exposure, brief, at).held_out:
             return self._withheld(store, brief, at)
         hits = [*(item.hit for item in brief.items), *fitting]
         logged = self._search.logged(

@@ -148,7 +148,7 @@ def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit:
     warnings: list[str] = []
     for store in stores:
         try:
-            if store.model_id not in {None, model_id} and usable:
+            if usable and store.model_id not in {None, model_id}:
                 raise ModelMismatch(f"its vectors come from {store.model_id}, not from {model_id}")
             hits += proven(store, condition)
             usable.append(store)
@@ -344,9 +344,9 @@ def of_level(answer: Recall, level: Level) -> Recall:
     )
 
 
-def shown_in(store: Store, session: str, origin: Scope, *, for_task: bool = False) -> list[str]:
-    """Return ids of what a wider scope has shown a session of the project, in that order; or only for its task."""
-    return [*store.memories.many([*shown(store, session_in(store.scope, session, origin), for_task=for_task)])]
+def shown_in(store: Store, session: str, origin: Scope) -> Mapping[str, float]:
+    """Return ids of what a wider scope has shown a session of the project, in that order, with their best relevance."""
+    return shown(store, session_in(store.scope, session, origin))
 
 
 def credit(

@@ -109,15 +109,16 @@ class Search:
                 vectors.update(store.search.vectors(CONTENT_LEG, ids))
         return vectors
 
-    def shown_wider(self, session: str, *, for_task: bool = False) -> list[str]:
-        """Return ids of what the team and the org have shown this session, or only for its task."""
+    def shown_wider(self, session: str) -> Mapping[str, float]:
+        """Return ids of what the team and the org have shown this session, each with the best relevance that it had."""
         if not self._context.wider:
-            return []
+            return {}
         from reasoningbank.search.cascade import shown_in
 
-        stores, _ = self.wider_stores()
-        origin = self._context.scope
-        return [each for store in stores for each in shown_in(store, session, origin, for_task=for_task)]
+        found: dict[str, float] = {}
+        for store in self.wider_stores()[0]:
+            found |= shown_in(store, session, self._context.scope)
+        return found
 
     def credit_wider(
         self, session: str, end: SessionEnd, *, own: Mapping[str, bool], at: datetime, shared_by: int

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.admission import Ready, admit, draft, prepare
+from reasoningbank.memories.credit import shown
 from reasoningbank.memories.words import terms
 from reasoningbank.safety.arguments import session_name
 from reasoningbank.safety.quotation import clip, fitting
@@ -102,7 +103,7 @@ class Recipes:
         if signature is None:
             return Brief(session=place)
         store = self._context.store()
-        seen = self._briefings.shown(store, place)
+        seen = shown(store, place)
         found = [
             hit
             for hit in known_for(store, signature)

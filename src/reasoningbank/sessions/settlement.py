@@ -59,7 +59,7 @@ class Settlement:
         Returns:
             What became of each memory.
         """
-        from reasoningbank.memories.credit import settle, shown
+        from reasoningbank.memories.credit import fitting, settle, shown
         from reasoningbank.memories.exposure import decide_served
 
         store, at = self._context.store(), self._context.clock.now()
@@ -67,7 +67,7 @@ class Settlement:
         exposure = store.deliveries.exposure(session)
         met = () if exposure is None else exposure.shown
         own = {one.memory_id: one.succeeded for one in met if one.succeeded is not None}
-        wider = self._search.shown_wider(session, for_task=True)
+        wider = fitting(self._search.shown_wider(session))
         # What was shown for a question and fitted less takes its share and gets nothing: others are not credited more.
         sharing = [each for each, relevance in shown(store, session).items() if relevance > 0]
         sharers = len(store.memories.many(sharing)) + len(wider)

@@ -23,6 +23,7 @@ from reasoningbank.storage.rows import (
     to_microseconds,
     upsert,
 )
+from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Leg, Recall
@@ -100,6 +101,15 @@ _MET_AND_MEMORIES = (
 )
 """The rows of a session's exposure, then those of memories."""
 _LAST, _POSITION = 0, 7
+
+_MET_AND_SHOWN = f"""
+SELECT 0, {_EXPOSURE}, 0.0 {_EXPOSED}
+UNION ALL SELECT 1, NULL, r.number, NULL, NULL, NULL, NULL, NULL, i.position, NULL, NULL, NULL, m.id, i.relevance
+FROM recalls AS r JOIN recall_items AS i ON i.recall = r.number JOIN memories AS m ON m.key = i.key WHERE r.session = ?
+UNION ALL SELECT 2, NULL, number, session, body, checksum, NULL, NULL, NULL, NULL, NULL, NULL, id, 0.0
+FROM traces WHERE session = ?
+"""  # noqa: S608 - constant columns
+"""By the first column: the rows of a session's exposure, what its searches delivered, and its traces."""
 
 _ITEMS = (
     "SELECT i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id FROM exposure_items AS i "
@@ -192,6 +202,24 @@ class DeliveryTables:
         met = sorted((row[:_WIDTH] for row in rows if row[_LAST] is not None), key=lambda row: row[_POSITION] or 0)
         memories = memories_of(self._source.project, [row[_WIDTH:] for row in rows if row[_LAST] is None], self._unit)
         return self._exposed(session, met), memories
+
+    def exposure_and_shown(self, session: str) -> tuple[Exposure | None, Mapping[str, float]]:
+        """Return the exposure of a session, and the ids of what it was shown, in that order, in one look.
+
+        Each id has the best relevance that it had in a search; 0 when it was only named in a trace.
+        """
+        rows: dict[Value, list[Row]] = {}
+        for row in self._source.run(_MET_AND_SHOWN, (session,) * 3):
+            rows.setdefault(row[0], []).append(row[1:])
+        found: dict[str, float] = {}
+        for row in sorted(rows.get(1, ()), key=lambda row: (row[1], row[_POSITION])):
+            memory_id = cast(str, row[_WIDTH - 1])
+            found[memory_id] = max(found.get(memory_id, 0.0), cast(float, row[_WIDTH]))
+        for row in sorted(rows.get(2, ()), key=lambda row: cast(int, row[1]), reverse=True):
+            for memory_id in read_trace((row[1], row[_WIDTH - 1], *row[2:5])).results:
+                found.setdefault(memory_id, 0.0)
+        met = sorted((row[:_WIDTH] for row in rows[0]), key=lambda row: row[_POSITION] or 0)
+        return self._exposed(session, met), found
 
     def _exposed(self, session: str, rows: Sequence[Row]) -> Exposure | None:
         """Return the exposure of rows that ascend by position, and keep where it is written."""
