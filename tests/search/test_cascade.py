@@ -237,6 +237,22 @@ def test_a_briefing_without_a_task_cascades_too(open_team_bank: OpenBank, home: 
     assert [item.scope for item in bank.briefing(budget=1_000).items] == ["project", "org"]
 
 
+@promise("scopes:briefing")
+def test_a_briefing_of_a_team_alone_forgets_nothing_of_what_the_session_met(
+    open_team_bank: OpenBank, home: Path, local_embedder: Embedder
+) -> None:
+    bank = open_team_bank()
+    own = bank.record(title=RETRY[0], content=RETRY[1], outcome="success")
+    first = bank.briefing(QUERY, session="s")
+    plant(home, local_embedder, "team", "payments", title=OTHER[0][0], content=OTHER[0][1])
+    second = bank.briefing(QUERY, session="s", repeat=False)
+    assert [[item.scope for item in brief.items] for brief in (first, second)] == [["project"], ["team"]]
+    met = bank._context.store().deliveries.exposure("s")
+    assert met is not None
+    assert [(one.memory_id, one.how) for one in met.shown] == [(own.id, "injected")]
+    assert met.tokens == first.tokens + second.tokens
+
+
 @promise(
     "scopes:robust",
     "A team or org that is damaged, busy or of another embedder is left out and named; the project's answer stands.",

@@ -246,5 +246,6 @@ class Briefings:
     def _note_injection(self, transaction: Transaction, known: Exposure | None, *, brief: Brief, at: datetime) -> None:
         from reasoningbank.memories.exposure import note_injection
 
-        shown = [item.hit.id for item in brief.items]
+        own = self._context.scope.level
+        shown = [item.hit.id for item in brief.items if not self._context.wider or item.scope == own]
         note_injection(transaction, self._drawn(known, brief, at), shown, tokens=brief.tokens)

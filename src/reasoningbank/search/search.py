@@ -232,7 +232,10 @@ class Search:
         try:
             with store.transaction() as transaction, transaction.whole():
                 deliveries = transaction.deliveries
-                known, memories = deliveries.exposure_and_memories(answer.session, used) if used else (None, {})
+                known: Exposure | None = None
+                memories: Mapping[str, Memory] = {}
+                if used or note is not None:
+                    known, memories = deliveries.exposure_and_memories(answer.session, used)
                 if usage:
                     count_delivery(transaction, memories.values(), at=answer.at)
                 deliveries.log_recall(own)
