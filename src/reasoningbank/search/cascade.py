@@ -159,7 +159,7 @@ def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit:
     judge = Precedence(usable, model_id, {})
     ordered = sorted(hits, key=lambda hit: standing(hit.memory, SCOPE_WEIGHTS[hit.scope]))
     kept = judge.settled(ordered, limit, {(hit.scope, hit.id) for hit in hits})
-    return Found(tuple(judge.marked(kept)), (), (*warnings, *judge.unseen(kept)))
+    return Found(tuple(judge.marked(kept)), (), (*warnings, *judge.unseen(kept)), vectors=judge.vectors)
 
 
 def weighted(hit: Hit) -> Hit:
@@ -204,6 +204,11 @@ class Precedence:
         self._vectors = dict(vectors)
         self._sources: defaultdict[Key, list[Reference]] = defaultdict(list)
         self._rivals: defaultdict[Key, dict[Level, _Rivals]] = defaultdict(dict)
+
+    @property
+    def vectors(self) -> Mapping[Key, Vector]:
+        """Those of titles and contents that are known by now."""
+        return self._vectors
 
     def settled(self, hits: Sequence[Hit], limit: int, found: Set[Key]) -> list[Hit]:
         """Return the first hits that nothing more specific outdoes.
