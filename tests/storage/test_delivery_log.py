@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,10 @@ MOST = 15
 """Statements of one search or briefing, with the beginnings and the ends of its two transactions."""
 MOST_WITH_FILES = 16
 """Those of the search that finds over 4,096 new memories and has a vector file written."""
+MOST_WITH_TRACE = 19
+"""Those of a search with experience, which also reads how similar searches ended and keeps itself as a trace."""
+MOST_OF_A_FIRST = 18
+"""Those of a briefing of three scopes that is the first in its process: it reads vectors."""
 KINDS: tuple[By, ...] = ("memory", "lesson", "experience")
 WORDS = [
     *("retry", "timeout", "postgres", "pool", "cache", "login", "token", "queue", "page", "file", "socket", "json"),
@@ -292,6 +297,64 @@ def test_a_search_for_experiences_runs_few_statements(statements: Statements, tm
                 other.record(title="One more", content="retry it once more", outcome="success")
                 other.search(QUERY, session="c", by="experience", limit=3)
             check(f"d{turn}")
+
+
+@promise(
+    "search:delivery-log-trace",
+    "A search with experience (`bank.experience.search`) runs at most 19 SQL statements and one commit, its trace "
+    "included, however many strategies similar searches have taught.",
+    source="issue 10",
+)
+@pytest.mark.parametrize("strategies", [0, 1, 40])
+def test_a_search_with_experience_runs_few_statements(statements: Statements, tmp_path: Path, strategies: int) -> None:
+    with filled(tmp_path, 300) as bank:
+        taught = [memory.id for memory in bank.memories.list()][:strategies]
+        bank.experience.search(QUERY, session="first")
+    store = open_storage(f"sqlite:///{tmp_path}", home=tmp_path).open(Scope(tenant="me", project="demo"))
+    with closing(store), store.transaction() as transaction:
+        (trace,) = transaction.sessions.traces()
+        transaction.sessions.update_trace(replace(trace, strategies=tuple(taught)))
+    for turn in range(2):
+        with opened(tmp_path) as bank:
+            for session in ("a", "b", "b"):
+                statements.clear()
+                answer = bank.experience.search(QUERY, session=f"{session}{turn}", limit=100)
+                assert answer.results and len(answer.reasoning.relevant_strategies) == min(strategies, 3)
+                assert len(statements.all) <= MOST_WITH_TRACE, (session, statements.all)
+                assert statements.all.count("BEGIN IMMEDIATE") == 1
+
+
+@promise(
+    "search:delivery-log-briefing-shared",
+    "A briefing of a project with a team and an org runs at most 15 SQL statements in each of their banks and commits "
+    "once in each that shows something, also where it repeats nothing; the first of a process, which reads vectors, at "
+    "most 18.",
+    source="issue 10",
+)
+@pytest.mark.parametrize("task", [QUERY, None])
+@pytest.mark.parametrize("repeat", [True, False])
+def test_a_briefing_of_all_scopes_runs_few_statements_in_each(
+    statements: Statements, tmp_path: Path, task: str | None, repeat: bool
+) -> None:
+    shared(tmp_path, 60)
+    for turn in range(2):
+        most = MOST_OF_A_FIRST
+        with Bank.open(
+            f"sqlite:///{tmp_path}",
+            tenant="me",
+            project="project",
+            team="team",
+            org="org",
+            embedder=HashingEmbedder(),
+        ) as bank:
+            for session in ("a", "b", "b"):
+                statements.clear()
+                brief = bank.briefing(task, session=f"{session}{turn}", repeat=repeat)
+                counts = statements.of_each_bank()
+                levels = {item.scope for item in brief.items}
+                assert brief.items and max(count for count, _ in counts.values()) <= most, (session, counts)
+                assert sum(commits for _, commits in counts.values()) <= len({*levels, "project"})
+                most = MOST
 
 
 @promise(

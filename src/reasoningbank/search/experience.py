@@ -274,11 +274,14 @@ def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[Rele
         for memory_id in dict.fromkeys(trace.strategies):
             nearest.setdefault(memory_id, cosine)
             supported[memory_id] = supported.get(memory_id, 0) + 1
-    memories = store.memories.many(list(nearest))
+    known = store.evidence.rated(nearest)
+    noise = {memory_id for memory_id, (_, balance) in known.items() if balance <= -NOISE}
     shown: dict[bytes, RelevantStrategy] = {}
     for memory_id, cosine in nearest.items():
-        memory = memories.get(memory_id)
-        if memory is None or memory.state not in {"active", "candidate"} or memory.confidence < LEAST_CONFIDENCE:
+        if memory_id not in known:
+            continue
+        memory, _ = known[memory_id]
+        if memory.state not in {"active", "candidate"} or memory.confidence < LEAST_CONFIDENCE:
             continue
         safe = reveal(memory)
         shown.setdefault(
@@ -294,17 +297,7 @@ def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[Rele
             ),
         )
     best = sorted(shown.values(), key=lambda one: -one.similarity * one.confidence)
-    return tuple(islice((one for one in best if not _is_noise(store, one.id)), MOST_STRATEGIES))
-
-
-def _is_noise(store: Store, memory_id: str) -> bool:
-    """Return whether people and agents have found it unhelpful more often than helpful, by ``NOISE`` at least."""
-    rated = store.evidence.aggregate(memory_id)
-    balance = rated.count("explicit", positive=False) - rated.count("explicit", positive=True)
-    for signal in store.evidence.signals(memory_id):
-        if signal.type == "explicit":
-            balance += -1 if signal.positive else 1
-    return balance >= NOISE
+    return tuple(islice((one for one in best if one.id not in noise), MOST_STRATEGIES))
 
 
 _TITLE = 120

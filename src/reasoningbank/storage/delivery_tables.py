@@ -83,10 +83,11 @@ _HEADS = "SELECT number, session, body, checksum FROM exposures"
 
 _EXPOSURE = (
     "n.last, e.number, e.session, e.body, e.checksum, "
-    "i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id"
+    "i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id, n.last_trace"
 )
 _EXPOSED = (
-    "FROM (SELECT coalesce(max(number), 0) AS last FROM exposures) AS n "
+    "FROM (SELECT coalesce(max(number), 0) AS last, (SELECT coalesce(max(number), 0) FROM traces) AS last_trace "
+    "FROM exposures) AS n "
     "LEFT JOIN exposures AS e ON e.session = ? LEFT JOIN exposure_items AS i ON i.exposure = e.number "
     "LEFT JOIN memories AS m ON m.key = i.key"
 )
@@ -100,13 +101,13 @@ _MET_AND_MEMORIES = (
     "WHERE id IN (SELECT value FROM texts_in(?))"
 )
 """The rows of a session's exposure, then those of memories."""
-_LAST, _POSITION = 0, 7
+_LAST, _POSITION, _MEMORY, _LAST_TRACE = 0, 7, 11, 12
 
 _MET_AND_SHOWN = f"""
 SELECT 0, {_EXPOSURE}, 0.0 {_EXPOSED}
-UNION ALL SELECT 1, NULL, r.number, NULL, NULL, NULL, NULL, NULL, i.position, NULL, NULL, NULL, m.id, i.relevance
+UNION ALL SELECT 1, NULL, r.number, NULL, NULL, NULL, NULL, NULL, i.position, NULL, NULL, NULL, m.id, NULL, i.relevance
 FROM recalls AS r JOIN recall_items AS i ON i.recall = r.number JOIN memories AS m ON m.key = i.key WHERE r.session = ?
-UNION ALL SELECT 2, NULL, number, session, body, checksum, NULL, NULL, NULL, NULL, NULL, NULL, id, 0.0
+UNION ALL SELECT 2, NULL, number, session, body, checksum, NULL, NULL, NULL, NULL, NULL, NULL, id, NULL, 0.0
 FROM traces WHERE session = ?
 """  # noqa: S608 - constant columns
 """By the first column: the rows of a session's exposure, what its searches delivered, and its traces."""
@@ -213,10 +214,10 @@ class DeliveryTables:
             rows.setdefault(row[0], []).append(row[1:])
         found: dict[str, float] = {}
         for row in sorted(rows.get(1, ()), key=lambda row: (row[1], row[_POSITION])):
-            memory_id = cast(str, row[_WIDTH - 1])
+            memory_id = cast(str, row[_MEMORY])
             found[memory_id] = max(found.get(memory_id, 0.0), cast(float, row[_WIDTH]))
         for row in sorted(rows.get(2, ()), key=lambda row: cast(int, row[1]), reverse=True):
-            for memory_id in read_trace((row[1], row[_WIDTH - 1], *row[2:5])).results:
+            for memory_id in read_trace((row[1], row[_MEMORY], *row[2:5])).results:
                 found.setdefault(memory_id, 0.0)
         met = sorted((row[:_WIDTH] for row in rows[0]), key=lambda row: row[_POSITION] or 0)
         return self._exposed(session, met), found
@@ -229,6 +230,7 @@ class DeliveryTables:
         self._place = _Place(
             session, cast(int, number), rows[0][4], {row[1]: row[5] for row in items}, self._unit.undone
         )
+        self._unit.learn_number("traces", cast(int, rows[0][_LAST_TRACE]))
         self._unit.learn((cast(str, row[6]), cast(int, row[1])) for row in items)
         return None if rows[0][1] is None else _exposure(rows[0][1:5], items)
 

@@ -156,6 +156,7 @@ class Unit:
         self._broken: BankError | None = None
         self._wrote = self._writing = self._noted = self._said = False
         self._known: dict[str, int] = {}
+        self._last_numbers: dict[str, int] = {}
         self.weights: ProjectWeights | None = None
         self.change = 0
         self.undone = 0
@@ -303,8 +304,15 @@ class Unit:
         """Replace one of the bank's facts about itself."""
         self.run(_PUT_META, (name, value))
 
+    def learn_number(self, table: str, last: int) -> None:
+        """Take the last number of a table that was read in the transaction."""
+        if self._writer is not None:
+            self._last_numbers[table] = last
+
     def next_number(self, table: str) -> int:
         """Return the number of a new row."""
+        if table in self._last_numbers:
+            return self._last_numbers.pop(table) + 1
         rows = self.run(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")  # noqa: S608 - constant tables
         return cast(int, rows[0][0])
 
@@ -364,6 +372,7 @@ class Unit:
         self.change, self._last_key, self._space = before.change, before.last_key, before.space
         self.weights, self._noted, self._said = before.weights, before.noted, before.said
         self._known.clear()
+        self._last_numbers.clear()
         self.undone += 1
         try:
             self._undo(first)
