@@ -17,10 +17,10 @@ import pytest
 import reasoningbank.types
 from promises import promise
 from reasoningbank.cli.app import COMMANDS, GROUPS, SubGroup, command_of
-from reasoningbank.operations.json import SHAPES, schema_of
+from reasoningbank.operations.json import schema_of
 from reasoningbank.operations.methods import answer_schema, interface
 from reasoningbank.operations.operation import Operation
-from reasoningbank.operations.table import OPERATIONS
+from reasoningbank.operations.table import OPERATIONS, SHAPES
 from reasoningbank.settings import PREFIX, Settings
 from reasoningbank.web.routes import openapi
 

@@ -1,9 +1,14 @@
-"""Every operation once: which method it is, and where it is offered as a command, a tool and a route.
+"""Every operation once: its method, where it is offered as a command, a tool and a route, and what it answers.
+
+The fields of an answer are those of ``SHAPES``; what an agent reads of them is written in ``mcp/text.py``, what people
+read in ``operations/text.py``.
 
 Nothing is imported here but the standard library, so that ``rbank --help`` and a listing of tools cost nothing.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from reasoningbank.operations.graph_table import GRAPH_OPERATIONS
 from reasoningbank.operations.operation import _MEMORY_PROFILES, Command, Operation, Route, Tool
@@ -586,3 +591,85 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
 )
 """Every operation that an entrance is made from."""
+
+SHAPES: Mapping[str, str] = {
+    "Action": "id=node.id text=node.text status outcome parameters tags=node.tags conv_id=node.conv_id "
+    "ingestion_time=node.ingestion_time",
+    "Arm": "sessions succeeded failed unknown rate",
+    "Brief": "text tokens items left_out session",
+    "BriefItem": "id=hit.id confidence=hit.confidence scope outcome=hit.outcome",
+    "CapturedSession": "*trajectory judgements",
+    "ConsolidationResult": "created_memories archived_memories skipped_count total_processed "
+    "duration_seconds=duration contradictions messages",
+    "ConversationReport": "conv_id nodes edges preferences=preferences[].id lesson new proposals refused waiting "
+    "message",
+    "Decayed": "id=memory_id months unused_since previous_confidence:9 new_confidence:9",
+    "Edge": "id source target text weight tags created_time band",
+    "EdgeHit": "*edge score legs",
+    "GraphAnswer": "query seeds paths=walk.paths context=context.text tokens=context.tokens pending message",
+    "Harm": "id=memory_id title shown succeeded rate upper_bound base_rate set_aside",
+    "Health": "healthy facts problems",
+    "History": "memory_id=memory.id title=memory.title confidence=memory.belief.score alpha0 beta0 "
+    "alpha=memory.belief.alpha beta=memory.belief.beta events",
+    "Hit": "id title description content outcome confidence interval:3 relevance fit tags legs duplicates scope "
+    "conflicts unproven",
+    "ImportReport": "imported=#imported unchanged=#unchanged conflicts quarantined left_out",
+    "Isolated": "id title scope=level project=name before because",
+    "Job": "kind key attempts error due",
+    "Kept": "*what new message",
+    "Lesson": "rb_id id key_lesson context_to_prefer tags link_nodes outcome=memory.outcome state=memory.state "
+    "confidence=memory.confidence",
+    "LessonAnswer": "query lessons count=#lessons message warnings",
+    "LessonHit": "*lesson score legs",
+    "Memory": "id project title description content outcome confidence interval=belief.interval:3 usage_count tags "
+    "category state provenance tokens version created_at updated_at last_used",
+    "NodeHit": "*node score legs",
+    "Occurrence": 'id=event.id text=event.text start end source_type=event.fields.source_type|"" tags=event.tags '
+    "conv_id=event.conv_id answers=led_to",
+    "PastMemory": "*memory unknown",
+    "Preference": "id preference_type text user role tags=node.tags conv_id=node.conv_id "
+    "update_time=node.updated_at replaced_by",
+    "Promotion": "id=memory.id level name title=memory.title content=memory.content confidence=memory.confidence "
+    "state=memory.state reviewer created sources doubtful gone",
+    "PromotionCandidate": 'candidate_id=id to=level name outcome similarity confidence title=text.title|"" '
+    'description=text.description|"" content=text.content|"" written_by=text.source|"" reason conflicts sources',
+    "PromotionSource": "id=reference.id level=reference.level name=reference.name title=memory.title "
+    "content=memory.content confidence=memory.confidence",
+    "Proposal": "node_id neighbour_id=neighbour.id text=neighbour.text score",
+    "Pruned": "id=memory_id confidence:9 unused_since reason",
+    "QuestionAnswer": "plan clarification=plan.clarification seeds=graph.seeds|[] paths=graph.walk.paths|[] lessons "
+    'context=graph.context.text|"" tokens=graph.context.tokens|0 message',
+    "Recall": "memories unproven count recall_id=id embedder tokens message warnings",
+    "ReleaseReport": "released hidden kept=still_held",
+    "Rendered": "as=form text",
+    "Rollout": 'verdict=judgement.verdict|"unknown" probability=judgement.probability|0.5 steps=#trajectory.steps '
+    'answer=trajectory.final_answer|"" error',
+    "Scaled": "best reason ground mode stopped answer memories=recall.delivered[].id withheld rollouts learned=report",
+    "SessionOutcome": "credited=credits",
+    "ShareReport": "files memories added updated unchanged=#unchanged conflicts signals moved refused messages",
+    "SimilarityCluster": "ids outcome average_similarity min_similarity",
+    "Source": 'id=node.id text=node.text source_type=node.fields.source_type|"" doc_pointer relevant_parts path',
+    "SourceReport": "id=source.id tags=source.tags mentions=mentions.found nodes=nodes[].id edges=edges[].id waiting "
+    "message",
+    "StabilityCheck": "counted=reports commits waiting unknown dry_run",
+    "StabilityReport": "id=memory_id commit reverted previous_confidence:9 new_confidence:9",
+    "TrajectoryEntry": "id task session source steps at verdict probability=judgement.probability|0.5 "
+    'judge=judgement.judge|"" said_by distilled',
+    "Turn": "message_id user_input clarification_question clarification ai_answer=answer ai_reasoning=reasoning "
+    "ai_tool_calls=tool_calls at",
+    "UndoReport": "consolidation_id restored_memories=restored moved_signals kept",
+    "Walked": "*walk context=context.text tokens=context.tokens",
+    "UpliftReport": "sessions with_memory without_memory uplift interval tokens_added harmful",
+    "WalkPath": "seed nodes edges energies sentences reversed=hops[].reversed score",
+    "WalkResult": "seeds paths reached left_out stopped",
+    "WeightChange": "at signal_id weights=shares",
+    "Workflow": "workflow_id=id message_id status clarification_question message user_input clarification searched "
+    "cursor turns",
+    "WorkflowEvent": "cursor event=kind payload is_final=final at",
+}
+"""The JSON of each type whose JSON is not its fields in their order.
+
+``name`` is an attribute; ``name=a.b`` goes along attributes, methods and keys; ``x[].y`` takes ``y`` of every item;
+``#x`` counts; ``*x`` puts the fields of ``x`` in this place; ``|value`` stands where the way ends at None; ``:3``
+rounds.
+"""
