@@ -29,7 +29,7 @@ UNLOGGED = "This delivery was not logged"
 
 def search_limit(limit: int, name: str = "limit") -> int:
     """Return how many a search may find; raise NegativeLimit below zero, InvalidInput above ``MAX_SEARCH_LIMIT``."""
-    if checked_limit(limit) > MAX_SEARCH_LIMIT:
+    if checked_limit(limit, name) > MAX_SEARCH_LIMIT:
         most = f"at most {MAX_SEARCH_LIMIT}"
         raise InvalidInput(f"{name} is {most}, not {limit:,}", hint=f"Ask for {most}.")
     return limit
