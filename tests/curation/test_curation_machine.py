@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from curation.curated_banks import FORCED, PROJECTS, TEAM, TEXTS, broken, evidence, exports, opened, stores_of
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.errors import InvalidInput, MemoryNotFound, StoreBusy
+from reasoningbank.errors import InvalidInput, MemoryNotFound, MemoryQuarantined, StoreBusy
 from reasoningbank.memories.states import set_aside
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.lifecycle import DecayRules, PruneRules
@@ -121,10 +122,12 @@ class Curation(RuleBasedStateMachine):
         memory = self.chosen(bank, place)
         if memory is None:
             return
-        if how == "outcome":
-            bank.outcome(memory.id, succeeded=good, session=session)
-        else:
-            bank.feedback(memory.id, helpful=good, session=session, rater="agent" if how == "agent" else "human")
+        refused = memory.state == "quarantined" and how == "agent"
+        with pytest.raises(MemoryQuarantined) if refused else nullcontext():
+            if how == "outcome":
+                bank.outcome(memory.id, succeeded=good, session=session)
+            else:
+                bank.feedback(memory.id, helpful=good, session=session, rater="agent" if how == "agent" else "human")
         self.gave(bank)
 
     @rule(project=projects, text=st.sampled_from(TEXTS), session=sessions)
