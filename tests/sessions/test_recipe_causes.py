@@ -122,6 +122,10 @@ HIDDEN = {
     ),
     "its lines are deleted": (FAILS, shell("sed -i '10,20d' tests/test_rate.py", ""), PASSES),
     "the assertion is weaker": (JEST[0], shell("sed -i 's/toBe(8)/toBeTruthy()/' test/fee.test.js", ""), JEST[1]),
+    "an edit that is undone, after which it passes too": (
+        FAILS, edit("rate.py", "return rates[name]", "log(rates)\nreturn rates[name]"), PASSES,
+        edit("rate.py", "log(rates)\nreturn rates[name]", "return rates[name]"), PASSES,
+    ),
     "the rule is off": (LINT, edit("eslint.config.js", "rules: {", "rules: {\n  'no-console': 'off',"),
                         shell("npx eslint .", "")),
     "warnings are no errors": (UNUSED, shell("sed -i 's/-Werror//' Makefile", ""), shell("make", "done")),

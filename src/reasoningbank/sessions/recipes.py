@@ -16,6 +16,7 @@ to run the action: with a variable, a flag, in another folder, by another progra
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -300,6 +301,7 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
             if change not in ran.doing.changes
             and not is_beside(change, said)
             and not _takes_back(change, _made_files(doings[:index]))
+            and not any(_is_undone_by(change, later) for doing in doings[index + 1 :] for later in doing.changes)
         ]
         if (way := following.way or _set_for(ran, following, said)) is not None:
             changed.append((following.index, way))
@@ -478,6 +480,19 @@ def _takes_back(change: Change, made: Set[str]) -> bool:
     """Return whether the change removes what the session itself had made."""
     words = change.text.removeprefix("ran: ").split()
     return words[:1] == ["rm"] and any(_base(word.rstrip("/")) in made for word in words[1:])
+
+
+def _is_undone_by(change: Change, later: Change) -> bool:
+    """Return whether a later edit of the same file puts back the lines that this one took, and takes what it put."""
+    if not change.file or change.whole or later.whole or not _same_file(change.file, later.file):
+        return False
+    taken, put = _lines_that_differ(change)
+    return bool(taken or put) and _lines_that_differ(later) == (put, taken)
+
+
+def _lines_that_differ(change: Change) -> tuple[Counter[str], Counter[str]]:
+    old, new = Counter(change.old.splitlines()), Counter(change.new.splitlines())
+    return old - new, new - old
 
 
 def _fix(
