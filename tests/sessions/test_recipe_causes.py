@@ -126,6 +126,10 @@ HIDDEN = {
         FAILS, edit("rate.py", "return rates[name]", "log(rates)\nreturn rates[name]"), PASSES,
         edit("rate.py", "log(rates)\nreturn rates[name]", "return rates[name]"), PASSES,
     ),
+    "a type that is not looked at": (
+        shell("npx tsc", "a.ts(4,9): error TS2345: Argument of type 'string' is not assignable to type 'Id'.", 2),
+        edit("a.ts", "ring(name)", "ring(name as any)"), shell("npx tsc", ""),
+    ),
     "the rule is off": (LINT, edit("eslint.config.js", "rules: {", "rules: {\n  'no-console': 'off',"),
                         shell("npx eslint .", "")),
     "warnings are no errors": (UNUSED, shell("sed -i 's/-Werror//' Makefile", ""), shell("make", "done")),

@@ -48,7 +48,7 @@ _RULE_OFF = re.compile(
     r"|^\s*['\"]?ignore(?:Patterns)?['\"]?\s*[:=]\s*\[|\bexclude['\"]?\s*[:=]|\ballow_failure:\s*true|\bskip\s*:\s*true|\bskipTests\b"
     r"|\bmaven\.test\.skip\b|\bignoreFailures\s*=?\s*true|\bfail[-_]under\b|\bignoreErrors\b|\bpassWithNoTests\b"
     r"|\"test\"\s*:\s*\"(?:true|exit 0|echo)\b|\bif:\s*false\b|\bnolint\b|shellcheck disable=|rubocop:disable"
-    r"|phpstan-ignore"
+    r"|phpstan-ignore|\bas\s+(?:any|unknown\s+as)\b|\bcast\(\s*['\"]?Any\b"
     r"|@SuppressWarnings|#pragma (?:warning disable|GCC diagnostic ignored)|^-W(?:no-)",
     re.MULTILINE,
 )
