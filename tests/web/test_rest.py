@@ -258,3 +258,35 @@ def test_what_is_not_there_is_404_whatever_it_is(served: Served) -> None:
         answer = served.said("GET", place, status=404)
         assert answer["error"] == error, place
         assert answer["hint"]
+
+
+@promise(
+    "web:described-arguments",
+    "The OpenAPI description says which parameters of a query must be given, what holds without the others and the "
+    "largest number that is taken; a parameter that is not described is refused.",
+    source="issue 10",
+)
+def test_the_description_says_what_the_endpoints_do(served: Served) -> None:
+    paths = served.said("GET", "/openapi.json")["paths"]
+    assert not [
+        f"{method} {path}: {each['name']}"
+        for path, methods in paths.items()
+        for method, described in methods.items()
+        for each in described.get("parameters", ())
+        if "schema" not in each
+    ]
+    search = {each["name"]: each for each in paths["/memories/search"]["get"]["parameters"]}
+    assert search["q"]["required"] is True
+    for number in range(7):
+        lesson = {"title": f"Mend pump {number}", "content": f"Prime pump {number} of the fountain before it starts."}
+        served.said("POST", "/memories", {**lesson, "outcome": "success"}, status=201)
+    found = served.said("GET", "/memories/search?q=prime+the+pump+of+the+fountain")["memories"]
+    assert len(found) == search["limit"]["schema"]["default"] == 5
+    sessions = {each["name"]: each for each in paths["/sessions"]["get"]["parameters"]}
+    most = sessions["limit"]["schema"]["maximum"]
+    assert "sessions" in served.said("GET", f"/sessions?limit={most}")
+    assert served.said("GET", f"/sessions?limit={most + 1}", status=400)["error"] == "invalid_input"
+    refused = served.said("GET", "/memories/search?q=pump&limt=3", status=400)
+    assert "'limt'" in refused["message"]
+    assert "limit" in refused["hint"]
+    assert served.call("DELETE", "/graph/nodes/P1?force=yes").status_code == 400

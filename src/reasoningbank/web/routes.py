@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 import reasoningbank
+from reasoningbank.errors import InvalidInput
 from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import Json, schema_of
@@ -24,6 +25,8 @@ from reasoningbank.web.workflows import ANSWER, EXECUTE
 
 _SPECIAL = tuple(dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names))
 _TEXT: Json = {"type": "string"}
+PROJECT = "project_id"
+"""The parameter of every query that names the project."""
 
 
 def routes(desk: BankThreads) -> list[Endpoint]:
@@ -51,6 +54,7 @@ def _handler(desk: BankThreads, operation: Operation, route: Route) -> Handler:
 async def _values(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
     """Return the arguments of a request by the names of the operation's parameters."""
     signature = interface(operation)
+    _check_query(request, route)
     values: dict[str, Any] = {**operation.defaults, **route.defaults}
     body = await body_of(request) if route.method in {"POST", "PATCH"} else {}
     schemas, required = body_schema(operation, route)
@@ -75,6 +79,19 @@ async def _values(request: Request, operation: Operation, route: Route) -> dict[
             values[each.parameter] = unique(value) if parameter.many and parameter.kind == "text" else value
     check_most(values, route.inputs, route.most)
     return {**values, **{name: values[name] or most for name, most in route.most.items()}}
+
+
+def _check_query(request: Request, route: Route) -> None:
+    """Refuse a parameter of the query that the endpoint does not have; raise InvalidInput that names it."""
+    known = [PROJECT]
+    if route.method == "GET":
+        known += [each.given for each in inputs_of(route.inputs) if not _in_path(route, each.given)]
+    for name in request.query_params:
+        if name not in known:
+            raise InvalidInput(
+                f"there is no parameter {name[:80]!r} of {route.method} {route.path}",
+                hint=f"The parameters of its query are {', '.join(known)}.",
+            )
 
 
 def _asked(request: Request, given: str, parameter: Parameter, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,17 +171,27 @@ def _operation(operation: Operation, route: Route) -> Json:
         for each in inputs_of(route.inputs)
         if _in_path(route, each.given)
     ]
-    project = {"name": "project_id", "in": "query", "schema": _TEXT, "description": "Default: the server's project."}
+    project = {"name": PROJECT, "in": "query", "schema": _TEXT, "description": "Default: the server's project."}
     described: Json = {
         "operationId": f"{route.method.lower()}_{operation.method.strip('+').replace('.', '_')}",
         "summary": operation.summary,
     }
     if route.method == "GET":
-        parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in schemas.items()]
+        parameters += [
+            {"name": each.given, "in": "query"}
+            | ({"required": True} if each.required or signature.named(each.parameter).required else {})
+            | {"schema": _bounded(schemas[each.given], operation, route, signature.named(each.parameter))}
+            for each in inputs_of(route.inputs)
+            if each.given in schemas
+        ]
     elif route.method != "DELETE":
         body: Json = {"type": "object"}
         if schemas:
-            body["properties"] = schemas
+            named = {each.given: each.parameter for each in inputs_of(route.inputs) if not each.spread}
+            body["properties"] = {
+                name: _bounded(schema, operation, route, signature.named(named[name])) if name in named else schema
+                for name, schema in schemas.items()
+            }
         if required:
             body["required"] = list(required)
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
@@ -174,6 +201,17 @@ def _operation(operation: Operation, route: Route) -> Json:
     if route.created == "new":
         described["responses"]["201"] = described["responses"]["200"]
     return described
+
+
+def _bounded(schema: Json, operation: Operation, route: Route, parameter: Parameter) -> Json:
+    """Return the schema of an argument with what holds when it is left out, and the largest number that is taken."""
+    bounded = dict(schema)
+    default = {parameter.name: parameter.default, **operation.defaults, **route.defaults}[parameter.name]
+    if isinstance(default, (bool, int, float, str)) and default != "":
+        bounded["default"] = default
+    if parameter.name in route.most:
+        bounded["maximum"] = route.most[parameter.name]
+    return bounded
 
 
 def _workflow(summary: str, inputs: Mapping[str, Json], required: tuple[str, ...], answer: Json) -> Json:
