@@ -99,6 +99,44 @@ def test_a_failed_build_or_a_crash_as_the_last_word_is_a_failure(steps: list[Ste
     assert judged(*steps).verdict == verdict
 
 
+MAVEN_FAILED = "[ERROR] Tests run: 7, Failures: 2, Errors: 0, Skipped: 0\n[INFO] BUILD FAILURE\n"
+GRADLE_FAILED = "FAILURE: Build failed with an exception.\n\nBUILD FAILED in 4s\n"
+
+
+@promise(
+    "judging:silent-pass",
+    "Tests that failed and later end with exit status 0 pass, whatever is printed; not when the status is another "
+    "program's, when tests are only listed or skipped, or when other tests ran.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    ("failed", "later", "verdict"),
+    [
+        (shell("mvn -q verify", MAVEN_FAILED, 1), shell("mvn -q verify"), "success"),
+        (shell("mvn test", MAVEN_FAILED, 1), shell("mvn -q test && git add -A"), "success"),
+        (shell("mvn test -Dtest=Cart", MAVEN_FAILED, 1), shell("git add -A; mvn -q test"), "success"),
+        (shell("./gradlew check", GRADLE_FAILED, 1), shell("./gradlew check", "BUILD SUCCESSFUL in 2s"), "success"),
+        (shell("./gradlew check", GRADLE_FAILED, 1), shell("JAVA_HOME=/jdk ./gradlew -q check"), "success"),
+        (
+            shell("npm test", "Test Suites: 1 failed, 1 total\nTests:       2 failed, 2 total", 1),
+            shell("npm test"),
+            "success",
+        ),
+        (shell("pytest -q", "1 failed in 0.1s", 1), shell("pytest -q > out.txt"), "success"),
+        (shell("mvn test", MAVEN_FAILED, 1), shell("mvn -q test | tail -3"), "failure"),
+        (shell("mvn test", MAVEN_FAILED, 1), shell("mvn -q test || true"), "failure"),
+        (shell("mvn test", MAVEN_FAILED, 1), shell("mvn -q test; echo done"), "failure"),
+        (shell("mvn test", MAVEN_FAILED, 1), shell("mvn -q test -DskipTests"), "failure"),
+        (shell("mvn verify", MAVEN_FAILED, 1), shell("mvn -q test"), "failure"),
+        (shell("mvn test", MAVEN_FAILED, 1), shell("mvn -q test -Dtest=Cart"), "failure"),
+        (shell("./gradlew check", GRADLE_FAILED, 1), shell("./gradlew check -x test"), "failure"),
+        (shell("pytest -q", "1 failed in 0.1s", 1), shell("pytest -q --collect-only", "test_a"), "failure"),
+    ],
+)
+def test_exit_status_0_of_the_same_tests_takes_their_failure_back(failed: Step, later: Step, verdict: str) -> None:
+    assert judged(failed, EDIT, later).verdict == verdict
+
+
 @promise(
     "judging:at-most",
     "Without a user's word the probability of success is at most 0.9.",

@@ -55,6 +55,7 @@ _WORD = re.compile(
 )
 _REDIRECTION = re.compile(r"^(?:\d*|&)>{1,2}(?:&\d+|.*)$|^<")
 _INPUT = re.compile(r"^<[^<(&]")
+_BACKGROUND = re.compile(r"(?<![&>])&(?![&>\d])")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
 _TOOL_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MAX_COMMAND = 20_000
@@ -130,6 +131,26 @@ def parts(line: str) -> tuple[Program, ...]:
     What stands in a here-document is not a command.
     """
     return _parts(line[:_MAX_COMMAND])
+
+
+def proven_by_status(line: str) -> tuple[Program, ...]:
+    """Return the programs of a command line that all succeeded when its exit status is 0. Accepts any text.
+
+    These are the programs of its last chain of ``&&``. What stands before ``|``, ``;`` or a line end does not decide
+    the status; beside ``||`` no single program does, and neither does one that is negated or left in the background.
+    """
+    line = line[:_MAX_COMMAND].rstrip(" \t\n;")
+    chain: list[str] = []
+    for cut, segment in reversed(_segments(line)):
+        text = segment.strip()
+        if cut == "||" or text.startswith("!") or _BACKGROUND.search(text):
+            return ()
+        chain.append(text)
+        if cut != "&&":
+            break
+    count = sum(1 for segment in chain if _program_words(segment)[0])
+    found = _parts(line)
+    return found[len(found) - count :] if count <= len(found) else ()
 
 
 def only_reads(step: Step) -> bool:
@@ -222,7 +243,7 @@ def _parts(line: str) -> tuple[Program, ...]:
     found: list[Program] = []
     folder = ""
     exported: tuple[str, ...] = ()
-    for segment in _segments(line):
+    for _, segment in _segments(line):
         words, settings, source, launcher = _program_words(segment)
         if not words:
             continue
@@ -236,8 +257,10 @@ def _parts(line: str) -> tuple[Program, ...]:
     return tuple(found)
 
 
-def _segments(line: str) -> list[str]:
-    segments: list[str] = []
+def _segments(line: str) -> list[tuple[str, str]]:
+    """Return the commands of a line in order, each behind what separates it from the one before."""
+    segments: list[tuple[str, str]] = []
+    before = ""
     start = position = 0
     while match := _SEPARATOR.search(line, position):
         position = match.end()
@@ -247,12 +270,14 @@ def _segments(line: str) -> list[str]:
             first_line = line.find("\n", position)
             if first_line >= 0:
                 end = re.compile(rf"^\s*{match['word']}\s*$", re.MULTILINE).search(line, first_line)
-                segments.append(line[start:first_line])
+                segments.append((before, line[start:first_line]))
+                before = "\n"
                 start = position = end.end() if end else len(line)
         elif match["cut"]:
-            segments.append(line[start : match.start()])
+            segments.append((before, line[start : match.start()]))
+            before = match["cut"]
             start = position
-    segments.append(line[start:])
+    segments.append((before, line[start:]))
     return segments
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
-from reasoningbank.sessions.test_runs import TestRun, covers, run_of, stashes
+from reasoningbank.sessions.test_runs import TestRun, covers, passed_again, run_of, stashes
 from reasoningbank.types.session import Evidence, Step
 
 _COMMITTED = re.compile(
@@ -308,7 +308,8 @@ _BETWEEN = 5
 def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     """Return everything in the steps that speaks for or against success, in the order of the steps.
 
-    * ``test_run``: each run of a test runner that counted tests; its name is equal for runs of the same tests.
+    * ``test_run``: each run of a test runner that counted tests, and one that ended with status 0 without a count after
+      the same tests had failed; its name is equal for runs of the same tests.
     * ``repair``: something that failed and later succeeded, with the steps in between.
     * ``exit_code``: what failed last and was not repaired, once per name; and, when anything was done, how many actions
       reported no error (for the whole session: it has no step).
@@ -334,13 +335,17 @@ def _runs(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
     """Return the test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
     runs: dict[int, TestRun] = {}
     passed_over: set[int] = set()
+    open_failures: dict[str, TestRun] = {}
     aside = False
     for index, step in enumerate(steps):
         moves = [stashes(part) for part in parts(command(step))] if "stash" in step.action else []
         if aside or True in moves:
             passed_over.add(index)
-        elif run := run_of(step):
+        elif run := run_of(step) or passed_again(step, open_failures.values()):
             runs[index] = run
+            open_failures = {name: old for name, old in open_failures.items() if not covers(run.name, name)}
+            if not run.succeeded:
+                open_failures[run.name] = run
         for move in moves:
             aside = aside if move is None else move
     return runs, frozenset(passed_over)
@@ -377,7 +382,8 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
         if run:
             mended = [earlier for earlier in open_failures if earlier == name or covers(name, earlier)]
         else:
-            mended = [name] if name in open_failures else []
+            # Only a run of tests takes back that tests failed; listing them has the same name as an action.
+            mended = [name] if name in open_failures and open_failures[name] not in runs else []
         for earlier in mended:
             start = open_failures.pop(earlier)
             if earlier != READING:

@@ -6,9 +6,10 @@ Which commands are believed is said here; what their output says, in ``test_summ
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reasoningbank.sessions.commands import Program, command, parts, vocabulary
+from reasoningbank.sessions.commands import Program, command, parts, proven_by_status, vocabulary
 from reasoningbank.sessions.test_summaries import summary_of
 from reasoningbank.types.session import Step
 
@@ -26,6 +27,26 @@ _TEST_COMMANDS = frozenset(
     (*((program, "test") for program in ("go", "cargo", "dotnet", "deno", "bun")), ("cargo", "nextest"))
 )
 _GRADLE_TESTS = re.compile(r"(?:^|:)(?:(?!testClasses$)test\w*|\w+Test|check|build)$")
+_TASKS = vocabulary("test verify install package check build")
+_ONLY_LISTS: dict[str, frozenset[str]] = {
+    "pytest": vocabulary("--collect-only --co --setup-plan --fixtures --markers"),
+    "go": vocabulary("-c -list"),
+    "cargo": vocabulary("--no-run --list"),
+    "jest": vocabulary("--listTests --showConfig --clearCache"),
+    "vitest": vocabulary("list"),
+    "mocha": vocabulary("--dry-run"),
+    "rspec": vocabulary("--dry-run"),
+    "phpunit": vocabulary("--list-tests --list-groups --list-suites"),
+    "ctest": vocabulary("-N --show-only"),
+    "dotnet": vocabulary("--list-tests -t"),
+    "gradle": vocabulary("-x --exclude-task -m --dry-run"),
+}
+"""Options with which a runner ends with status 0 without running all of its tests."""
+_SHOWS_ITSELF = vocabulary("--version --help -h")
+_SKIPS_TESTS = ("-DskipTests", "-Dmaven.test.skip", "--list=", "-list=")
+_NO_TESTS = re.compile(r"\bno tests?\b|\bNO-SOURCE\b|\btests are skipped\b", re.IGNORECASE)
+_REMEMBERED = 100
+"""How many failed runs a run without a count is compared with, the latest."""
 _SPACE = re.compile(r"\s+")
 _MAX_NAME = 200
 
@@ -36,12 +57,14 @@ class TestRun:
 
     Attributes:
         name: Equal for runs of the same tests: runner, folder and targets; see ``covers``.
+        part: The program that ran the tests.
     """
 
     name: str
     succeeded: bool
     detail: str
     failures: int
+    part: Program
 
 
 def run_of(step: Step) -> TestRun | None:
@@ -61,10 +84,51 @@ def run_of(step: Step) -> TestRun | None:
     alone = len(programs) == 1 and bool(tests) and "|" not in line
     if summary is None or summary.empty:
         return _without_summary(step, part, runner) if alone and runner and summary is None else None
-    name = _name(part, summary.runner) if tests else _plain_name(programs, summary.runner)
+    if not tests:
+        part = next((each for each in reversed(programs) if not each.reads), part)
+    name = _name(part, summary.runner) if tests else _plain_name(part, summary.runner)
     contradicted = alone and summary.succeeded and step.exit_code not in {None, 0}
     detail = f"{summary}, but exit status {step.exit_code}" if contradicted else str(summary)
-    return TestRun(name, summary.succeeded and not contradicted, detail, summary.failed + summary.errors)
+    return TestRun(name, summary.succeeded and not contradicted, detail, summary.failed + summary.errors, part)
+
+
+def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
+    """Return the passing run that the step made of tests that failed before, though it printed no count.
+
+    Exit status 0 is the runner's own word. It counts only for a run of the same tests, or more, as one that failed,
+    only where it is the status of that program, and never when the runner was asked to list or skip tests or found
+    none.
+
+    Args:
+        step: A step that is no run by ``run_of``.
+        failures: The earlier runs that failed.
+    """
+    earlier = tuple(failures)[-_REMEMBERED:]
+    line = command(step)
+    if not earlier or step.failed or step.exit_code != 0 or not line:
+        return None
+    run = _same_again(line, earlier)
+    if run is None or _NO_TESTS.search(step.observation) or summary_of(step.observation, line) is not None:
+        return None
+    return run
+
+
+def _same_again(line: str, earlier: Iterable[TestRun]) -> TestRun | None:
+    for part in reversed(proven_by_status(line)):
+        runner = _runner(part)
+        if part.silent or part.reads or _lists_only(part, runner):
+            continue
+        for failure in earlier:
+            old = failure.part
+            name = failure.name
+            same = (part.words, part.folder) == (old.words, old.folder)
+            if not same and runner:
+                name = _name(part, runner)
+                same = covers(name, failure.name) and _TASKS.intersection(old.words) <= set(part.words)
+            if same:
+                detail = f"{' '.join(part.words)[:_MAX_NAME]}: failed before, ended with exit status 0 now"
+                return TestRun(name, True, detail, 0, part)
+    return None
 
 
 def covers(later: str, earlier: str) -> bool:
@@ -139,6 +203,14 @@ def _runner(part: Program) -> str | None:
     return runner
 
 
+def _lists_only(part: Program, runner: str | None) -> bool:
+    """Return whether the program was asked for something else than to run all of its tests."""
+    options = set(part.words[1:])
+    return not options.isdisjoint(_SHOWS_ITSELF | _ONLY_LISTS.get(runner or "", frozenset())) or any(
+        word.startswith(_SKIPS_TESTS) for word in options
+    )
+
+
 def _name(part: Program, runner: str) -> str:
     words = list(part.words)
     known = {"pytest": "pytest", "unittest": "unittest", "maven": "mvn"}.get(runner, runner)
@@ -158,9 +230,8 @@ def _name(part: Program, runner: str) -> str:
     return " ".join([label, *(target for target in targets if target not in _EVERYTHING)])[:_MAX_NAME]
 
 
-def _plain_name(programs: list[Program], runner: str) -> str:
-    working = [part for part in programs if not part.reads]
-    words = " ".join(working[-1].words[:4]) if working else ""
+def _plain_name(part: Program, runner: str) -> str:
+    words = " ".join(part.words[:4])
     return f"{runner} {words}".strip()[:_MAX_NAME].replace("\n", " ")
 
 
@@ -172,5 +243,5 @@ def _without_summary(step: Step, part: Program, runner: str) -> TestRun | None:
     if runner == "pytest" and status in _PYTEST_DID_NOT_TEST:
         return None
     return TestRun(
-        _name(part, runner), False, f"{runner}: ended with exit status {status} before any test was counted", 1
+        _name(part, runner), False, f"{runner}: ended with exit status {status} before any test was counted", 1, part
     )

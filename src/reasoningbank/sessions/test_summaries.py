@@ -344,6 +344,8 @@ def _gradle(text: str, line: str) -> _Found:
     counts = [tuple(int(each or 0) for each in match.groups()) for match in _GRADLE_COUNT.finditer(text)]
     failed, skipped = sum(one[1] for one in counts), sum(one[2] for one in counts)
     if end["end"] == "SUCCESSFUL":
+        if not tasks:
+            return  # the short console lists no task, which does not say that none ran
         yield end.end(), Summary("gradle", passed=len(ran))
     elif counts:
         yield end.end(), Summary("gradle", sum(one[0] for one in counts) - failed - skipped, failed, skipped=skipped)
