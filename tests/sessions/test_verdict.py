@@ -77,8 +77,9 @@ def test_a_repair_and_a_commit_that_was_kept_are_a_success(command: str) -> None
 
 @promise(
     "judging:last-word",
-    "A session whose last run is a failed build or a program that crashed is a failure; a crash that was typed in to "
-    "try something, or after which something passed, is not.",
+    "A session whose last run is a failed build or a program that crashed is a failure, also when tests passed before; "
+    "a crash that was typed in to try something, or after which something passed, is not, and neither is a search "
+    "without a match, a complaint about style or a command that was not found.",
     source="issue 11 Judge",
 )
 @pytest.mark.parametrize(
@@ -91,7 +92,13 @@ def test_a_repair_and_a_commit_that_was_kept_are_a_success(command: str) -> None
         ([*WORK, shell("python3 app.py", TRACE, 1), shell("python3 app.py", "12 rows")], "unknown"),
         ([*WORK, shell("python3 -c 'import app; app.divide(0)'", TRACE, 1)], "partial"),
         ([*WORK, shell("python3 app.py", "usage: app.py FILE", 2)], "partial"),
-        ([suite(True), shell("npm run build", "error TS2304: Cannot find name 'x'.", 2)], "partial"),
+        ([suite(True), shell("npm run build", "error TS2304: Cannot find name 'x'.", 2)], "failure"),
+        ([suite(True), EDIT, shell("dotnet build", "error CS1002: ; expected", 1)], "failure"),
+        ([suite(False), EDIT, suite(True), EDIT, shell("node server.js", "Uncaught TypeError: x", 1)], "failure"),
+        ([EDIT, suite(True), shell("grep -rn old_name src", "", 1)], "success"),
+        ([EDIT, suite(True), shell("ls build/old", "No such file or directory", 2)], "success"),
+        ([EDIT, suite(True), shell("./gradlew spotlessCheck", "format violations", 1)], "success"),
+        ([EDIT, suite(True), shell("ninja", "bash: ninja: command not found", 127)], "success"),
         ([suite(True, "tests/a.py"), shell("make", "", 2), suite(False, "tests/b.py")], "failure"),
     ],
 )

@@ -402,10 +402,13 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
 
 _BUILD = re.compile(
     r"^g?make(?: (?:-\S+|all|build|compile|dist|install))*$"
-    r"|(?:^|[\s/])(?:cmake|ninja|tsc|gcc|g\+\+|cc|clang|javac|rustc|webpack|vite build|cargo (?:build|check)"
-    r"|go (?:build|vet)|mvnw?|gradlew?|msbuild|dotnet build|swift build|docker build"
+    r"|^(?:\S*/)?(?:cmake|ninja|tsc|gcc|g\+\+|cc|clang|javac|rustc|webpack|vite build|cargo (?:build|check)"
+    r"|go build|mvnw?|gradlew?|msbuild|dotnet build|swift build|docker build"
     r"|(?:npm|yarn|pnpm|bun) (?:run )?build|python3? -m build|python3? setup\.py)(?:\s|$)"
 )
+_STYLE = re.compile(r"lint|checkstyle|spotless|format|\bfmt|spotbugs|\bpmd\b|detekt", re.IGNORECASE)
+_NEVER_RAN = frozenset((124, 126, 127, 130, 137, 143))
+"""Statuses of a command that was not found, ran out of time, or was stopped from outside."""
 _CRASH = re.compile(
     r"\bTraceback \(most recent call last\):|^panic: |\bSegmentation fault\b|\bcore dumped\b"
     r"|^thread '[^'\n]{1,80}' panicked|^Exception in thread |^Unhandled(?:PromiseRejection| exception)"
@@ -418,7 +421,7 @@ def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun]) -> list[Evide
     """Return that the session ended with a failed build or a crash, when the last thing that was run says so.
 
     Tests that fail after it take nothing of that back. What was typed in to try something says nothing: it may be meant
-    to fail.
+    to fail. Neither does a command that was not found or was stopped, or a complaint about style.
     """
     then = ""
     for index in range(len(steps) - 1, -1, -1):
@@ -434,6 +437,8 @@ def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun]) -> list[Evide
             return []
         working = [" ".join(part.words[:3]) for part in programs if not part.silent and not part.reads]
         if any(part.word(1) in {"-c", "-e"} for part in programs) or "<<" in command(step):
+            return []
+        if step.exit_code in _NEVER_RAN or (working and _STYLE.search(working[-1])):
             return []
         built = bool(working) and _BUILD.search(working[-1]) is not None
         if not built and not _CRASH.search(step.observation or step.error):

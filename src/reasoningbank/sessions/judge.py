@@ -29,10 +29,11 @@ stayed among much that worked is partial
 (H19).
 
 What no longer stands: an earlier fact of the same kind and name; a test run whose tests were run again within a wider
-run; a passing run before a failing run of a part of it; an error that was repaired, or after which tests passed; an
-undone commit before one that was kept; passing runs and repairs before edits were thrown away or a commit was undone,
-and thrown edits before tests passed again; and whatever contradicts a later verdict of the user. A sub-agent's fact
-makes only sub-agents' facts obsolete. The order is that of the steps; facts without a step come last.
+run; a passing run before a failing run of a part of it; passing runs and repairs before a build or crash as the last
+word; an error that was repaired, or after which tests passed; an undone commit before one that was kept; passing runs
+and repairs before edits were thrown away or a commit was undone, and thrown edits before tests passed again; and
+whatever contradicts a later verdict of the user. A sub-agent's fact makes only sub-agents' facts obsolete. The order is
+that of the steps; facts without a step come last.
 
 The session reaches the model as quoted data between marks that the session cannot contain, never among the
 instructions, and the answer is read as a whole object with a closed set of verdicts: no word inside a sentence, of the
@@ -122,6 +123,8 @@ class _Fact:
         if mine.kind == "test_run" and old.kind == "test_run":
             part_failed = old.positive and not mine.positive and covers(old.name, mine.name)
             return part_failed or covers(mine.name, old.name)
+        if mine.kind == "last_word" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
+            return True
         if mine.kind == "commit" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
             return True
         if mine.positive and not old.positive:
