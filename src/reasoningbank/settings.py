@@ -19,13 +19,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from reasoningbank.errors import ConfigurationError, InvalidInput
 from reasoningbank.types.lifecycle import DecayRules, PruneRules
 
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
+SQLITE = "sqlite:///"
+"""How the URL of a file or a directory of banks begins; a fourth slash begins an absolute path."""
 OWN_RUN = f"{PREFIX}OWN_RUN"
 """Set in the environment of a client that we run as a language model: our hooks and servers in it do nothing."""
 _SHORTEST_SECRET = 6
@@ -372,6 +374,40 @@ def child_environment(variables: Mapping[str, str], *, without: tuple[str, ...] 
 def matching_environment(beginnings: tuple[str, ...]) -> dict[str, str]:
     """Return the variables whose names begin like one of these."""
     return {name: value for name, value in os.environ.items() if name.startswith(beginnings)}
+
+
+def absolute_url(url: str) -> str:
+    """Check the URL of a place where banks live, and return it as it means the same in every working directory.
+
+    Args:
+        url: ``sqlite:///PATH`` or ``memory://``; a relative path is one below the working directory.
+
+    Raises:
+        ConfigurationError: When the URL names no store that exists.
+    """
+    usual = f"Use {SQLITE}PATH, memory:// or no URL for the embedded default."
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise ConfigurationError(f"{url!r} is no URL: {error}", hint=usual) from error
+    path = unquote(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else ""
+    if not path and scheme != "memory":
+        raise ConfigurationError(f"{url!r} names no store", hint=usual)
+    if not path or path.startswith("~") or Path(path).is_absolute():
+        return url
+    if _lacks_a_slash(path):
+        raise ConfigurationError(
+            f"{url!r} is a path below the working directory, which has no such directory; perhaps /{path} is meant",
+            hint=f"Use {SQLITE}/{path} for the absolute path, or {SQLITE}./{path} for the relative one.",
+        )
+    return SQLITE + quote(str(Path(path).absolute()))
+
+
+def _lacks_a_slash(path: str) -> bool:
+    """Return whether a relative path lacks its leading slash: its first directory exists only at the root."""
+    parts = Path(path).parts
+    forgotten = not path.startswith(".") and len(parts) > 1
+    return forgotten and not Path(parts[0]).exists() and Path("/", parts[0]).is_dir()
 
 
 def on_this_machine(url: str) -> bool:

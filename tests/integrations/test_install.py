@@ -527,6 +527,17 @@ def test_what_is_named_reaches_the_server_and_the_hooks(client: str, tmp_path: P
     assert not any(Path(file["path"]).exists() for file in answer["files"])
 
 
+@promise("relay:relative-url")
+def test_a_relative_url_is_written_as_an_absolute_one(tmp_path: Path) -> None:
+    forgotten = run_rbank(tmp_path, "install", "claude-code", "--json", "--url", f"sqlite://{tmp_path}/banks")
+    assert (forgotten.returncode, json.loads(forgotten.stderr)["error"]) == (2, "configuration_error")
+    done = run_rbank(tmp_path, "install", "claude-code", "--json", "--url", "sqlite:///own/banks")
+    assert done.returncode == 0, done.stderr
+    for file in json.loads(done.stdout)["files"]:
+        assert "sqlite:////" in (text := Path(file["path"]).read_text())
+        assert "/own/banks" in text
+
+
 @promise("install:options")
 def test_a_hook_that_was_written_with_options_uses_the_bank_that_they_name(tmp_path: Path) -> None:
     here = ("--tenant", "acme", "--project", "the shop")

@@ -149,6 +149,29 @@ def test_windows_with_other_owners_and_places_share_a_server_and_no_memory(tmp_p
 
 
 @promise(
+    "relay:relative-url",
+    "A relative path in a URL means the same file to windows, commands and installations, whichever process opens it; "
+    "one that commands refuse is refused by the server and by rbank install too.",
+    source="review, places of banks",
+)
+def test_a_relative_url_is_below_the_directory_of_the_window(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, url = tmp_path / "home", "sqlite:///own/banks"
+    with window(home, *SERVER, REASONINGBANK_URL=url) as one:
+        one.hello()
+        assert one.ask(lesson("Here"), 60)["result"]["isError"] is False
+        assert len(servers_in(folder)) == 1
+    monkeypatch.chdir(tmp_path)
+    settings = Settings(home=home, embedder="minilm")
+    with Bank.open(url, tenant=local_tenant(), project=project_of(tmp_path), settings=settings) as bank:
+        assert [memory.title for memory in bank.memories.list()] == ["Here"]
+    forgotten = f"sqlite://{tmp_path}/banks"
+    with window(home, REASONINGBANK_URL=forgotten) as refused:
+        assert refused.process.wait(timeout=30) == 2
+
+
+@promise(
     "relay:killed-server",
     "When the shared server is killed, windows go on: a call that reads is answered by the next server, a call that "
     "writes is answered with an error that says so, and nothing that was acknowledged is lost or stored twice.",

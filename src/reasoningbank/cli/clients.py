@@ -187,9 +187,10 @@ def where(call: Call, scope: Level, *, profile: str = "") -> Where:
 
     Raises:
         InvalidInput: When a shared file would hold a password, or an option stands where a value belongs.
+        ConfigurationError: When the URL names no store that exists.
     """
     from reasoningbank.integrations.clients import Where
-    from reasoningbank.settings import named_home, secret_variables
+    from reasoningbank.settings import absolute_url, named_home, secret_variables
 
     if scope == "project" and call.url and secret_variables({"value": call.url}):
         raise InvalidInput("the url holds a password, and a project's files are shared", hint="Use --scope user.")
@@ -197,7 +198,8 @@ def where(call: Call, scope: Level, *, profile: str = "") -> Where:
         raise InvalidInput(
             "--project takes the project's name", hint="--scope project writes into the project's files."
         )
-    named = {"url": call.url, "tenant": call.tenant, "project": call.project, "team": call.team, "org": call.org}
+    url = absolute_url(call.url) if call.url else None
+    named = {"url": url, "tenant": call.tenant, "project": call.project, "team": call.team, "org": call.org}
     return Where(
         level=scope,
         home=Path.home(),

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError, StoreError
 from reasoningbank.integrations.processes import Process, is_private
-from reasoningbank.settings import Settings, child_environment, matching_environment, own_run
+from reasoningbank.settings import Settings, absolute_url, child_environment, matching_environment, own_run
 from reasoningbank.types.scope import Membership, Scope
 
 LONGEST_PATH = 100
@@ -91,7 +91,7 @@ def place_of(settings: Settings, url: str | None = None) -> Place | None:
         return None
     folder = Path(settings.run_directory) if settings.run_directory else _usual_folder()
     try:
-        directory = str(Path.cwd()) if _is_relative(banks, settings) else "/"
+        directory = str(Path.cwd()) if _is_relative(settings) else "/"
         place = Place(folder, _fingerprint(settings, directory), directory)
         if not folder.is_absolute() or len(os.fsencode(place.socket)) > LONGEST_PATH:
             return None
@@ -211,12 +211,10 @@ def _fingerprint(settings: Settings, directory: str) -> str:
     return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def _is_relative(banks: str, settings: Settings) -> bool:
-    """Return whether a setting names a path that means something else in every working directory."""
-    scheme, colon, rest = banks.partition(":")
-    stored = rest if scheme == "sqlite" else "" if colon else banks
+def _is_relative(settings: Settings) -> bool:
+    """Return whether a setting of the server names a path that means something else in every working directory."""
     kind, _, folder = settings.embedder.partition(":")
-    paths = (stored, settings.repository, folder if kind == "onnx" else "")
+    paths = (settings.repository, folder if kind == "onnx" else "")
     return any(path and not path.startswith(("/", "~")) for path in paths)
 
 
@@ -283,7 +281,7 @@ class Greeting(NamedTuple):
         profile: Which tools there are.
         team: The team of the projects; empty for none.
         org: Their org; empty for none.
-        url: Where banks live; empty for the configured place.
+        url: Where banks live, in words that mean the same in every working directory; empty for the configured place.
         parent: The process that started the speaker.
         body: The question.
     """
@@ -307,7 +305,11 @@ class Greeting(NamedTuple):
 def question(
     kind: str, scope: Scope, membership: Membership, url: str, body: Mapping[str, object], *, directory: str = ""
 ) -> Greeting:
-    """Return a greeting that asks one question about a bank."""
+    """Return a greeting that asks one question about a bank.
+
+    Raises:
+        ConfigurationError: When the URL names no store that exists.
+    """
     return Greeting(
         kind=kind,
         tenant=scope.tenant,
@@ -315,7 +317,7 @@ def question(
         directory=directory,
         team=membership.team,
         org=membership.org,
-        url=url,
+        url=absolute_url(url) if url else "",
         body=dict(body),
     )
 

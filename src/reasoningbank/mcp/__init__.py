@@ -85,11 +85,13 @@ def _relayed(
     from reasoningbank.integrations.processes import process_of
     from reasoningbank.integrations.shared_server import Greeting, join, place_of
     from reasoningbank.mcp.schemas import tools_of
-    from reasoningbank.settings import local_tenant
+    from reasoningbank.settings import absolute_url, local_tenant
 
     wanted = settings.profile if profile is None else profile
     tools = tools_of(wanted)
-    place = place_of(settings, url)
+    banks = url or settings.url
+    banks = absolute_url(banks) if banks else ""
+    place = place_of(settings, banks)
     if place is None:
         return False
     try:
@@ -106,7 +108,7 @@ def _relayed(
         profile=wanted,
         team=settings.team if membership is None else membership.team,
         org=settings.org if membership is None else membership.org,
-        url=url or settings.url,
+        url=banks,
         parent=process_of(parent),
     )
     from reasoningbank.mcp.relay import relayed
