@@ -14,6 +14,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from reasoningbank.errors import InvalidInput
 from reasoningbank.integrations.processes import Process, is_private, lives, private_folder, process_of, runs, status_of
 
 FOLDER = ("run", "clients")
@@ -50,9 +51,11 @@ def client_process(pid: int | None = None) -> Process:
 def note_session(home: Path, session: str, client: Process) -> None:
     """Note the session that a client is in; what is left of clients that ended is removed.
 
-    Nothing is noted where there is no data directory yet.
+    Nothing is noted where there is no data directory yet. A name that every operation would refuse is not noted, and
+    the one before it is removed: it is another session's.
 
     Raises:
+        InvalidInput: When the name looks like a prompt injection.
         OSError: When the directory cannot be used, or others can enter it.
     """
     name = session[:MOST_OF_A_NAME]
@@ -65,6 +68,11 @@ def note_session(home: Path, session: str, client: Process) -> None:
             return
     private_folder(folder.parent)
     private_folder(folder)
+    try:
+        _check(name)
+    except InvalidInput:
+        place.unlink(missing_ok=True)
+        raise
     for other in folder.iterdir():
         if not _lives(other.name):
             other.unlink(missing_ok=True)
@@ -73,6 +81,20 @@ def note_session(home: Path, session: str, client: Process) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
         file.write(name)
     draft.replace(place)
+
+
+def _check(name: str) -> None:
+    """Check a name as every operation does; what does that is read only for a name that can say a sentence.
+
+    Raises:
+        InvalidInput: When it looks like a prompt injection.
+    """
+    from reasoningbank.safety.unicode import speaks
+
+    if speaks(name):
+        from reasoningbank.safety.arguments import session_name
+
+        session_name(name)
 
 
 def session_of(home: Path, client: Process) -> str:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import BankError, UnreadableTranscript
+from reasoningbank.errors import BankError, InvalidInput, UnreadableTranscript
 from reasoningbank.safety.files import append_line
 from reasoningbank.settings import (
     Settings,
@@ -248,7 +248,7 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
             from reasoningbank.integrations.cursor_sessions import note_outcome
 
             note_outcome(settings.home, event, payload)
-    except OSError as error:
+    except (OSError, InvalidInput) as error:
         write(event, error)
     if task == "":
         return ""
