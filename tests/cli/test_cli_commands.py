@@ -513,6 +513,20 @@ def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, 
     assert answer["facts"]["home"] == str(home)
 
 
+@promise(
+    "cli:doctor-makes-none",
+    "doctor makes no bank of a project that has none, named or not, and says that there is none yet.",
+    source="review, doctor",
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_doctor_makes_no_bank(named: bool, home: Path, tmp_path: Path) -> None:
+    place = ["--tenant", "acme", *(["--project", "new"] if named else []), "--url", f"sqlite:///{tmp_path}/banks"]
+    result = CliRunner().invoke(rbank, ["doctor", "--json", *place])
+    facts = cast(dict[str, str], done(result)["facts"])
+    assert facts["location"] == "none: this project has no bank yet"
+    assert [*tmp_path.rglob("*.db"), *home.rglob("*.db")] == []
+
+
 @promise("cli:reembed", "doctor names a change of embedder, and doctor --reembed heals it.", source="DESIGN D11")
 def test_doctor_finds_and_heals_a_change_of_embedder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run(*RECORD)

@@ -97,9 +97,9 @@ class Call:
         Args:
             reads: The command only reads: then a named project without a bank is an empty one, and no file is
                 made of it. What its team, its org and the tenant's other projects know is still found.
-            makes: Whether the command stores something new, so that a named project without a bank gets one. One that
-                neither reads only nor makes one is refused when another project of nearly the same name may be meant,
-                else it finds an empty bank, and what its team and the tenant's other projects know.
+            makes: Whether a project without a bank may get one, as the command stores something new. For any other
+                command such a project has an empty bank, and what its team and the tenant's other projects know. One
+                that does not only read is refused when another project of nearly the same name may be meant.
 
         Raises:
             NotFound: When the project that is named has no bank, and the command neither reads only nor makes one.
@@ -110,7 +110,7 @@ class Call:
         from reasoningbank.settings import load_settings
 
         settings = load_settings()
-        unknown = self._is_unknown(settings, refuse=not makes) if reads or not makes else False
+        unknown = self._is_unknown(settings, refuse=not reads and not makes) if reads or not makes else False
         return Bank.open(
             self.url,
             session=session_of(settings.home, client_process()) or None,
@@ -119,7 +119,7 @@ class Call:
             team=self.team,
             org=self.org,
             settings=settings,
-            create=not unknown,
+            create=makes and not unknown,
         )
 
     def names_no_bank(self) -> bool:

@@ -18,8 +18,10 @@ from reasoningbank.integrations.hook_actions import last_runs
 from reasoningbank.llm import model_problem
 from reasoningbank.llm.reach import reach
 from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of
+from reasoningbank.storage import open_storage
 from reasoningbank.types.memory import Health
 from reasoningbank.types.quantity import counted
+from reasoningbank.types.scope import Scope
 
 
 @command(
@@ -106,9 +108,12 @@ def examine(call: Call, *, ask_model: bool) -> Health:
     facts["hooks last ran"] = "; ".join(last_runs(settings.home).values()) or "never"
     problems: list[str] = []
     try:
-        with call.open_bank(reads=True) as bank:
+        with call.open_bank(reads=True, makes=False) as bank:
             health = bank.admin.check()
         facts |= health.facts
+        scope = Scope(tenant=facts["tenant"], project=facts["project"])
+        if not open_storage(call.url or settings.url or None, home=settings.home).has(scope):
+            facts["location"] = "none: this project has no bank yet"
         problems += health.problems
     except BankError as error:
         problems.append(_sentence(error))
