@@ -16,7 +16,15 @@ from reasoningbank.graph.nodes import PreparedGraph, note_pending, prepared, wor
 from reasoningbank.graph.provenance import add as add_preference
 from reasoningbank.graph.search import GraphQuestion, find_nodes
 from reasoningbank.jobs.jobs import Handler
-from reasoningbank.memories.admission import Ready, admit, admit_edges, admit_nodes, keep_record
+from reasoningbank.memories.admission import (
+    Ready,
+    admit,
+    admit_edges,
+    admit_nodes,
+    keep_record,
+    quarantined_twin,
+    why_apart,
+)
 from reasoningbank.memories.admission import Ready as ReadyMemory
 from reasoningbank.memories.links import lessons_of
 from reasoningbank.storage.graph_tables import Pointer
@@ -78,6 +86,7 @@ class Stored:
     edges: tuple[Edge, ...] = ()
     preferences: tuple[Preference, ...] = ()
     lesson: Lesson | None = None
+    quarantined: tuple[Memory, ...] = ()
     new: list[str] = field(default_factory=list)
     refused: list[RefusedPart] = field(default_factory=list)
 
@@ -249,25 +258,29 @@ def _put_edges(transaction: Transaction, ready: ReadyConversation, alias: Mappin
 
 
 def _put_lesson(transaction: Transaction, ready: ReadyConversation, alias: Mapping[str, str], stored: Stored) -> None:
-    """Store the lesson, or links the memory that says the same."""
+    """Store the lesson, or link the memory that says the same; one in quarantine stands for its text too."""
     note = ready.parts.lesson
     if ready.lesson is None or note is None:
         return
     memory = ready.lesson.memory
     twin = ready.twin(transaction) if ready.twin is not None else None
-    if twin is None:
-        admit(transaction, ready.lesson, at=memory.created_at)
+    kept = twin or quarantined_twin(transaction, memory)
+    if kept is None:
+        kept = admit(transaction, ready.lesson, at=memory.created_at)
         stored.new.append(memory.id)
     named = {alias.get(name, name): name for name in note.link_nodes}
     existing = transaction.graph.nodes(list(named))
-    lesson_id = memory.id if twin is None else twin.id
+    lesson_id = kept.id
     for node_id, name in named.items():
         if node_id in existing:
             transaction.graph.link_node(Pointer(node_id=node_id, memory_id=lesson_id))
         else:
             reason = f"it links {name[:80]!r}, which is neither in the conversation nor in the bank"
             stored.refused.append(RefusedPart(part="lesson", name=name, reason=reason))
-    stored.lesson = lessons_of(transaction, [lesson_id])[lesson_id]
+    if kept.state == "quarantined":
+        stored.quarantined = (kept,)
+    else:
+        stored.lesson = lessons_of(transaction, [lesson_id])[lesson_id]
 
 
 def _owned(node: Node, conversation: Conversation) -> Node | None:
@@ -446,6 +459,7 @@ def _report(
         + (f"; {len(refused)} {'was' if len(refused) == 1 else 'were'} refused" if refused else "")
         + "."
     )
+    said += "".join(f" {why_apart(memory)}" for memory in stored.quarantined)
     if problem:
         said += f" The rest waits for a language model: {problem}"
     return ConversationReport(
@@ -454,6 +468,7 @@ def _report(
         edges=stored.edges,
         preferences=stored.preferences,
         lesson=stored.lesson,
+        quarantined=tuple(memory.id for memory in stored.quarantined),
         new=tuple(stored.new),
         proposals=open_proposals,
         refused=refused,

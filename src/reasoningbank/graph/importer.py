@@ -232,6 +232,7 @@ class _Count:
     conflicts: dict[str, None] = field(default_factory=dict)
     duplicates: list[Duplicate] = field(default_factory=list)
     dangling: list[Dangling] = field(default_factory=list)
+    quarantined: list[str] = field(default_factory=list)
     bands: Counter[WeightBand] = field(default_factory=Counter)
 
 
@@ -265,6 +266,7 @@ def write_import(transaction: Transaction, ready: ReadyImport) -> GraphImport:
         duplicates=tuple(count.duplicates),
         dangling=tuple(count.dangling),
         left_out=tuple(ready.left_out),
+        quarantined=tuple(count.quarantined),
         bands=dict(count.bands),
         messages=tuple(
             f"{counted(number, 'time')} {name!r} was left out: it is not a field of a node, an edge or a lesson."
@@ -358,7 +360,9 @@ def _write_lessons(transaction: Transaction, ready: ReadyImport, count: _Count) 
             count.conflicts[memory.id] = None
         else:
             names[memory.id] = memory.id
-            admit(transaction, derived(), at=memory.created_at)
+            stored_as = admit(transaction, derived(), at=memory.created_at)
+            if stored_as.state == "quarantined":
+                count.quarantined.append(stored_as.id)
             count.added["lesson"] += 1
     return names
 

@@ -194,6 +194,19 @@ def why_held(memory: Memory) -> str:
     return ""
 
 
+def why_apart(memory: Memory) -> str:
+    """Return what is told of a memory in quarantine to whoever sent its text, without the text itself."""
+    said = why_held(memory) or "It is in quarantine and waits for a person's review; no search finds it."
+    return f"Memory {memory.id}: {said}"
+
+
+def quarantined_twin(reader: StoreReader, memory: Memory) -> Memory | None:
+    """Return the oldest memory in quarantine with the text and the outcome of a new one."""
+    known = reader.memories.many(reader.memories.same_text(memory.fingerprint)).values()
+    alike = (each for each in known if each.state == "quarantined" and each.outcome == memory.outcome)
+    return min(alike, key=lambda each: (each.created_at, each.id), default=None)
+
+
 def with_twin(reader: StoreReader, memory: Memory) -> Memory:
     """Return a new memory; when the bank holds the same text already, with the id of that memory in its provenance."""
     twins = reader.memories.same_text(memory.fingerprint)

@@ -601,8 +601,8 @@ SHAPES: Mapping[str, str] = {
     "CapturedSession": "*trajectory judgements",
     "ConsolidationResult": "created_memories archived_memories skipped_count total_processed "
     "duration_seconds=duration contradictions messages",
-    "ConversationReport": "conv_id nodes edges preferences=preferences[].id lesson new proposals refused waiting "
-    "message",
+    "ConversationReport": "conv_id nodes edges preferences=preferences[].id lesson quarantined new proposals "
+    "refused waiting message",
     "Decayed": "id=memory_id months unused_since previous_confidence:9 new_confidence:9",
     "Edge": "id source target text weight tags created_time band",
     "EdgeHit": "*edge score legs",

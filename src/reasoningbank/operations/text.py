@@ -102,11 +102,14 @@ def _brief_notes(brief: Brief) -> Iterator[str]:
     yield from (f"left out: {one.id}, {one.reason}" for one in brief.left_out)
 
 
+def _quarantined_import(memory_id: str) -> str:
+    return f"{memory_id} looks like a prompt injection; it is in quarantine, no search finds it"
+
+
 def _import_notes(report: ImportReport) -> Iterator[str]:
     for memory_id in report.conflicts:
         yield f"warning: {memory_id} is here with another text; it was left as it is"
-    for memory_id in report.quarantined:
-        yield f"warning: {memory_id} looks like a prompt injection; it is in quarantine, no search finds it"
+    yield from (f"warning: {_quarantined_import(memory_id)}" for memory_id in report.quarantined)
     for part in report.left_out:
         yield f"warning: {part.kind} {part.id} was left out: {part.reason}"
 
@@ -654,6 +657,7 @@ def graph_import_text(report: GraphImport) -> str:
         "dangling", [f"{each.kind} {each.id} names {each.missing}, which does not exist" for each in report.dangling]
     )
     lines += _listed("left out", [f"{each.kind} {each.id}: {each.reason}" for each in report.left_out])
+    lines += _listed("quarantined", [_quarantined_import(each) for each in report.quarantined])
     lines += _listed(
         "conflict", [f"{name} has other contents in the bank, which were kept" for name in report.conflicts]
     )

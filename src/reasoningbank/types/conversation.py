@@ -167,7 +167,8 @@ class ConversationReport:
         conv_id: The conversation.
         nodes, edges: What the bank holds of it now, that was named in this call.
         preferences: The preferences that were stored or held already.
-        lesson: The lesson; None when there is none.
+        lesson: The lesson; None when there is none, and when it is in quarantine.
+        quarantined: Id of the lesson's memory when it is in quarantine; no search finds it, and the message says why.
         new: Ids of the nodes and edges, and of the lesson's memory, that were not there before.
         proposals: Nodes of other conversations that are like those of this one and are not linked with them.
         refused: What was not stored, with the reason.
@@ -180,6 +181,7 @@ class ConversationReport:
     edges: tuple[Edge, ...] = ()
     preferences: tuple[Preference, ...] = ()
     lesson: Lesson | None = None
+    quarantined: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     refused: tuple[RefusedPart, ...] = ()

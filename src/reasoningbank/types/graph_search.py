@@ -248,6 +248,7 @@ class GraphImport:
         duplicates: Ids that the import gives twice, or to other things than the bank does.
         dangling: Links to what does not exist; they are not stored.
         left_out: Nodes and edges that look like a prompt injection; they are not stored.
+        quarantined: Ids of the added lessons that look like a prompt injection: no search finds them.
         bands: How many edges of the import lie in each band of weights.
         pending: Nodes and edges of the bank whose vectors are still to be made in the background.
         messages: What else is to be known, one sentence each.
@@ -265,6 +266,7 @@ class GraphImport:
     duplicates: tuple[Duplicate, ...] = ()
     dangling: tuple[Dangling, ...] = ()
     left_out: tuple[ImportOmission, ...] = ()
+    quarantined: tuple[str, ...] = ()
     bands: Mapping[WeightBand, int] = field(default_factory=dict)
     pending: int = 0
     messages: tuple[str, ...] = ()
