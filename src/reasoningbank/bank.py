@@ -403,7 +403,8 @@ class Bank:
 
         Returns:
             The memory as it was stored, at exactly the given confidence; one that was quarantined at most at 0.6. When
-            the bank held the same text before, ``provenance["same_text"]`` is that memory's id.
+            the bank held the same text before, ``provenance["same_text"]`` is that memory's id, and
+            ``provenance["same_text_state"]`` is ``quarantined`` when it was in quarantine.
 
         Raises:
             InvalidMemory: When a rule of the memory is broken; the subclass names it.

@@ -139,6 +139,8 @@ DOUBTED = "doubted"
 """The entry of a memory's provenance that says why it began unproven though it was recorded."""
 SAME_TEXT = "same_text"
 """The entry that names the memory which held the same text when it was recorded."""
+SAME_TEXT_STATE = "same_text_state"
+"""The entry that says that the memory which held the same text was in quarantine then."""
 AGENT_SOURCES = frozenset({"mcp"})
 """Sources through which an agent records by itself, on the word of whatever it has read."""
 ADVICE = (
@@ -202,20 +204,28 @@ def why_apart(memory: Memory) -> str:
 
 def quarantined_twin(reader: StoreReader, memory: Memory) -> Memory | None:
     """Return the oldest memory in quarantine with the text and the outcome of a new one."""
-    known = reader.memories.many(reader.memories.same_text(memory.fingerprint)).values()
-    alike = (each for each in known if each.state == "quarantined" and each.outcome == memory.outcome)
-    return min(alike, key=lambda each: (each.created_at, each.id), default=None)
+    known = reader.memories.many((), texts=[memory.fingerprint]).values()
+    return next((each for each in known if each.state == "quarantined" and each.outcome == memory.outcome), None)
 
 
 def with_twin(reader: StoreReader, memory: Memory) -> Memory:
-    """Return a new memory; when the bank holds the same text already, with the id of that memory in its provenance."""
-    twins = reader.memories.same_text(memory.fingerprint)
-    return replace(memory, provenance={**memory.provenance, SAME_TEXT: twins[0]}) if twins else memory
+    """Return a new memory; when the bank holds the same text already, with the id of that memory in its provenance.
+
+    The oldest memory outside of quarantine comes first; when all are in quarantine, the provenance says so too.
+    """
+    twins = reader.memories.many((), texts=[memory.fingerprint]).values()
+    twin = min(twins, key=lambda each: each.state == "quarantined", default=None)
+    if twin is None:
+        return memory
+    state = {SAME_TEXT_STATE: twin.state} if twin.state == "quarantined" else {}
+    return replace(memory, provenance={**memory.provenance, SAME_TEXT: twin.id, **state})
 
 
 def why_known(memory: Memory) -> str:
     """Return what is told to whoever recorded a text that the bank held already; empty for any other."""
     twin = memory.provenance.get(SAME_TEXT, "")
+    if twin and memory.provenance.get(SAME_TEXT_STATE):
+        return f"Memory {twin} has the same text; it is in quarantine and waits for a person's review."
     return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
 
 
