@@ -473,7 +473,7 @@ class Bank:
             outcome: Only this outcome.
             tags: Only memories that carry all of these.
             category: Only this category.
-            created_after: Only memories recorded at this time or later; a ``datetime``, or a text of ISO 8601.
+            created_after: Only memories recorded at this time or later; a text is ISO 8601.
             created_before: Only memories recorded before this time.
             unproven: Most memories below ``min_confidence``, in a list of their own. By default the three best-ranked
                 where nothing proven answers, beside an answer one that is drawn by chance (DESIGN D6).
@@ -540,7 +540,7 @@ class Bank:
         reason ``held out``.
 
         Args:
-            task: The task in words; None when it is not known yet.
+            task: The task in words. Left out: it is not known yet.
             budget: Most cl100k tokens of the text, never exceeded.
             session: What the delivery counts for; without it a name made for this run.
             outcome: Only strategies (``success``) or only anti-patterns (``failure``).

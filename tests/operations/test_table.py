@@ -14,10 +14,12 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+import reasoningbank
 from promises import promise
+from reasoningbank import errors
 from reasoningbank.bank import Bank
 from reasoningbank.cli import app
-from reasoningbank.cli.built import built_command
+from reasoningbank.cli.built import built_command, plain
 from reasoningbank.mcp import schemas, tools
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
@@ -194,3 +196,21 @@ def test_an_answer_without_json_or_text_is_named_before_anybody_calls_it(
 @pytest.mark.parametrize("operation", table.OPERATIONS, ids=lambda each: each.method)
 def test_every_answer_can_be_shown(operation: Operation) -> None:
     assert binding.interface(operation).result is not str
+
+
+_OF_PYTHON = re.compile(r"\bNone\b|\b[Rr]aises [A-Z]\w+|\bdatetime\b|`[A-Z]\w*`|\b[A-Z]+_[A-Z_]+\b|\w\.py\b")
+"""Words of Python: its values, a method that raises, names of classes and constants, source files."""
+_CLASSES = {name for name in (*reasoningbank.__all__, *vars(errors)) if re.fullmatch(r"([A-Z][a-z]+){2,}", name)}
+
+
+@promise(
+    "operations:plain-help",
+    "The help of a command speaks to whoever types it: no value of Python, no class, no constant, no source file.",
+    source="DESIGN D17",
+)
+@pytest.mark.parametrize("operation", [each for each in table.OPERATIONS if each.command], ids=lambda each: each.method)
+def test_the_help_of_a_command_does_not_speak_python(operation: Operation) -> None:
+    described = binding.described(operation.method)
+    text = plain("\n".join([described.summary, described.details, *(each.help for each in described.parameters)]))
+    assert _OF_PYTHON.findall(text) == []
+    assert _CLASSES & set(re.findall(r"\w+", text)) == set()

@@ -212,7 +212,7 @@ class Questions:
             history: What was said before, the oldest first.
             nodes: Most nodes to begin at for each sub-query, 0 to 100.
             lessons: Most lessons, 0 to 100.
-            budget: Most tokens of the text for a language model, lessons included; None for 2,000.
+            budget: Most tokens of the text for a language model, lessons included. Left out: 2,000.
             user: Who asks, by id: their preferences stand first in the text.
             role: In which role, likewise.
             session: What the delivery of lessons counts for.

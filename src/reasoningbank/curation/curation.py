@@ -238,7 +238,7 @@ class Curation:
         """Look up in a git repository what became of the commits that this project's strategies are tied to.
 
         Args:
-            repository: A directory inside it; None takes the setting, else the working directory.
+            repository: A directory inside it. Left out: that of the setting, else the working directory.
             dry_run: Say what would be counted and write nothing.
 
         Raises:

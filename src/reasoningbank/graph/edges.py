@@ -50,7 +50,7 @@ class Edges:
     def update(
         self, edge_id: str, *, text: str | None = None, weight: float | None = None, tags: Iterable[str] | None = None
     ) -> Edge:
-        """Change an edge; what is None stays, its ends and its time never change.
+        """Change an edge; what is left out stays, its ends and its time never change.
 
         Args:
             edge_id: The edge; its ends stay.

@@ -86,7 +86,7 @@ class Graph:
         fields: Mapping[str, FieldValue] | None = None,
         conv_id: str | None = None,
     ) -> Node:
-        """Change a node; what is None stays, of its times only ``update_time`` moves. Its new words are found at once.
+        """Change a node; what is left out stays. Only its ``update_time`` moves; its new words are found at once.
 
         Args:
             node_id: The node; its id and its label never change.
@@ -140,7 +140,7 @@ class Graph:
 
         Args:
             source: A JSON, JSON lines, CSV or Cypher file; see docs/explanation/graph.md.
-            format: ``json``, ``jsonl``, ``csv`` or ``cypher``; None to tell it by the file.
+            format: ``json``, ``jsonl``, ``csv`` or ``cypher``. Left out: what the file tells.
 
         Raises:
             StoreUnavailable: When the file cannot be read.
@@ -190,7 +190,7 @@ class Graph:
         Args:
             query: The question in words.
             limit: Most nodes to begin at, 0 to 100.
-            budget: Most tokens of the text for a language model; None for 2,000.
+            budget: Most tokens of the text for a language model. Left out: 2,000.
             condition: What a node to begin at must be.
             parameters: How to walk; None for the default preset, where without tags the question's own words serve.
             user: Who asks: their preferences stand first in the text for a language model.
@@ -319,8 +319,8 @@ class Graph:
         An event counts when any part of it lies in the window.
 
         Args:
-            since: The first day, or a time with a zone; None for no beginning.
-            until: The last day, all of it in the window, or a time with a zone, which is not in it; None for no end.
+            since: The first day, or a time with a zone. Left out: no beginning.
+            until: The last day, all of it in the window, or a time with a zone, which is not in it. Left out: no end.
             tags: Only events with at least one of them; those with more of them come first.
             recency: Put the later ones first among equals; else they are in the order they were stored.
             limit: At most so many; 0 for all.

@@ -166,10 +166,13 @@ class Memories:
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
     def origins(self, memory_id: str) -> tuple[Origin, ...]:
-        """Return which sessions taught a memory, oldest first; raises MemoryNotFound.
+        """Return which sessions taught a memory, oldest first.
 
         Args:
             memory_id: The memory.
+
+        Raises:
+            MemoryNotFound: When there is no such memory.
         """
         return tuple(self._context.owner(memory_id).sessions.origins(memory_id=memory_id))
 

@@ -328,13 +328,13 @@ class Experience:
 
         Args:
             query: The task or problem in words.
-            limit: Most proven memories; None leaves it to the strategy.
+            limit: Most proven memories. Left out: as many as the strategy says.
             min_confidence: Proven means at least this.
             tags: Only memories that carry all of these.
             session: What the delivery counts for.
             mode: ``semantic`` looks at everything; ``session_recovery`` leaves out what was made of other memories and
                 shows the newest of the relevant ones first; ``knowledge_lookup`` looks only at memories of the
-                categories ``KNOWLEDGE_CATEGORIES``.
+                categories decision, critique, proposal, directive, knowledge and procedure.
 
         Raises:
             EmptyQuery, NegativeLimit, InvalidConfidence: When an argument is not usable.

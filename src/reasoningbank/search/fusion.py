@@ -1,6 +1,6 @@
 """Fusion of the legs of a search, and the relevance floor (DESIGN D13, docs/decisions/0004).
 
-Analysis gives an identifier's parts and then the whole (``engine/analysis.py``); the index stems both. A stem may end
+Analysis gives an identifier's parts and then the whole (``memories/words.py``); the index stems both. A stem may end
 earlier in the whole than in the part (``header`` but ``mischead``), and a part that is a stop word is not among the
 terms (``with_traceback`` gives ``traceback withtraceback``). Both are allowed for.
 
@@ -293,7 +293,7 @@ def fuse(
         model_id: The vector space of the cosines.
         floor: The relevance that the most relevant candidate must reach; 0 keeps every candidate.
         tail: The least relevance of the others.
-        words_worth: What the weight of words is multiplied by in this bank (``engine/weighing.py``).
+        words_worth: What the weight of words is multiplied by in this bank (``search/word_weights.py``).
         vectors: The unit vectors of the candidates in the leg of title and content; without them no memory speaks for
             another.
     """

@@ -124,10 +124,13 @@ class Sessions:
         return tuple(chosen[: checked_limit(limit) or None])
 
     def delete(self, trajectory_id: str) -> None:
-        """Erase a trajectory and what was kept about it; the memories it taught stay. Raises TrajectoryNotFound.
+        """Erase a trajectory and what was kept about it; the memories it taught stay.
 
         Args:
             trajectory_id: The session.
+
+        Raises:
+            TrajectoryNotFound: When this project has no such session.
         """
         with self._context.store().transaction() as transaction:
             transaction.sessions.erase_trajectory(check_memory_id(trajectory_id))
@@ -303,7 +306,7 @@ class Branches:
             description: What the branch is to do.
             budget: The tokens of the branch's whole context.
             share: Which part of them memories may take, above 0 and at most 1.
-            session: The branch's name; None makes one, which is in the answer. Its outcome is reported under this name.
+            session: The branch's name. Left out: a new one, which is in the answer. Its outcome is reported under it.
 
         Raises:
             InvalidInput: When the description is blank or a number is not usable.

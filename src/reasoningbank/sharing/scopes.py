@@ -60,7 +60,7 @@ class Sharing:
         the scale of all-MiniLM. Fixed rules write the proposed text; ``propose`` asks the language model for one.
 
         Args:
-            to: Only for the team, or only for the org; None for both.
+            to: Only for the team, or only for the org. Left out: both.
             ordinary: Words that are names of projects and are meant as ordinary words.
 
         Raises:

@@ -39,7 +39,7 @@ class WalkParameters:
     """How a walk goes.
 
     Attributes:
-        preset: ``default``, or ``memoria`` for exactly what the system of seed 003 does.
+        preset: ``default``, or ``memoria`` to walk exactly as the Memoria system does.
         tags: Words of the question; edges that carry them are preferred.
         max_depth: Most hops of a path, from 1 to 10.
         max_branches: Most hops onward from one node, from 1 to 50.
@@ -49,12 +49,12 @@ class WalkParameters:
         direction: ``default`` only: hops in both directions, along the edges, or against them.
         labels: ``default`` only: labels of the nodes that may be reached; empty for all.
         ends: ``default`` only: labels of which a path's last node is; empty for all. Paths without one are left out.
-        since, until: ``default`` only: events that do not overlap this window, its end exclusive, are not reached; None
-            for no bound.
+        since, until: ``default`` only: events that do not overlap this window, its end exclusive, are not reached. Left
+            out: no bound.
         half_life_days: ``default`` only: after so many days a node's energy has lost half of what age can take, which
-            is half of all; None for no recency.
+            is half of all. Left out: no recency.
         moment: The present, for recency.
-        max_paths: Most paths in the answer; None for 20 of ``default`` and all of ``memoria``.
+        max_paths: Most paths in the answer. Left out: 20 of ``default`` and all of ``memoria``.
 
     Raises:
         InvalidInput: The message names the parameter. A parameter that the preset does not have is refused rather than
