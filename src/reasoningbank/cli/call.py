@@ -97,9 +97,10 @@ class Call:
         Args:
             reads: The command only reads: then a named project without a bank is an empty one, and no file is
                 made of it. What its team, its org and the tenant's other projects know is still found.
-            makes: Whether a project without a bank may get one, as the command stores something new. For any other
-                command such a project has an empty bank, and what its team and the tenant's other projects know. One
-                that does not only read is refused when another project of nearly the same name may be meant.
+            makes: Whether the command stores something new, so that a project without a bank gets one. One that only
+                reads finds an empty bank there, and what its team and the tenant's other projects know. One that
+                changes what is there is refused for a named project without a bank when another project of nearly the
+                same name may be meant, else it finds an empty bank, too.
 
         Raises:
             NotFound: When the project that is named has no bank, and the command neither reads only nor makes one.
@@ -119,7 +120,7 @@ class Call:
             team=self.team,
             org=self.org,
             settings=settings,
-            create=makes and not unknown,
+            create=not unknown and (makes or not reads),
         )
 
     def names_no_bank(self) -> bool:
