@@ -117,7 +117,7 @@ def scale(
     memories and for its transcript in RBANK_TASK, RBANK_MEMORIES and RBANK_TRANSCRIPT.
     """
     from reasoningbank.integrations.agent_command import CommandAgent
-    from reasoningbank.operations.text import scaled_text
+    from reasoningbank.operations.session_text import scaled_text
 
     runner = CommandAgent(agent, seconds=seconds)
     with call.open_bank() as bank:

@@ -119,7 +119,7 @@ def worker(call: Call, *, once: bool, poll: float) -> None:
     With --project only of that one. Projects whose banks are made meanwhile are looked after too.
     """
     from reasoningbank.operations.json import to_json
-    from reasoningbank.operations.text import work_text
+    from reasoningbank.operations.session_text import work_text
 
     with _stopped_by_signals() as stop:
         rounds = _rounds(call)
