@@ -13,8 +13,8 @@ import click
 
 from reasoningbank import __version__
 from reasoningbank.cli.call import Call, shared_options
-from reasoningbank.cli.output import discard, print_error
-from reasoningbank.errors import BankError, InvalidInput, OutputFailed
+from reasoningbank.cli.output import discard, output_failed, print_error
+from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.operations.operation import SECTIONS, Operation, Section
 from reasoningbank.operations.table import OPERATIONS
 
@@ -177,16 +177,12 @@ class CommandGroup(Helpful):
             print_error("aborted", "Nothing was changed.", "Answer y, or pass --yes.", as_json=as_json)
             sys.exit(_ABORTED)
         except BankError as error:
-            print_error(error.code, str(error), error.hint, as_json=as_json)
-            sys.exit(error.exit_code)
+            _end(error, as_json=as_json)
         except OSError as error:
             # Click prints help and the version by itself, and lets the stream's own error through.
             if extract_tb(error.__traceback__)[-1].name != click.echo.__name__:
                 raise
-            discard(sys.stdout)
-            failed = OutputFailed(f"the answer cannot be written: {error.strerror}")
-            print_error(failed.code, str(failed), failed.hint, as_json=as_json)
-            sys.exit(failed.exit_code)
+            _end(output_failed(sys.stdout, error), as_json=as_json)
         sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -196,6 +192,12 @@ class CommandGroup(Helpful):
         except BrokenPipeError:
             discard(sys.stdout)
             ctx.exit(_PIPE_CLOSED)
+
+
+def _end(error: BankError, *, as_json: bool) -> NoReturn:
+    """Say what happened and end the process with the exit status of the error's class."""
+    print_error(error.code, str(error), error.hint, as_json=as_json)
+    sys.exit(error.exit_code)
 
 
 def _usage_text(error: click.UsageError) -> str:

@@ -147,9 +147,14 @@ def _write(text: str, stream: TextIO | None) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if stream is not None:
-            discard(stream)
-        raise OutputFailed(f"the answer cannot be written: {error.strerror}") from error
+        raise output_failed(stream, error) from error
+
+
+def output_failed(stream: TextIO | None, error: OSError) -> OutputFailed:
+    """Discard what a stream cannot write, and return the error that says so."""
+    if stream is not None:
+        discard(stream)
+    return OutputFailed(f"the answer cannot be written: {error.strerror}")
 
 
 def discard(stream: TextIO) -> None:
