@@ -27,7 +27,7 @@ from reasoningbank.types.lifecycle import DecayRules, PruneRules
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
 SQLITE = "sqlite:///"
-"""How the URL of a file or a directory of banks begins; a fourth slash begins an absolute path."""
+"""The beginning of the URL of a file or a directory of banks; a fourth slash begins an absolute path."""
 OWN_RUN = f"{PREFIX}OWN_RUN"
 """Set in the environment of a client that we run as a language model: our hooks and servers in it do nothing."""
 _SHORTEST_SECRET = 6

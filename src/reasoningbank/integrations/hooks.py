@@ -156,7 +156,7 @@ def _prompt(given: dict[str, object]) -> str:
 
 
 _RESULTS = ("tool_response", "toolResult", "tool_output")
-"""Where clients put what a tool answered: Codex and Gemini CLI, Copilot CLI, Cursor."""
+"""Keys under which clients put what a tool answered: Codex and Gemini CLI, Copilot CLI, Cursor."""
 _TEXTS = ("llmContent", "textResultForLlm", "output", "stdout", "stderr", "error")
 _NAME = re.compile(r"[\w-]{1,100}")
 _REPORT = "<untrusted_context>\nOutput: "

@@ -15,7 +15,7 @@ from typing import BinaryIO, TextIO
 from reasoningbank.errors import InvalidInput, StoreUnavailable
 
 _DATABASE = b"SQLite format 3\0"
-"""How every SQLite file begins. Source: "Database File Format", section 1.3, sqlite.org."""
+"""The first bytes of every SQLite file. Source: "Database File Format", section 1.3, sqlite.org."""
 _BESIDE_A_DATABASE = ("-wal", "-shm", "-journal", ".lock", ".lock.turn")
 
 

@@ -101,7 +101,7 @@ _CODE = re.compile(r"```.*?```|`[^`\n]{1,200}`", re.DOTALL)
 _QUOTED = re.compile(
     r"""```.*?```|`[^`\n]{1,200}`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|'(?<!\w')[^'\n]{1,200}'(?!\w)""", re.DOTALL
 )
-"""What is quoted. Each alternative begins with its sign, so that the rest of a text is passed over at once."""
+"""A quotation. Each alternative begins with its sign, so that the rest of a text is passed over at once."""
 _HEADING = re.compile(
     r"^(?:#{1,6}\s|[-*>]\s|\*\*|```|(?:title|name|strategy|lesson|item)(?: \d+)?\s*[:=])", re.IGNORECASE
 )
@@ -406,7 +406,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 PATTERNS = (*(rule for _, rule in _RULES), ORDER.pattern)
-"""What the sieve is made of: the rules, and last the orders."""
+"""The parts of the sieve: the rules, and last the orders."""
 _ORDER_NUMBER = len(_RULES)
 _FEWEST_WORDS = 4
 """With fewer words beside them, quotations are the text."""
@@ -513,7 +513,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(rf"://|@|\.(?:{_LAST})(?![\w-])|\.\d", re.IGNORECASE)
-"""What each alternative of an address holds."""
+"""A text that each alternative of an address holds."""
 _PRIVATE = re.compile(r"(?:127|10|0)\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|255\.")
 
 

@@ -38,7 +38,7 @@ _CLASSES = {"CATEGORY_SPACE": " ", "CATEGORY_DIGIT": _DIGIT}
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _NARROW_CLASSES = frozenset({"CATEGORY_WORD", "CATEGORY_DIGIT", "CATEGORY_NOT_SPACE"})
 _PLACES = ((True, True), (True, False), (False, True), (False, False))
-"""Whether a piece begins and whether it ends its run."""
+"""The four places of a piece: it begins its run or not, and ends it or not."""
 _MOST_STRINGS = 200
 _MOST_TIMES = 3
 _MOST_IN_CLASS = 8
@@ -122,7 +122,7 @@ class _Known(dict[str, int]):
 
 
 class Reading(NamedTuple):
-    """What the words of a text hold.
+    """Hold what the words of a text say.
 
     Attributes:
         text: The text.

@@ -208,7 +208,7 @@ _LETTER = r"[^\W\d_]"
 _SIGNS = rf"(?<={_LETTER})[\d_.+~-]+(?={_LETTER})|(?<=[a-z])(?=[A-Z])"
 _BORDER = re.compile(rf"{_SIGNS}|(?<=[A-Z])(?=[A-Z][a-z])")
 _BORDER_OF_CAPITALS = re.compile(rf"{_SIGNS}|(?<=[A-Z]{{2}})(?=[a-z])")
-"""Where one word ends and the next begins within a run; the two read the last of several capitals otherwise."""
+"""Borders between two words within a run; the two read the last of several capitals otherwise."""
 _WORDS_AROUND = 12
 """Words to each side of joined words that are read with them."""
 _GAP = re.compile(r"[ .*·_-]+")

@@ -149,7 +149,7 @@ _NOTHING_HERE = "Nothing is shown in this session."
 
 
 class Seen(NamedTuple):
-    """What a session has seen.
+    """Hold what a session has seen.
 
     Attributes:
         exposure: What it was shown or kept from; None when it has met nothing.

@@ -25,7 +25,7 @@ _LEAST_TOKENS = 3
 _OPEN_ENDS = (",", "(", "[", "{", "\\")
 """A line of code that ends so goes on in the next."""
 _DATA_LINES = "\n{\n{\n}\n}\n"
-"""What stands for JSON that holds no messages."""
+"""Lines that stand for JSON that holds no messages."""
 
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _TRACE = re.compile(

@@ -1,4 +1,4 @@
-"""What is asked in a long query: agents send instructions, stack traces, files and the chat so far around a question.
+"""Find the question of a long query: agents send instructions, stack traces, files and the chat so far around it.
 
 A model makes one vector of the first few hundred words of a text, and the lexical leg takes its first 64 words: of a
 system prompt with a question at its end neither sees the question. So a query that holds more than one paragraph, or
@@ -70,7 +70,7 @@ _RULE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _MARKED = re.compile(r"<\||\[INST\]|[\"']\s*:|^\W*(?:user|human|question|task|query)\b\W*:", re.IGNORECASE)
-"""What shows that one line may say more than what is asked."""
+"""Signs that one line may say more than what is asked."""
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[\u3002\uff01\uff1f])")
 _FULL_STOP = re.compile(r"[.!:;,\u3002\uff01][\"')\]*]*\s*$")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]")
@@ -105,7 +105,7 @@ _WORTH: Mapping[str, float] = {
     "whole, short": 1.8,
     "whole, apart": -2.0,
 }
-"""What each sign adds to the likelihood that a passage is asked; the docstring above says what they mean."""
+"""The share of each sign in the likelihood that a passage is asked; the docstring above says what they mean."""
 
 
 class Passage(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a search is asked: the checks of its arguments."""
+"""Check the arguments of a search."""
 
 from __future__ import annotations
 

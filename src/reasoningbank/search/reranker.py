@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RERANKED = 30
 """So many of the best hits are put in order, when the question asks for fewer."""
 RERANKER_LEG = "reranker"
-"""Where a hit names its place and score by the reranker."""
+"""The leg under which a hit names its place and score by the reranker."""
 REST = 60.0
 """Seconds for which a reranker that failed is not asked again."""
 

@@ -49,7 +49,7 @@ _SUBSTITUTION = re.compile(
     r"(?:^|[\s;{/,\d$])s(?P<mark>[/|#,@!:])(?P<old>(?:\\.|(?!(?P=mark)).){1,400})(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).){0,400})(?P=mark)"
 )
 _REWRITING = vocabulary("--fix --write -w --in-place -i --unsafe-fixes -a -A --autocorrect --autocorrect-all fix")
-"""What makes a linter change the files that it checks."""
+"""Options that make a linter change the files that it checks."""
 LINTERS = vocabulary(
     "ruff flake8 pylint mypy pyright black isort eslint prettier tsc biome golangci-lint rubocop shellcheck clang-tidy "
     "ktlint swiftlint phpstan gofmt goimports autopep8 stylelint standardrb php-cs-fixer phpcbf pint"

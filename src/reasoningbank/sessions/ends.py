@@ -1,4 +1,4 @@
-"""How a session ended as far as it is known now, and who says so: a person, its evidence, a model, or its agent.
+"""Tell how a session ended as far as it is known now, and who says so: a person, its evidence, a model, or its agent.
 
 A person stands above all: by a verdict on a trajectory or by a report about its session. Then comes the judgement of
 the trajectory, and where that says nothing, what the agent has reported of its session.
@@ -26,7 +26,7 @@ from reasoningbank.types.session import (
 from reasoningbank.types.uplift import Exposure
 
 EVIDENCE = "evidence"
-"""Who judges a session when its own evidence decides."""
+"""The judge of a session when its own evidence decides."""
 _PROBABILITY = {"success": 1.0, "failure": 0.0}
 _SAYS: dict[str, SaidBy] = {USER: "person", EVIDENCE: "evidence", AGENT: "session"}
 

@@ -52,7 +52,7 @@ _RULE_OFF = re.compile(
     r"|@SuppressWarnings|#pragma (?:warning disable|GCC diagnostic ignored)|^-W(?:no-)",
     re.MULTILINE,
 )
-"""What turns a check off in its settings or beside the line that it is about."""
+"""Words that turn a check off in its settings or beside the line that it is about."""
 _COMMENT_MARK = re.compile(r"^\s*(?:#|//|--|/\*|<!--|;)")
 _DELETES = re.compile(r"^ran: (?:sed|perl) -\S*i\S*\s.*(?:/|\d|\$)[dD]['\";\s]")
 _FAILED_NAMES = re.compile(
@@ -97,7 +97,7 @@ _INSTALLS_ALL = re.compile(
     r"|pdm) (?:install|lock|update)"
     r"|uv (?:sync|lock|pip install)|(?:python3? -m )?pip3? install|composer (?:install|update)|go mod tidy)\b"
 )
-"""What installs all that a project declares: an edit of the declaration does nothing without it."""
+"""Commands that install all that a project declares: an edit of the declaration does nothing without it."""
 _FIXES_ITSELF = re.compile(
     r" (?:--fix|--unsafe-fixes|--write|-w|-i|--in-place|-a|-A|--autocorrect\S*|fix|format)(?: |$)"
 )

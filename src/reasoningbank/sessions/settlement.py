@@ -1,4 +1,4 @@
-"""How sessions ended, and what they were shown credited with it."""
+"""Settle sessions: note how they ended, and credit what they were shown with it."""
 
 from __future__ import annotations
 

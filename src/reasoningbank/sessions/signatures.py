@@ -146,7 +146,7 @@ _STOCK = frozenset(
         "math domain error", "maximum recursion depth exceeded", "dictionary changed size during iteration",
     )
 )  # fmt: skip
-"""What a language says itself of any program, so that only the test tells one from another."""
+"""Errors that a language reports of any program, so that only the test tells one from another."""
 _GENERAL = re.compile(
     r"expected values? to |^expected\b.* to (?:be|equal|deeply|match|contain|have|include)\b"
     r"|assertion `?\(?(?:left|\w+ == )"
@@ -158,7 +158,7 @@ _GENERAL = re.compile(
     r"|callable|iterable)|out of range$|^should (?:be|equal)|^(?:\w+: )?got\b.*\bwant\b",
     re.IGNORECASE,
 )
-"""What is said of any program: only the test, or the command, tells one such error from another."""
+"""Errors that are reported of any program: only the test, or the command, tells one such error from another."""
 _ABSENT_FILE = re.compile(
     r"No such file or directory|ENOENT|FileNotFound|can't open file|cannot open file|[Cc]ould not open|does not exist$"
     r"|: not found$|[Mm]issing script|[Nn]o such file"

@@ -1,4 +1,4 @@
-"""Which steps ran tests, and how that ended.
+"""Tell which steps ran tests, and how that ended.
 
 Which commands are believed is said here; what their output says, in ``test_summaries``.
 """
@@ -46,7 +46,7 @@ _SHOWS_ITSELF = vocabulary("--version --help -h")
 _SKIPS_TESTS = ("-DskipTests", "-Dmaven.test.skip", "--list=", "-list=")
 _NO_TESTS = re.compile(r"\bno tests?\b|\bNO-SOURCE\b|\btests are skipped\b", re.IGNORECASE)
 _REMEMBERED = 100
-"""How many failed runs a run without a count is compared with, the latest."""
+"""The number of failed runs that a run without a count is compared with, the latest."""
 _SPACE = re.compile(r"\s+")
 _MAX_NAME = 200
 

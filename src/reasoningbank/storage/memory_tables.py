@@ -122,7 +122,7 @@ MEMORIES = Mapped(
 )
 
 MEMORY_COLUMNS = f"{MEMORIES.columns}, checksum, key"
-"""What a memory is read from by its id."""
+"""The tables that a memory is read from by its id."""
 MEMORY_WIDTH = MEMORIES.count + 2
 
 CONSOLIDATED_SQL = (

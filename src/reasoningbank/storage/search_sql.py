@@ -64,7 +64,7 @@ _COLUMNS = (
 )
 COUNT_OF_COLUMNS = 12
 COLUMNS_SQL = _facts(COUNT_OF_COLUMNS) + changed_since(_COLUMNS)
-"""What the bank says of itself, in rows without a key, then the columns of what has changed since."""
+"""Facts of the bank about itself, in rows without a key, then the columns of what has changed since."""
 CHANGES_SQL = _facts(COUNT_OF_COLUMNS + 4) + changed_since(
     f"{_COLUMNS}, d.sz, v.id, v.vector, v.checksum",
     "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > ?1 "
@@ -120,7 +120,7 @@ The terms from place ?3 on are function words: they are read from what the other
 than ?4 texts hold them.
 """
 KEYS, PLACES = "group_concat(o.doc)", "group_concat(o.doc) || ';' || group_concat(o.offset)"
-"""What is read of the occurrences: the keys of the texts, or the places in them too."""
+"""The columns that are read of the occurrences: the keys of the texts, or the places in them too."""
 
 NAMES_SQL = "SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?))"
 KEYS_SQL = "SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(?))"
@@ -130,5 +130,5 @@ TRACE_VECTORS_SQL = (
     "SELECT 'replaced', max(replaced), NULL FROM trace_vectors WHERE replaced IS NOT NULL UNION ALL "
     "SELECT * FROM (SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number DESC LIMIT ?)"
 )
-"""What tells whether the vectors that are known still hold, by name, then the newest vectors by number."""
+"""Facts that tell whether the vectors that are known still hold, by name, then the newest vectors by number."""
 TRACES_SQL = "SELECT number, id, session, body, checksum FROM traces WHERE number IN (SELECT value FROM json_each(?))"

@@ -1,4 +1,4 @@
-"""What a bank in SQLite is checked for: the structure of its file, its indexes, and every row."""
+"""Check a bank in SQLite: the structure of its file, its indexes, and every row."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from reasoningbank.types.scope import Level
 from reasoningbank.types.session import Origin
 
 Reader = Literal["human", "agent"]
-"""Who is given a text: a person, who reviews what is in quarantine, or an agent, who gets nothing of it."""
+"""The reader of a text: a person, who reviews what is in quarantine, or an agent, who gets nothing of it."""
 SPREADING, SINGLE = "quarantine-", "single-"
 """How the ids of quarantines begin that reach what was made of their memories, and of those that do not."""
 _SOURCES = ("source", "model", "trajectory", "trace", "prompt")

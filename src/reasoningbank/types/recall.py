@@ -27,8 +27,8 @@ VECTOR_LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG)
 """Every leg that a memory may have a vector in."""
 LEGS: tuple[str, ...] = (CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG)
 Fit = Literal["strong", "fair", "weak", ""]
-"""How well a memory fits a query: of strong ones nine in ten have to do with it, of fair ones over half, of weak ones
-about one in ten (docs/explanation/search.md). Empty where nothing was compared, or scores are of another kind.
+"""Words for a memory's fit to a query: of strong ones nine in ten have to do with it, of fair ones over half, of weak
+ones about one in ten (docs/explanation/search.md). Empty where nothing was compared, or scores are of another kind.
 """
 
 

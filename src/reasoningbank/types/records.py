@@ -45,7 +45,7 @@ class Scored:
 
 
 class LessonMatches(NamedTuple):
-    """What a search by lesson is made of, from one state of the bank.
+    """Hold what a search by lesson is made of, from one state of the bank.
 
     Attributes:
         dense: The best of each dense leg.

@@ -23,7 +23,7 @@ CREDIT = "credit"
 RECIPES = "recipes"
 """The kind of job that makes the recipes of the trajectory that is its key where no model is; else ``DISTILL`` does."""
 AGENT, TEMPLATE, USER = "agent", "template", "user"
-"""Who judges a session or distils its lessons, when it is no language model."""
+"""Judges of a session and distillers of its lessons that are no language model."""
 QUIET = timedelta(minutes=10)
 """A session that nobody ended has ended when nothing was heard of it for so long."""
 SUPERSEDED_AT = "superseded_at"
@@ -31,7 +31,7 @@ SUPERSEDED_AT = "superseded_at"
 SUMMARY_SOURCE = "compaction"
 """The source of a trajectory that is a client's summary of what it compacted."""
 SaidBy = Literal["person", "session", "model", "evidence", ""]
-"""Who says how a session ended: a person, its own agent, a language model, its evidence; empty when nobody does."""
+"""The source of how a session ended: a person, its own agent, a language model, its evidence; empty for none."""
 CURSOR_SESSION, TOOL_OUTCOME = "cursor_session", "tool_outcome"
 """The types of the lines that our hooks add to a copy of Cursor's transcript: whose it is, and what a command did."""
 VERDICTS: tuple[Verdict, ...] = ("success", "failure", "partial", "unknown")
