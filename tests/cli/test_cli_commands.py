@@ -20,6 +20,7 @@ from reasoningbank.cli.app import COMMANDS, EXIT_CODES, rbank
 from reasoningbank.errors import BankError
 from reasoningbank.operations import composed
 from reasoningbank.operations.json import schema_of
+from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.memory import Event, Health, Memory, OutcomeReport, Rating, Stats
 from reasoningbank.types.recall import Hit, Recall
 
@@ -400,6 +401,28 @@ def test_changing_something_in_an_unknown_project_makes_no_bank(run: Run, tmp_pa
     assert done(run("get", known, "--json", *place, "--project", "warehouse"))["title"] != "Other"
     assert run(*RECORD, *place, "--project", "warehose").exit_code == 0
     assert len(sorted((tmp_path / "banks").rglob("*.db"))) == 2
+
+
+@promise("cli:unknown-project")
+def test_no_command_that_only_reads_makes_a_bank_in_a_new_directory(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every operation that reads, and of status, without a project that is named."""
+    new = tmp_path / "new"
+    new.mkdir()
+    monkeypatch.chdir(new)
+    place = ("--url", f"sqlite:///{tmp_path}/banks", "--team", "payments", "--org", "acme")
+    commands = [each.command for each in OPERATIONS if each.reads and each.command is not None]
+    assert len(commands) > 25
+    needed = {"graph walk": ["--seed", "f-1"], "graph preferences": ["--user", "u-1"]}
+    for command in commands:
+        given = [command.words[name][0] if name in command.words else f"unknown-{name}" for name in command.arguments]
+        options = needed.get(command.name, [])
+        result = run(*command.name.split(), *given, *options, *place)
+        assert result.exit_code in {0, 3}, (command.name, result.stderr)
+        assert not list(tmp_path.rglob("*.db"))
+    assert run("status", "--quick", *place).exit_code == 0
+    assert not list(tmp_path.rglob("*.db"))
 
 
 @promise("cli:unknown-project")

@@ -193,12 +193,12 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         values = _values(command, offered, given)
         if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
-        if command.served and as_of is None and not (command.reads and call.names_no_bank()):
+        if command.served and as_of is None and not (operation.reads and call.names_no_bank()):
             answer = served(call, operation, values)
             if answer is not None:
                 _print(answer)
                 return
-        with call.open_bank(reads=command.reads, makes=command.makes or command.reads) as bank:
+        with call.open_bank(reads=operation.reads, makes=command.makes) as bank:
             if command.look:
                 it = bound(command.look, bank)(values[command.arguments[0]])
                 if not yes:

@@ -95,10 +95,9 @@ class Call:
         """Open the bank of this call.
 
         Args:
-            reads: The command only reads: then a named project without a bank is an empty one, and no file is
-                made of it. What its team, its org and the tenant's other projects know is still found.
-            makes: Whether the command stores something new, so that a project without a bank gets one. One that only
-                reads finds an empty bank there, and what its team and the tenant's other projects know. One that
+            reads: The command only reads: then a project without a bank is an empty one, and no file is made of it.
+                What its team, its org and the tenant's other projects know is still found.
+            makes: Whether the command stores something new, so that a project without a bank gets one. One that
                 changes what is there is refused for a named project without a bank when another project of nearly the
                 same name may be meant, else it finds an empty bank, too.
 
@@ -120,7 +119,7 @@ class Call:
             team=self.team,
             org=self.org,
             settings=settings,
-            create=not unknown and (makes or not reads),
+            create=not unknown and not reads,
         )
 
     def names_no_bank(self) -> bool:

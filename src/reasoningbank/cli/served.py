@@ -43,7 +43,7 @@ def served(call: Call, operation: Operation, values: Mapping[str, object]) -> Sa
     session = session_of(settings.home, client_process())
     body = {"method": operation.method, "values": dict(values), "as_json": call.as_json, "session": session}
     asked = question("command", scope, call.membership(settings), call.url or settings.url, body)
-    writes = operation.command is None or not operation.command.reads
+    writes = not operation.reads
     try:
         answer = ask(settings, asked, start=False, seconds=ANSWER_SECONDS)
     except Unanswered as error:

@@ -146,7 +146,7 @@ def _learned(call: Call, settings: Settings) -> tuple[tuple[SessionState, ...], 
     if not has_any(scope, call.membership(settings), url=call.url or settings.url or None, home=settings.home):
         return (), 0, [], []
     since = datetime.now(UTC) - WEEK
-    with call.open_bank() as bank:
+    with call.open_bank(reads=True, makes=False) as bank:
         memories = bank.memories.list()
         learned = [memory.title for memory in memories if memory.created_at >= since]
         credited = [moved for memory in memories if (moved := _moved(bank, memory, since))]

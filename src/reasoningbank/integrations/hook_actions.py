@@ -83,7 +83,8 @@ def open_bank(payload: Payload, place: HookPlace, *, make: bool, model: bool = T
     Args:
         payload: The event.
         place: The command's options.
-        make: Whether a bank that does not exist is made; otherwise the answer is None then.
+        make: Whether a bank that does not exist is made. Otherwise it is an empty one, so that what the team and the
+            org know is found; the answer is None when they have none either.
         model: Whether its work may ask a language model.
 
     Raises:
@@ -105,6 +106,7 @@ def open_bank(payload: Payload, place: HookPlace, *, make: bool, model: bool = T
         org=membership.org,
         settings=settings if model else replace(settings, llm=""),
         session=payload.session[:500],
+        create=make,
     )
 
 

@@ -183,14 +183,24 @@ class Banks:
         return list(dict.fromkeys((scope.tenant, scope.project) for scope in scopes))
 
     @contextmanager
-    def use(self, tenant: str, project: str) -> Iterator[Bank]:
+    def use(self, tenant: str, project: str, *, reads: bool = False) -> Iterator[Bank]:
         """Give the bank of a tenant's project; it stays open at least until the block ends.
+
+        Args:
+            tenant: The owner.
+            project: The project.
+            reads: The call only reads: then a project without a bank is an empty one, and none is made.
 
         Raises:
             StoreClosed: When the server is stopping.
             BankError: When the bank cannot be opened.
         """
-        with self._used(self._key(tenant, project)) as bank:
+        key = self._key(tenant, project)
+        if reads and not self.has(tenant, project):
+            with self._open(key, create=False) as bank:
+                yield bank
+            return
+        with self._used(key) as bank:
             yield bank
 
     @contextmanager
@@ -246,6 +256,12 @@ class Banks:
             return kept
 
     def _opened(self, key: _Key, *, visit: bool) -> _Kept:
+        bank = self._open(key)
+        with self._lock:
+            kept = self._kept[key] = _Kept(bank, users=1, visited=visit)
+        return kept
+
+    def _open(self, key: _Key, *, create: bool = True) -> Bank:
         from reasoningbank.bank import Bank
 
         bank = Bank.open(
@@ -257,11 +273,10 @@ class Banks:
             org=key.membership.org,
             embedder=self._embedder,
             settings=self._settings,
+            create=create,
         )
         self._embedder = bank.embedder
-        with self._lock:
-            kept = self._kept[key] = _Kept(bank, users=1, visited=visit)
-        return kept
+        return bank
 
     def _returned(self, kept: _Kept) -> list[Bank]:
         with self._lock:

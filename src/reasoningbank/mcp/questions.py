@@ -72,7 +72,7 @@ class Answering:
         except BankError:
             raise
         except Exception as error:
-            if operation.command is not None and operation.command.reads:
+            if operation.reads:
                 raise
             _log.exception("a command was not answered")
             raise undone(f"{type(error).__name__} in the shared server") from error
@@ -86,7 +86,7 @@ class Answering:
         own = session if isinstance(session, str) and session else new_session()
         values = {"session": own, **given, **operation.fixed}
         membership = Membership(team=greeting.team, org=greeting.org)
-        with belonging(membership), self._banks.use(greeting.tenant, greeting.project) as bank:
+        with belonging(membership), self._banks.use(greeting.tenant, greeting.project, reads=operation.reads) as bank:
             result = run(operation, bank, values)
         return said_of(operation, result, given, as_json=greeting.body.get("as_json") is True).written()
 
@@ -100,5 +100,5 @@ class Answering:
         url = greeting.url or self._settings.url or None
         if not has_any(scope, membership, url=url, home=self._settings.home):
             return ""
-        with belonging(membership), self._banks.use(scope.tenant, scope.project) as bank:
+        with belonging(membership), self._banks.use(scope.tenant, scope.project, reads=True) as bank:
             return shown(bank, known, task, session)

@@ -135,7 +135,7 @@ def answered(
         values["reader"] = "human"
     named = arguments.optional_text("project_id")
     if tool.anywhere:
-        with banks.use(caller.tenant, banks.any_project(caller.tenant, caller.usual)) as bank:
+        with banks.use(caller.tenant, banks.any_project(caller.tenant, caller.usual), reads=operation.reads) as bank:
             if named is not None:
                 _check_project(bank, str(values["memory_id"]), named)
             return answer_of(operation, tool, run(operation, bank, values), values)
@@ -147,7 +147,7 @@ def answered(
         )
         if nothing is not None:
             return answer_of(operation, tool, nothing, values)
-    with banks.use(caller.tenant, project) as bank:
+    with banks.use(caller.tenant, project, reads=operation.reads) as bank:
         return answer_of(operation, tool, run(operation, bank, values), values)
 
 

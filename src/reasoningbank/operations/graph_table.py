@@ -46,9 +46,9 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="questions.ask",
         summary="Plan what to look up and answer, or ask back.",
+        reads=True,
         command=Command(
             name="graph ask",
-            reads=True,
             section="Graph",
             arguments=("question",),
             options={"ask": "--no-question", "nodes": "--limit"},
@@ -81,9 +81,9 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+search_graph",
         summary="Find nodes, and the paths that begin there.",
+        reads=True,
         command=Command(
             name="graph search",
-            reads=True,
             section="Graph",
             arguments=("query",),
             options=_WALK_OPTIONS,
@@ -94,7 +94,8 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+walk_graph",
         summary="Show the paths from known nodes.",
-        command=Command(name="graph walk", reads=True, section="Graph", options=_WALK_OPTIONS),
+        reads=True,
+        command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS),
         route=Route(
             method="POST",
             path="/graph/walk",
@@ -105,6 +106,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+walk_with_context",
         summary="Show the paths from known nodes, and the same as a model's context.",
+        reads=True,
         tool=Tool(
             name="graph_paths",
             profiles=("graph",),
@@ -120,12 +122,14 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="graph.get",
         summary="Show a node with its edges and lessons.",
-        command=Command(name="graph get", reads=True, section="Graph", arguments=("node_id",)),
+        reads=True,
+        command=Command(name="graph get", section="Graph", arguments=("node_id",)),
         route=Route(method="GET", path="/graph/nodes/{id:path}", inputs="id=node_id"),
     ),
     Operation(
         method="+node_or_conversation",
         summary="Show a node with its edges and lessons, or every node of a conversation.",
+        reads=True,
         tool=Tool(
             name="graph_get",
             profiles=("graph",),
@@ -138,11 +142,13 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+list_nodes",
         summary="Show nodes in the order they were stored.",
-        command=Command(name="graph list", reads=True, section="Graph"),
+        reads=True,
+        command=Command(name="graph list", section="Graph"),
     ),
     Operation(
         method="graph.list",
         summary="List nodes by label, tag and conversation.",
+        reads=True,
         route=Route(
             method="GET",
             path="/graph/nodes",
@@ -156,6 +162,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+conversation",
         summary="List the nodes of a conversation in the order they were ingested.",
+        reads=True,
         route=Route(method="GET", path="/conversations/{conv_id:path}", inputs="conv_id"),
         plural="nodes",
         echo=("conv_id",),
@@ -242,15 +249,16 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="edges.get",
         summary="Show an edge.",
-        command=Command(name="graph edge", reads=True, section="Graph", arguments=("edge_id",)),
+        reads=True,
+        command=Command(name="graph edge", section="Graph", arguments=("edge_id",)),
         route=Route(method="GET", path="/graph/edges/{id:path}", inputs="id=edge_id"),
     ),
     Operation(
         method="edges.search",
         summary="Find the sentences that fit a question.",
+        reads=True,
         command=Command(
             name="graph edges",
-            reads=True,
             section="Graph",
             arguments=("query",),
         ),
@@ -297,25 +305,29 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="preferences.list",
         summary="Show what holds for a user or a role.",
-        command=Command(name="graph preferences", reads=True, section="Graph", options={"preference_type": "--type"}),
+        reads=True,
+        command=Command(name="graph preferences", section="Graph", options={"preference_type": "--type"}),
         plural="preferences",
     ),
     Operation(
         method="graph.events",
         summary="Show what happened in a window of time.",
-        command=Command(name="graph events", reads=True, section="Graph"),
+        reads=True,
+        command=Command(name="graph events", section="Graph"),
         plural="events",
     ),
     Operation(
         method="sources.list",
         summary="Show what an answer rests on.",
-        command=Command(name="graph sources", reads=True, section="Graph", arguments=("answer_id",)),
+        reads=True,
+        command=Command(name="graph sources", section="Graph", arguments=("answer_id",)),
         plural="sources",
     ),
     Operation(
         method="graph.actions",
         summary="Show how things were done.",
-        command=Command(name="graph actions", reads=True, section="Graph", options={"conv_id": "--conversation"}),
+        reads=True,
+        command=Command(name="graph actions", section="Graph", options={"conv_id": "--conversation"}),
         plural="actions",
     ),
     Operation(
@@ -333,6 +345,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+search_lessons",
         summary="Find memories by what they say and by when they apply.",
+        reads=True,
         tool=Tool(
             name="lesson_search",
             profiles=("graph",),

@@ -55,9 +55,8 @@ class Command:
         look: The method that shows what the question is about; empty when it says all.
         hide: The parameters that the command does not have.
         past: The method of the bank as it stood at ``--as-of``; empty when there is none.
-        reads: It only reads, so that a project without a bank is an empty one and none is made.
-        makes: It stores something new, so that a named project without a bank gets one; what neither makes nor
-            only reads says that there is no such project.
+        makes: It stores something new, so that a named project without a bank gets one; what neither makes nor only
+            reads says that there is no such project.
         served: The user's shared server does it when it runs, because it needs the embedding model.
     """
 
@@ -74,7 +73,6 @@ class Command:
     look: str = ""
     hide: tuple[str, ...] = ()
     past: str = ""
-    reads: bool = False
     makes: bool = False
     served: bool = False
 
@@ -147,6 +145,7 @@ class Operation:
             ``reasoningbank.operations.composed``.
         summary: What it does, in one line.
         command, tool, route: Where it is offered.
+        reads: It only asks, so that a project without a bank is an empty one and none is made.
         defaults: What the entrances take instead of the method's own defaults.
         fixed: Arguments that the command line always passes.
         parts: The fields of an options object that are offered; the others keep their defaults.
@@ -160,6 +159,7 @@ class Operation:
     command: Command | None = None
     tool: Tool | None = None
     route: Route | None = None
+    reads: bool = False
     defaults: Mapping[str, object] = field(default_factory=dict)
     fixed: Mapping[str, object] = field(default_factory=dict)
     parts: tuple[str, ...] = ()

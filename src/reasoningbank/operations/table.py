@@ -49,9 +49,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="search",
         summary="Find what is relevant to a task; nothing when nothing is.",
-        command=Command(
-            name="search", reads=True, served=True, section="Every day", arguments=("query",), past="search"
-        ),
+        reads=True,
+        command=Command(name="search", served=True, section="Every day", arguments=("query",), past="search"),
         tool=Tool(
             name="memory_search",
             profiles=_MEMORY_PROFILES,
@@ -88,7 +87,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="briefing",
         summary="Show the best memories for an agent's context within a token budget.",
-        command=Command(name="briefing", reads=True, served=True, section="Every day"),
+        reads=True,
+        command=Command(name="briefing", served=True, section="Every day"),
         tool=Tool(
             name="memory_briefing",
             profiles=("briefing",),
@@ -162,7 +162,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="get",
         summary="Show one memory, whole.",
-        command=Command(name="get", reads=True, section="Every day", arguments=("memory_id",)),
+        reads=True,
+        command=Command(name="get", section="Every day", arguments=("memory_id",)),
         tool=Tool(
             name="memory_get",
             profiles=_MEMORY_PROFILES,
@@ -180,7 +181,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="memories.list",
         summary="List memories in the order they were recorded.",
-        command=Command(name="list", reads=True, section="Every day", past="list"),
+        reads=True,
+        command=Command(name="list", section="Every day", past="list"),
         route=Route(
             method="GET",
             path="/memories",
@@ -236,12 +238,14 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+history",
         summary="Show everything that happened to a memory.",
-        command=Command(name="history", reads=True, section="Memories", arguments=("memory_id",)),
+        reads=True,
+        command=Command(name="history", section="Memories", arguments=("memory_id",)),
     ),
     Operation(
         method="memories.versions",
         summary="Show every version of a memory.",
-        command=Command(name="versions", reads=True, section="Memories", arguments=("memory_id",)),
+        reads=True,
+        command=Command(name="versions", section="Memories", arguments=("memory_id",)),
         plural="versions",
         echo=("memory_id",),
     ),
@@ -253,22 +257,24 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="memories.origins",
         summary="Show which sessions taught a memory.",
-        command=Command(name="origins", reads=True, section="Memories", arguments=("memory_id",)),
+        reads=True,
+        command=Command(name="origins", section="Memories", arguments=("memory_id",)),
         plural="origins",
     ),
     Operation(
         method="memories.links",
         summary="Show the nodes of the graph that a memory is linked with.",
-        command=Command(name="links", reads=True, section="Memories", arguments=("memory",)),
+        reads=True,
+        command=Command(name="links", section="Memories", arguments=("memory",)),
         route=Route(method="GET", path="/memories/{id}/links", inputs="id=memory", defaults={"reader": "agent"}),
         fixed={"reader": "human"},
     ),
     Operation(
         method="experience.search",
         summary="Search the way that served similar searches best.",
+        reads=True,
         command=Command(
             name="experience",
-            reads=True,
             section="Memories",
             arguments=("query",),
             hide=("min_confidence", "tags"),
@@ -293,7 +299,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="experience.traces",
         summary="Show how searches by experience were run and how their tasks ended.",
-        command=Command(name="traces", reads=True, section="Memories"),
+        reads=True,
+        command=Command(name="traces", section="Memories"),
         defaults={"limit": 20},
         plural="traces",
     ),
@@ -354,20 +361,23 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sessions.states",
         summary="Show where each session stands and what it waits for.",
-        command=Command(name="sessions", reads=True, section="Sessions"),
+        reads=True,
+        command=Command(name="sessions", section="Sessions"),
         route=Route(method="GET", path="/sessions", inputs="state limit", most={"limit": 200}),
         plural="sessions",
     ),
     Operation(
         method="sessions.list",
         summary="List captured sessions and how they ended.",
-        command=Command(name="trajectories", reads=True, section="Sessions"),
+        reads=True,
+        command=Command(name="trajectories", section="Sessions"),
         plural="trajectories",
     ),
     Operation(
         method="+captured_session",
         summary="Show one captured session.",
-        command=Command(name="trajectory", reads=True, section="Sessions", arguments=("trajectory_id",)),
+        reads=True,
+        command=Command(name="trajectory", section="Sessions", arguments=("trajectory_id",)),
     ),
     Operation(
         method="sessions.delete",
@@ -423,7 +433,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="distillation.refusals",
         summary="List lessons that were not stored, and why.",
-        command=Command(name="refusals", reads=True, section="Sessions"),
+        reads=True,
+        command=Command(name="refusals", section="Sessions"),
         defaults={"limit": 20},
         plural="refused",
     ),
@@ -460,7 +471,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="curation.contradictions",
         summary="Show memories that say nearly the same and ended differently.",
-        command=Command(name="contradictions", reads=True, section="Curation", options={"memory_id": "--memory"}),
+        reads=True,
+        command=Command(name="contradictions", section="Curation", options={"memory_id": "--memory"}),
         plural="contradictions",
     ),
     Operation(
@@ -491,7 +503,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="quarantine.list",
         summary="List what is in quarantine.",
-        command=Command(name="quarantines", reads=True, section="Curation"),
+        reads=True,
+        command=Command(name="quarantines", section="Curation"),
         route=Route(method="GET", path="/quarantines"),
         plural="quarantines",
     ),
@@ -511,13 +524,15 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sharing.candidates",
         summary="List what several projects or teams have learned.",
-        command=Command(name="candidates", reads=True, section="Sharing"),
+        reads=True,
+        command=Command(name="candidates", section="Sharing"),
         plural="candidates",
     ),
     Operation(
         method="sharing.promotions",
         summary="List what was promoted, and how its sources are now.",
-        command=Command(name="promotions", reads=True, section="Sharing"),
+        reads=True,
+        command=Command(name="promotions", section="Sharing"),
         plural="promotions",
     ),
     Operation(
@@ -528,7 +543,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="sharing.export",
         summary="Write memories as files that git can merge.",
-        command=Command(name="share export", reads=True, section="Sharing", arguments=("target",)),
+        reads=True,
+        command=Command(name="share export", section="Sharing", arguments=("target",)),
     ),
     Operation(
         method="sharing.import_",
@@ -539,7 +555,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="admin.stats",
         summary="Count memories, show learned weights and what searches cost.",
-        command=Command(name="stats", reads=True, section="The bank"),
+        reads=True,
+        command=Command(name="stats", section="The bank"),
         tool=Tool(
             name="memory_stats",
             profiles=("admin",),
@@ -553,19 +570,22 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="admin.weights",
         summary="Show how the learned weights of ratings, use and outcomes have changed.",
-        command=Command(name="weights", reads=True, section="The bank"),
+        reads=True,
+        command=Command(name="weights", section="The bank"),
         defaults={"limit": 20},
         plural="weights",
     ),
     Operation(
         method="report",
         summary="Show what memory is worth: success with and without it, and what does harm.",
-        command=Command(name="report", reads=True, section="The bank"),
+        reads=True,
+        command=Command(name="report", section="The bank"),
     ),
     Operation(
         method="+export",
         summary="Write all memories with their evidence as JSON lines.",
-        command=Command(name="export", reads=True, section="The bank", arguments=("file",)),
+        reads=True,
+        command=Command(name="export", section="The bank", arguments=("file",)),
     ),
     Operation(
         method="admin.import_",
@@ -587,7 +607,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+background_work",
         summary="Show the background work: done, waiting, failed.",
-        command=Command(name="jobs", reads=True, section="The bank"),
+        reads=True,
+        command=Command(name="jobs", section="The bank"),
     ),
 )
 """Every operation that an entrance is made from."""

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from anyio import CapacityLimiter, to_thread
@@ -71,6 +70,7 @@ class BankThreads:
         project: str | None = None,
         *,
         makes: bool = False,
+        reads: bool = False,
     ) -> Answer:
         """Do something with the bank of whom the connection's token stands for.
 
@@ -79,19 +79,19 @@ class BankThreads:
             work: Told the bank, gives the answer; runs in a thread.
             project: The project; None for the query parameter ``project_id``, else the server's.
             makes: Whether it stores something new, so that a named project without a bank gets one.
+            reads: Whether it only reads, so that the server's project without a bank is an empty one.
         """
         if self._places is None:
             self._places = CapacityLimiter(AT_ONCE)
-        return await to_thread.run_sync(partial(self._used, connection, work, project, makes), limiter=self._places)
 
-    def _used(
-        self, connection: HTTPConnection, work: Callable[[Bank], Answer], project: str | None, makes: bool
-    ) -> Answer:
-        with self._bank(connection, project, makes=makes) as bank:
-            return work(bank)
+        def used() -> Answer:
+            with self._bank(connection, project, makes=makes, reads=reads) as bank:
+                return work(bank)
+
+        return await to_thread.run_sync(used, limiter=self._places)
 
     @contextmanager
-    def _bank(self, connection: HTTPConnection, project: str | None, *, makes: bool) -> Iterator[Bank]:
+    def _bank(self, connection: HTTPConnection, project: str | None, *, makes: bool, reads: bool) -> Iterator[Bank]:
         from reasoningbank.mcp.banks import belonging
 
         tenant = connection.scope.get(TENANT)
@@ -106,7 +106,7 @@ class BankThreads:
                 hint=meant if close else "A project is made by what is first stored in it.",
             )
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
-        with belonging(membership), self._banks.use(tenant, self._banks.project(named or None)) as bank:
+        with belonging(membership), self._banks.use(tenant, self._banks.project(named or None), reads=reads) as bank:
             yield bank
 
 

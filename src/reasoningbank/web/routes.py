@@ -42,7 +42,9 @@ def routes(desk: BankThreads) -> list[Endpoint]:
 def _handler(desk: BankThreads, operation: Operation, route: Route) -> Handler:
     async def handle(request: Request) -> Response:
         values = await _values(request, operation, route)
-        result = await desk.use(request, lambda bank: run(operation, bank, values), makes=bool(route.created))
+        result = await desk.use(
+            request, lambda bank: run(operation, bank, values), makes=bool(route.created), reads=operation.reads
+        )
         if route.method == "DELETE":
             return Response(status_code=204)
         new = route.created == "always" or (route.created == "new" and bool(getattr(result, "new", False)))

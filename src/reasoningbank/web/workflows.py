@@ -91,7 +91,7 @@ class WorkflowEndpoints:
     async def get(self, request: Request) -> Response:
         """Handle ``GET /workflow/{workflow_id}``: the workflow as it is, its turns included."""
         workflow_id = request.path_params["workflow_id"]
-        workflow = await self._desk.use(request, lambda bank: bank.workflows.get(workflow_id))
+        workflow = await self._desk.use(request, lambda bank: bank.workflows.get(workflow_id), reads=True)
         await self._resume(request, workflow)
         return JSONResponse(to_json(workflow))
 
@@ -100,7 +100,7 @@ class WorkflowEndpoints:
         workflow_id = socket.path_params["workflow_id"]
         try:
             cursor, final_only = query_whole(socket, "cursor", 0), query_flag(socket, "final_only")
-            workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
+            workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id), reads=True)
         except BankError as error:
             await socket.send_denial_response(refusal(error))
             return
@@ -113,7 +113,7 @@ class WorkflowEndpoints:
                     await socket.send_json(to_json(event))
                 cursor = max(cursor, workflow.cursor)
                 await asyncio.wait({listening}, timeout=LOOK_EVERY)
-                workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
+                workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id), reads=True)
         except (WebSocketDisconnect, RuntimeError):
             return
         except BankError as error:
@@ -139,7 +139,7 @@ class WorkflowEndpoints:
     async def _commanded(self, socket: WebSocket, workflow_id: str, text: str) -> Mapping[str, object]:
         command = _command(text)
         if command == "get_final":
-            workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id))
+            workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id), reads=True)
             final = [to_json(event) for event in workflow.events if event.final and _of_turn(event, workflow)]
             return {"event": "final", "payload": {"status": workflow.status, "events": final}}
         workflow = await self._desk.use(socket, lambda bank: bank.workflows.cancel(workflow_id))
@@ -160,7 +160,7 @@ class WorkflowEndpoints:
 
     async def _resume(self, connection: HTTPConnection, workflow: Workflow) -> None:
         """Take up a search that somebody has begun who no longer answers."""
-        if await self._desk.use(connection, lambda bank: bank.workflows.stalled(workflow)):
+        if await self._desk.use(connection, lambda bank: bank.workflows.stalled(workflow), reads=True):
             self._search(connection, workflow.id, None)
 
 
