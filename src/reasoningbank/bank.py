@@ -727,20 +727,25 @@ class Bank:
                     return edited
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
-    def delete(self, memory_id: str) -> None:
+    def delete(self, memory_id: str, *, reader: Reader = "human") -> None:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.
 
         Backups and exports made before still hold it.
 
         Args:
             memory_id: The memory.
+            reader: Who erases it; an agent erases no memory in quarantine.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
+            MemoryQuarantined: When it is in quarantine and an agent would erase it; nothing was erased.
         """
         with observed("delete_memory", store=self._context.place):
             store = self._context.owner(memory_id)
             with store.transaction() as transaction:
+                if reader == "agent":
+                    memory = transaction.memories.get(memory_id)
+                    refuse_quarantined(transaction, memory, "an agent cannot erase it.")
                 transaction.memories.delete(memory_id, at=self._context.clock.now())
 
     def at(self, moment: datetime | str) -> Past:

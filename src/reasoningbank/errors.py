@@ -304,9 +304,12 @@ class WorkflowBusy(PolicyError):
 
 
 class MemoryQuarantined(PolicyError):
-    """A memory is in quarantine: an agent gets nothing of its text and moves none of its confidence."""
+    """A memory is in quarantine: an agent gets nothing of its text, and neither changes nor erases nor rates it."""
 
-    default_hint = "A person reads it with `rbank get ID` and releases it with `rbank release --memory ID`."
+    default_hint = (
+        "A person reads it with `rbank get ID`, releases it with `rbank release --memory ID` and erases it with "
+        "`rbank delete ID`."
+    )
     code = "memory_quarantined"
 
 

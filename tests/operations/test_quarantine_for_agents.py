@@ -76,6 +76,12 @@ class Guarded:
         with self.banks.use("acme", "shop") as bank:
             return bank.get(self.memory.id)
 
+    def state(self) -> object:
+        """Everything that a person sees of the memory: text, confidence, history, links and what holds it."""
+        with self.banks.use("acme", "shop") as bank:
+            name = self.memory.id
+            return bank.get(name), bank.memories.history(name), bank.memories.links(name), bank.quarantine.list()
+
     def value(self, name: str) -> object:
         """Something that an argument may be."""
         known: Mapping[str, object] = {
@@ -167,11 +173,40 @@ def test_the_error_says_why_and_how_a_person_releases_it(guarded: Guarded, path:
     assert f"rbank release --memory {guarded.memory.id}" in said.text
 
 
-@promise("guard:agents")
-def test_an_agent_changes_no_memory_in_quarantine(guarded: Guarded) -> None:
-    answer = guarded.rest.patch(f"/memories/{guarded.memory.id}", json={"title": "Harmless"})
-    assert answer.json()["error"] == "memory_quarantined"
-    assert guarded.stored().title == guarded.memory.title
+@promise(
+    "guard:no-act",
+    "No tool and no endpoint lets an agent change, rate or erase a memory in quarantine; the error says how a person "
+    "erases it.",
+    source="DESIGN D10; docs/explanation/trust.md",
+)
+def test_an_agent_neither_changes_nor_erases_a_memory_in_quarantine(guarded: Guarded) -> None:
+    """Every operation that an agent reaches and that names a memory, the admin's tools included."""
+    before, name = guarded.state(), guarded.memory.id
+    refused = []
+    for operation in OPERATIONS:
+        tool, route = operation.tool, operation.route
+        if tool is not None and any(each.parameter == "memory_id" for each in inputs_of(tool.inputs)):
+            given = {each.given: guarded.value(each.given) for each in inputs_of(tool.inputs) if each.required}
+            for profile in tool.profiles:
+                answer = guarded.tool(tool.name, given, profile=profile)
+                if operation.reads and profile == REVIEW:
+                    continue
+                assert (tool.name, answer.fields["error"]) == (tool.name, "memory_quarantined")
+                assert f"rbank delete {name}" in answer.text
+            refused.append(tool.name)
+        if route is not None and route.path.startswith("/memories/{id}"):
+            given = {
+                each.given: guarded.value(each.given)
+                for each in inputs_of(route.inputs)
+                if each.required or each.given == "title"
+            }
+            body = None if route.method in {"GET", "DELETE"} else given
+            said = guarded.rest.request(route.method, route.path.format(id=name), json=body)
+            assert (route.path, said.status_code, said.json()["error"]) == (route.path, 403, "memory_quarantined")
+            assert f"rbank delete {name}" in said.json()["hint"]
+            refused.append(f"{route.method} {route.path}")
+    assert {"memory_delete", "memory_outcome", "DELETE /memories/{id}", "PATCH /memories/{id}"} <= set(refused)
+    assert guarded.state() == before
 
 
 @promise(

@@ -131,7 +131,7 @@ def answered(
     from reasoningbank.operations.methods import run
 
     values = values_of(operation, tool, caller, arguments)
-    if reviews and "reader" in values:
+    if reviews and operation.reads and "reader" in values:
         values["reader"] = "human"
     named = arguments.optional_text("project_id")
     if tool.anywhere:

@@ -155,7 +155,8 @@ def refuse_quarantined(reader: StoreReader, memory: Memory, therefore: str) -> N
     """
     if memory.state == "quarantined":
         hint = (
-            f"A person reads it with `rbank get {memory.id}` and releases it with `rbank release --memory {memory.id}`."
+            f"A person reads it with `rbank get {memory.id}`, releases it with `rbank release --memory {memory.id}`, "
+            f"erases it with `rbank delete {memory.id}`."
         )
         raise MemoryQuarantined(
             f"memory {memory.id[:80]!r} is in quarantine ({_why_quarantined(reader, memory)}): {therefore}", hint=hint
