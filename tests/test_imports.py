@@ -1,4 +1,4 @@
-"""No module imports itself by way of others, imports inside of functions included."""
+"""No module imports itself by way of others, imports inside of functions and for type checkers included."""
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ def module_of(path: Path, root: Path) -> str:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """The modules that a source may import when it runs, and names in them; what only types need is left out."""
+    """The modules that a source imports, and names in them, wherever it does so and also for types alone."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
-            for other in node.orelse:
-                yield from imported(ast.Module([other], []))
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{each.name}" for each in node.names)
         elif isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -57,7 +54,7 @@ def circle(graph: Mapping[str, set[str]]) -> list[str]:
 
 @promise(
     "package:no-circles",
-    "No module of the package imports itself by way of others, not even inside of a function.",
+    "No module of the package imports itself by way of others, not even inside of a function or for its types alone.",
     source="issue 10",
 )
 def test_no_module_imports_itself_by_way_of_others() -> None:
@@ -76,7 +73,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         ("from pack import first", True),
         ("def late():\n    from pack.first import one", True),
         ("class Late:\n    def it(self):\n        if self:\n            import pack.first", True),
-        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pack.first import one", False),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pack.first import one", True),
         ("from pack.third import three", False),
     ],
 )

@@ -19,9 +19,9 @@ from evaluation.measures import recall as recalled
 from evaluation.rankings import ranked
 from reasoningbank.memories.admission import TASK, index
 from reasoningbank.safety.text import safe_line
-from reasoningbank.search.experience import experiences
 from reasoningbank.search.fusion import FLOOR
 from reasoningbank.search.recall import Question, Wanted, gather, recall
+from reasoningbank.search.similar_tasks import experiences
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import Memory

@@ -26,9 +26,10 @@ from reasoningbank.jobs.jobs import Jobs
 from reasoningbank.matts.matts import Matts
 from reasoningbank.memories.memories import Memories
 from reasoningbank.search.experience import Experience
+from reasoningbank.sessions.branches import Branches
 from reasoningbank.sessions.distillation import Distillation
 from reasoningbank.sessions.recipe_store import Recipes
-from reasoningbank.sessions.sessions import Branches, Sessions
+from reasoningbank.sessions.sessions import Sessions
 from reasoningbank.settings import Settings
 from reasoningbank.sharing.scopes import Sharing
 from reasoningbank.types.ports import Embedder, LanguageModel

@@ -53,10 +53,11 @@ if TYPE_CHECKING:
     from reasoningbank.search.briefing import Briefings
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.experience import Experience
+    from reasoningbank.sessions.branches import Branches
     from reasoningbank.sessions.distillation import Distillation, Distiller
     from reasoningbank.sessions.recipe_store import Recipes
     from reasoningbank.sessions.recorder import Recorder
-    from reasoningbank.sessions.sessions import Branches, Sessions
+    from reasoningbank.sessions.sessions import Sessions
     from reasoningbank.sessions.settlement import Settlement
     from reasoningbank.sharing.scopes import Sharing
 
@@ -144,7 +145,7 @@ class Bank:
     @cached_property
     def branches(self) -> Branches:
         """Brief and credit the branches of a folded context (seed 001)."""
-        from reasoningbank.sessions.sessions import Branches
+        from reasoningbank.sessions.branches import Branches
 
         return Branches(self._context, self.sessions, self.distillation, self.briefing)
 

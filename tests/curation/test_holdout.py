@@ -17,7 +17,8 @@ from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.integrations.hooks import HookPlace, run
+from reasoningbank.integrations.hook_payload import HookPlace
+from reasoningbank.integrations.hooks import run
 from reasoningbank.memories.exposure import draw
 from reasoningbank.settings import Settings, load_settings
 from reasoningbank.testing import FrozenClock

@@ -11,7 +11,7 @@ from durability.nursery import Task, events, nursery, wait_for
 from durability.workload import EVERYTHING, SCOPE, derived, lesson, vector
 from promises import promise
 from reasoningbank.errors import ScopeViolation, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from reasoningbank.storage.database import Writer
+from reasoningbank.storage.connection import Writer
 from reasoningbank.storage.schema import MIGRATIONS
 from reasoningbank.storage.sqlite_connection import open_connection
 from reasoningbank.storage.sqlite_file import SqliteStorage

@@ -14,7 +14,8 @@ import pytest
 
 from promises import promise
 from reasoningbank import Bank, Settings
-from reasoningbank.integrations.hooks import HookPlace, event_of, run
+from reasoningbank.integrations.hook_payload import HookPlace, event_of
+from reasoningbank.integrations.hooks import run
 from sessions.learned_sessions import REPAIRED
 from sessions.recorded_sessions import cursor_transcript
 

@@ -18,7 +18,8 @@ import pytest
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.integrations.hook_actions import LOG_FILE, MAX_LOG, write
-from reasoningbank.integrations.hooks import Event, HookPlace, Payload, event_of, payload_of, reply, run
+from reasoningbank.integrations.hook_payload import Event, HookPlace, Payload, event_of, payload_of
+from reasoningbank.integrations.hooks import reply, run
 from reasoningbank.safety.quotation import BLOCK_START, memories_in
 from reasoningbank.settings import Settings
 from reasoningbank.types.records import Job, TrajectoryEntry

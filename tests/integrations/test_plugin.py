@@ -22,7 +22,7 @@ from promises import promise
 from reasoningbank import Bank, Settings
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.integrations.clients import Where, targets_of
-from reasoningbank.integrations.hooks import event_of
+from reasoningbank.integrations.hook_payload import event_of
 from reasoningbank.mcp.schemas import tools_by_profile
 from reasoningbank.safety.quotation import BLOCK_START
 from sessions.learned_sessions import RBANK, REPAIRED, environment, eventually

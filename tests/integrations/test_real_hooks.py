@@ -13,7 +13,7 @@ import pytest
 
 from agent_clients import AgentServer, client_environment
 from promises import promise
-from reasoningbank.integrations.hooks import payload_of
+from reasoningbank.integrations.hook_payload import payload_of
 from sessions.learned_sessions import RBANK, REPAIRED, UNDECIDED, environment, rbank, written
 
 LESSON = ("--title", "Close files", "--content", "Close the file before it is moved.", "--outcome", "success")

@@ -22,7 +22,7 @@ from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.integrations.hook_actions import open_bank as open_for_hook
-from reasoningbank.integrations.hooks import HookPlace, Payload
+from reasoningbank.integrations.hook_payload import HookPlace, Payload
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.http import Gate, _Callers, security_of

@@ -94,7 +94,8 @@ def hook(call: Call, *, event: str) -> None:
     EVENT in any client's spelling: session-start, user-prompt-submit, tool-failure, stop, session-end, pre-compact,
     post-compact. Failures are noted in hooks.log below the data directory.
     """
-    from reasoningbank.integrations.hooks import HookPlace, run_on_standard_streams
+    from reasoningbank.integrations.hook_payload import HookPlace
+    from reasoningbank.integrations.hooks import run_on_standard_streams
 
     place = HookPlace(url=call.url, tenant=call.tenant, project=call.project, team=call.team, org=call.org)
     run_on_standard_streams(event, place)

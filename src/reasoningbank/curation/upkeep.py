@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sized
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.context import ROLL_UP
 from reasoningbank.errors import BankError
@@ -13,6 +13,7 @@ from reasoningbank.jobs.jobs import LOOK_EVERY
 from reasoningbank.settings import project_of
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import ConsolidationOptions
+from reasoningbank.types.lifecycle import DecayReport, PruneReport, StabilityCheck
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job, Run
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reasoningbank.context import Context
-    from reasoningbank.curation.curation import Curation
     from reasoningbank.jobs.jobs import Handler
 
 TEND = "tend"
@@ -32,10 +32,23 @@ _ALL_TIME = timedelta(days=73_000)
 _MOST_SAID = 500
 
 
+class Steps(Protocol):
+    """The steps of the upkeep that a person can take as well: ``Bank.curation``."""
+
+    def decay(self) -> DecayReport:
+        """Lower the confidence of what nobody used."""
+
+    def prune(self) -> PruneReport:
+        """Archive what is neither believed nor used."""
+
+    def check_stability(self, repository: str | Path | None = None) -> StabilityCheck:
+        """Look up in git what became of the commits behind memories."""
+
+
 class Upkeep:
     """Roll up, activate, decay, prune, consolidate and look into git, once a day."""
 
-    def __init__(self, context: Context, curation: Curation) -> None:
+    def __init__(self, context: Context, curation: Steps) -> None:
         self._context = context
         self._curation = curation
         self._tend_after: datetime | None = None

@@ -19,7 +19,7 @@ from reasoningbank.safety.files import open_regular
 from reasoningbank.types.session import CURSOR_SESSION, TOOL_OUTCOME
 
 if TYPE_CHECKING:
-    from reasoningbank.integrations.hooks import Event, Payload
+    from reasoningbank.integrations.hook_payload import Event, Payload
 
 FOLDER = "cursor-sessions"
 """The directory below the data directory."""

@@ -27,7 +27,7 @@ from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.integrations.hooks import Event, HookPlace, Payload
+    from reasoningbank.integrations.hook_payload import Event, HookPlace, Payload
     from reasoningbank.integrations.processes import Process
 
 

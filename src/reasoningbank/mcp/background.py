@@ -1,4 +1,4 @@
-"""What a server does beside answering: background work, and loading the model once a client is there."""
+"""What a server does beside answering: its background work."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from reasoningbank.errors import BankError, StoreClosed
 
 if TYPE_CHECKING:
     from reasoningbank.mcp.banks import Banks
-    from reasoningbank.mcp.calls import Caller
-    from reasoningbank.mcp.tools import Tools
 
 POLL_SECONDS = 5.0
 LEAVE_SECONDS = 1.0
@@ -67,26 +65,3 @@ class Background:
     def _whose(self) -> Iterator[str]:
         yield from tuple(self._tenants)
         yield from (tenant for tenant, _ in self._banks.opened())
-
-
-class WarmUp:
-    """Open the server's bank and load its embedder on a thread of its own, at most once."""
-
-    def __init__(self, tools: Tools) -> None:
-        self._tools = tools
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def start(self, caller: Caller) -> None:
-        """Start at the first call; does nothing afterwards."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._tools.warm, args=(caller,), name="reasoningbank-warm-up", daemon=True
-                )
-                self._thread.start()
-
-    @property
-    def busy(self) -> bool:
-        """Return whether it still runs."""
-        return self._thread is not None and self._thread.is_alive()

@@ -20,12 +20,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from reasoningbank.errors import ConfigurationError, MissingTenantError
-from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.server import Context, build_server
 from reasoningbank.mcp.tokens import TOKEN_FILE, Grants, load_grants
-from reasoningbank.mcp.tools import Tools
+from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reasoningbank.errors import BankError, ConfigurationError
 from reasoningbank.integrations.hook_actions import has_any, shown
-from reasoningbank.integrations.hooks import event_of
+from reasoningbank.integrations.hook_payload import event_of
 from reasoningbank.integrations.shared_server import undone
 from reasoningbank.mcp.banks import Banks, belonging
 from reasoningbank.operations.json import to_json

@@ -37,13 +37,12 @@ from reasoningbank.integrations.shared_server import (
     peer_is_own,
     sweep,
 )
-from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks, UsualProject
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.questions import Answering
 from reasoningbank.mcp.server import AT_ONCE, Context, build_server
 from reasoningbank.mcp.stdio import open_channel
-from reasoningbank.mcp.tools import Tools
+from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import load_settings
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership

@@ -30,12 +30,11 @@ from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
 from reasoningbank.integrations.client_sessions import client_process, session_of
-from reasoningbank.mcp.background import WarmUp
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
 from reasoningbank.mcp.server import Context, build_server
-from reasoningbank.mcp.tools import Tools
+from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,29 @@ class Tools:
                 f"{name} failed: {type(error).__name__}",
                 hint="This is a defect of the server; its log says where. Run `rbank doctor`, then try again.",
             ) from error
+
+
+class WarmUp:
+    """Open the server's bank and load its embedder on a thread of its own, at most once."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self, caller: Caller) -> None:
+        """Start at the first call; does nothing afterwards."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._tools.warm, args=(caller,), name="reasoningbank-warm-up", daemon=True
+                )
+                self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        """Return whether it still runs."""
+        return self._thread is not None and self._thread.is_alive()
 
 
 def answered(

@@ -27,7 +27,7 @@ _RESOURCES: Mapping[str, str] = {
     "sessions": "sessions.sessions:Sessions",
     "recipes": "sessions.recipe_store:Recipes",
     "distillation": "sessions.distillation:Distillation",
-    "branches": "sessions.sessions:Branches",
+    "branches": "sessions.branches:Branches",
     "curation": "curation.curation:Curation",
     "quarantine": "curation.quarantine:Quarantines",
     "graph": "graph.graph:Graph",

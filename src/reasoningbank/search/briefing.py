@@ -13,11 +13,11 @@ from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.similarity import cosine_similarity, is_near, shares_words
 from reasoningbank.memories.words import terms
 from reasoningbank.safety.quotation import fitting
-from reasoningbank.safety.text import reveal
+from reasoningbank.search.proven import POOL
 from reasoningbank.search.query import checked_question
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
-from reasoningbank.types.memory import Memory, check_outcome
+from reasoningbank.types.memory import check_outcome
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import HELD_OUT, Brief, BriefItem, Filter, Hit, LeftOut, Recall
@@ -27,32 +27,6 @@ if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.search import Search
-
-POOL = 30
-"""How many memories are considered at most."""
-CONSIDERED = 2_000
-"""Without a task the newest so many proven memories compete; a bank of more than that is better asked with a task."""
-_STEP = 0.05
-
-
-def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
-    """Return the best proven memories when no task is known, best first.
-
-    Best is the highest lower end of the 90 % interval, compared in steps of 0.05; within a step what was used or
-    changed last comes first.
-    """
-    ordered = sorted(store.memories.newest(condition, CONSIDERED), key=standing)
-    level = store.scope.level
-    return tuple(Hit(memory=reveal(memory), relevance=0.0, legs={}, scope=level) for memory in ordered[:POOL])
-
-
-def standing(memory: Memory, weight: float = 1.0) -> tuple[int, float, str]:
-    """Return what proven memories are ordered by when no task is known; the weight is that of the memory's scope."""
-    return (
-        -round(weight * memory.belief.lower_bound / _STEP),
-        -max(memory.updated_at, memory.last_used or memory.updated_at).timestamp(),
-        memory.id,
-    )
 
 
 def in_order(proven: Sequence[Hit], unproven: Sequence[Hit]) -> tuple[Hit, ...]:

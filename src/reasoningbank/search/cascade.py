@@ -29,7 +29,7 @@ from reasoningbank.memories.admission import has_space
 from reasoningbank.memories.credit import settle, shown
 from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
-from reasoningbank.search.briefing import proven, standing
+from reasoningbank.search.proven import proven, standing
 from reasoningbank.search.recall import UNPROVEN_POOL, Question, find, offered, revealed, unlike
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated

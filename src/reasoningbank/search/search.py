@@ -82,8 +82,8 @@ class Search:
 
     def best_known(self, store: Store, condition: Filter, limit: int) -> Found:
         """Return the best proven memories of this bank and of its team's and org's, when no task is known."""
-        from reasoningbank.search.briefing import proven
         from reasoningbank.search.cascade import Found, best_known
+        from reasoningbank.search.proven import proven
 
         wider, warnings = self.wider_stores()
         if not wider:
@@ -179,7 +179,7 @@ class Search:
         """Return whole experiences of this project whose tasks are like the query, the unproven items apart."""
         from reasoningbank.memories.admission import has_space
         from reasoningbank.search.cascade import Found
-        from reasoningbank.search.experience import experiences, unproven_apart
+        from reasoningbank.search.similar_tasks import experiences, unproven_apart
 
         if not has_space(store, self._context.embedder):
             return Found((), ())

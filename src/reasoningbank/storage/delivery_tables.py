@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple, cast
 
 from reasoningbank.errors import InvalidInput, StoreCorrupt
-from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.memory_tables import MEMORY_COLUMNS, MEMORY_WIDTH, memories_of
 from reasoningbank.storage.rows import (
     ALL_ROWS,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import cast
 
 from reasoningbank.errors import BankError, InvalidInput, ModelMismatch, StoreCorrupt
-from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.rows import Row, Value, checksum, decoding, from_json, proven, to_json
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.document import Document

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.memory_tables import MEMORY_COLUMNS, memories_of
 from reasoningbank.storage.rows import (
     ALL_ROWS,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
 
 from reasoningbank.errors import EdgeNotFound, InvalidInput, ModelMismatch, NodeNotFound, StoreCorrupt
-from reasoningbank.storage.database import GraphReader, RowSource
+from reasoningbank.storage.connection import RowSource
+from reasoningbank.storage.database import GraphReader
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     Mapped,

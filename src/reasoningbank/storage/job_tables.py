@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import cast
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.database import RowSource, Writer
+from reasoningbank.storage.connection import RowSource, Writer
 from reasoningbank.storage.rows import (
     Mapped,
     Row,

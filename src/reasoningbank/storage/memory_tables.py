@@ -9,7 +9,7 @@ from json.encoder import encode_basestring
 from typing import cast
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
-from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     LEGS_PER_KEY,

@@ -55,7 +55,7 @@ from reasoningbank.storage import (
     memory_tables,
     session_tables,
 )
-from reasoningbank.storage.database import Writer
+from reasoningbank.storage.connection import Writer
 from reasoningbank.storage.rows import to_microseconds
 
 TABLES = """

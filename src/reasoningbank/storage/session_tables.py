@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.memory_tables import MEMORIES, memory_from
 from reasoningbank.storage.rows import (
     ALL_ROWS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reasoningbank.errors import BankError
-from reasoningbank.storage.database import RowSource
+from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.sqlite_connection import TEXT_INDEXES
 from reasoningbank.storage.store import StoreReader
 from reasoningbank.storage.unit import ERASURE, Unit

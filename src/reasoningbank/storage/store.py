@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from reasoningbank.errors import BankError
-from reasoningbank.storage.database import Database, GraphReader, RowSource
+from reasoningbank.storage.connection import RowSource
+from reasoningbank.storage.database import Database, GraphReader
 from reasoningbank.storage.delivery_tables import DeliveryTables
 from reasoningbank.storage.document_tables import DocumentTables
 from reasoningbank.storage.evidence_tables import EvidenceTables

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, StoreError
-from reasoningbank.storage.database import RowSource, Writer
+from reasoningbank.storage.connection import RowSource, Writer
 from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, current_weights, decoding, upsert
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.signal import ProjectWeights

@@ -1,0 +1,53 @@
+"""What a table runs its statements with: where rows come from, and the connection that holds the write lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from reasoningbank.storage.rows import Row, Value
+
+
+class RowSource(Protocol):
+    """Where the rows come from."""
+
+    @property
+    def project(self) -> str:
+        """The project of every memory."""
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        """Return all rows of one statement."""
+
+    def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
+        """Run one statement with each of these rows of values; return all that it gives."""
+
+
+class Writer(RowSource, Protocol):
+    """The connection that holds a bank's write lock."""
+
+    @property
+    def schema_sql(self) -> str:
+        """An expression that is how many migrations the bank has had."""
+
+    @property
+    def state(self) -> int:
+        """A number that changes when another connection has written."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Return whether a transaction is open: an engine may have ended it after a failure."""
+
+    def begin(self) -> None:
+        """Begin a transaction that writes."""
+
+    def claim(self, sql: str, values: Sequence[Value]) -> Sequence[Row]:
+        """Return the rows of a SELECT that no other transaction has claimed; until this one ends they are its own."""
+
+    def index_text(self, table: str, column: str) -> None:
+        """Make the index of the words in a table's column, of which there is one for a table."""
+
+    def index_words(self, table: str, first: int, last: int) -> None:
+        """Put the words of the rows whose keys are from the first to the last into the table's index."""
+
+    def forget_words(self, table: str, key: int) -> None:
+        """Take the words of a row out of the table's index; called before they change and before the row goes."""
