@@ -89,18 +89,33 @@ def test_no_source_file_is_long_or_named_by_what_it_is_not() -> None:
     assert not {path.stem for path in files} & {"utils", "helpers", "manager", "misc", "common"}
 
 
-def public_classes(source: str) -> list[str]:
-    """The names of the public classes of a source, those in classes and functions included."""
-    found = [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+def public_types(source: str) -> list[str]:
+    """The names of the public classes of a source, those in classes and functions included, and of its type aliases.
+
+    An alias is a name in capitals and small letters that a module binds to anything but the answer of a call.
+    """
+    tree = ast.parse(source)
+    found = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and not isinstance(node.value, ast.Call):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [each.id for each in targets if isinstance(each, ast.Name)]
+            found += [name for name in names if name[0].isupper() and not name.isupper()]
     return [name for name in found if not name.startswith("_")]
 
 
-@promise("interface:names", "No two public classes of the package share a name.", source="DESIGN section 3")
-def test_no_two_public_classes_share_a_name() -> None:
-    assert public_classes("class One:\n    class Two: ...\nclass _Three: ...\nclass One: ...") == ["One", "One", "Two"]
+@promise(
+    "interface:names", "No two public classes or type aliases of the package share a name.", source="DESIGN section 3"
+)
+def test_no_two_public_types_share_a_name() -> None:
+    assert public_types("class One:\n    class Two: ...\nclass _Three: ...\nclass One: ...") == ["One", "One", "Two"]
+    assert public_types('One = Literal["a"]\nTwo: TypeAlias = int\nMOST = 3\n_Three = int\nT = TypeVar("T")') == [
+        "One",
+        "Two",
+    ]
     places = defaultdict[str, list[str]](list)
     for path in sorted(SOURCE.rglob("*.py")):
-        for name in public_classes(path.read_text(encoding="utf-8")):
+        for name in public_types(path.read_text(encoding="utf-8")):
             places[name].append(str(path.relative_to(SOURCE)))
     assert len(places) > 400
     assert not {name: where for name, where in places.items() if len(where) > 1}

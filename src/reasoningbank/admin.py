@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reasoningbank.memories.admission import Ready
     from reasoningbank.types.records import WeightChange
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 _EVERYTHING = Filter(states=STATES)
 _BATCH = 64
@@ -54,7 +54,7 @@ class Remade:
     graph: Mapping[GraphKind, Mapping[tuple[str, str], Vector]]
 
 
-def remake(store: Store, embedder: Embedder, progress: Progress | None = None) -> Remade:
+def remake(store: Store, embedder: Embedder, progress: OnProgress | None = None) -> Remade:
     """Embed everything that the bank holds; the longest part, and it holds no lock.
 
     Args:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from reasoningbank.graph.sources import Sources
     from reasoningbank.jobs.jobs import Jobs
     from reasoningbank.matts.matts import Matts
-    from reasoningbank.memories.admission import Origin
+    from reasoningbank.memories.admission import EnteredBy
     from reasoningbank.memories.memories import Memories
     from reasoningbank.search.briefing import Briefings
     from reasoningbank.search.cascade import Found
@@ -418,7 +418,7 @@ class Bank:
 
         nodes = checked_nodes(link_nodes)
 
-        origin: Origin = "agent" if source in AGENT_SOURCES and not vouched else "person"
+        origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
         with observed("create_memory", store=self._context.place):
             memory = draft(
                 project=self._context.scope.project,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, StatusCode, Tracer
 
 SCOPE = "reasoningbank"
-Operation = Literal[
+ObservedOperation = Literal[
     "create_memory",
     "search_memory",
     "update_memory",
@@ -44,7 +44,7 @@ Operation = Literal[
 ]
 """The GenAI memory operations, and ours for evidence and consolidation."""
 
-Attribute = str | int | float | bool
+SpanAttribute = str | int | float | bool
 
 _PROVIDERS = {"google": "gcp.gemini"}
 
@@ -123,7 +123,7 @@ class Observation:
     def __init__(self, span: Span | None) -> None:
         self._span = span
 
-    def note(self, **facts: Attribute) -> None:
+    def note(self, **facts: SpanAttribute) -> None:
         """Add attributes below ``gen_ai.memory.``; never give it content."""
         if self._span is None:
             return
@@ -138,7 +138,7 @@ class Observation:
 
 
 @contextmanager
-def observed(operation: Operation, *, store: str) -> Iterator[Observation]:
+def observed(operation: ObservedOperation, *, store: str) -> Iterator[Observation]:
     """Give a span and the duration and count of one operation.
 
     Args:
@@ -150,7 +150,7 @@ def observed(operation: Operation, *, store: str) -> Iterator[Observation]:
         return
     started = time.perf_counter()
     failure = ""
-    attributes: dict[str, Attribute] = {
+    attributes: dict[str, SpanAttribute] = {
         "gen_ai.operation.name": operation,
         "gen_ai.memory.store.id": anonymous(store),
     }
@@ -165,7 +165,7 @@ def observed(operation: Operation, *, store: str) -> Iterator[Observation]:
             span.set_status(_failed())
             raise
         finally:
-            labels: dict[str, Attribute] = {"gen_ai.operation.name": operation}
+            labels: dict[str, SpanAttribute] = {"gen_ai.operation.name": operation}
             if failure:
                 labels["error.type"] = failure
             _duration().record(time.perf_counter() - started, labels)
@@ -175,7 +175,7 @@ def observed(operation: Operation, *, store: str) -> Iterator[Observation]:
 class Chat:
     """The span of one call of a language model, for what is known only at its end."""
 
-    def __init__(self, span: Span, labels: dict[str, Attribute]) -> None:
+    def __init__(self, span: Span, labels: dict[str, SpanAttribute]) -> None:
         self._span = span
         self._labels = labels
 
@@ -204,14 +204,14 @@ def chatted(*, provider: str, model: str, temperature: float, max_tokens: int, s
     from opentelemetry.trace import SpanKind
 
     started = time.perf_counter()
-    labels: dict[str, Attribute] = {
+    labels: dict[str, SpanAttribute] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
         "gen_ai.request.model": model,
     }
     if server:
         labels["server.address"] = server
-    attributes: dict[str, Attribute] = {
+    attributes: dict[str, SpanAttribute] = {
         **labels,
         "gen_ai.request.temperature": temperature,
         "gen_ai.request.max_tokens": max_tokens,
@@ -224,7 +224,7 @@ def chatted(*, provider: str, model: str, temperature: float, max_tokens: int, s
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
-        failed: dict[str, Attribute] = {}
+        failed: dict[str, SpanAttribute] = {}
         try:
             yield Chat(span, labels)
         except BankError as error:

@@ -18,7 +18,7 @@ import pytest
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.integrations.hook_actions import LOG_FILE, MAX_LOG, write
-from reasoningbank.integrations.hook_payload import Event, HookPlace, Payload, event_of, payload_of
+from reasoningbank.integrations.hook_payload import HookEvent, HookPlace, Payload, event_of, payload_of
 from reasoningbank.integrations.hooks import reply, run
 from reasoningbank.safety.quotation import BLOCK_START, memories_in
 from reasoningbank.settings import Settings
@@ -555,7 +555,7 @@ def test_events_are_known_in_every_clients_spelling(event: str | None, names: li
 def test_fields_of_another_type_are_as_if_they_were_missing() -> None:
     odd = {"session_id": 7, "prompt": ["x"], "tool_input": "ls", "workspace_roots": {"a": 1}, "is_interrupt": "yes"}
     assert payload_of(json.dumps(odd).encode()) == Payload(client="cursor")
-    events: list[Event | None] = ["SessionStart", "Stop", None]
+    events: list[HookEvent | None] = ["SessionStart", "Stop", None]
     for event in events:
         assert json.loads(reply(event, Payload(client="cursor"), "")) == {"continue": True}
     assert reply("Stop", Payload(), "text") == "{}"

@@ -20,7 +20,7 @@ from reasoningbank.operations.json import json_of
 from reasoningbank.operations.methods import answer_json, bound, described, run
 from reasoningbank.operations.operation import Command, Operation
 from reasoningbank.operations.said import Said, said_of
-from reasoningbank.operations.signature import Kind, Parameter
+from reasoningbank.operations.signature import Parameter, ParameterKind
 from reasoningbank.operations.text import text_of
 from reasoningbank.types.moment import as_moment
 
@@ -60,7 +60,7 @@ class Day(Moment):
             self.fail(f"{text!r} is no day. Write for example 2026-03-01.", param, ctx)
 
 
-_TYPES: Mapping[Kind, click.ParamType[Any]] = {
+_TYPES: Mapping[ParameterKind, click.ParamType[Any]] = {
     "whole": click.INT,
     "number": click.FLOAT,
     "seconds": click.FLOAT,

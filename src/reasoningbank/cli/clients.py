@@ -18,7 +18,7 @@ from reasoningbank.cli.output import print_json, print_text
 from reasoningbank.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from reasoningbank.integrations.clients import InstallationChange, Level, Where
+    from reasoningbank.integrations.clients import InstallationChange, InstallLevel, Where
 
 
 def _places() -> list[click.Parameter]:
@@ -47,7 +47,9 @@ def _places() -> list[click.Parameter]:
         help="Who makes lessons of sessions: client (this one, costs your subscription), agent, none, or a MODEL.",
     ),
 )
-def install(call: Call, *, client: str, scope: Level, dry_run: bool, profile: str | None, distill: str | None) -> None:
+def install(
+    call: Call, *, client: str, scope: InstallLevel, dry_run: bool, profile: str | None, distill: str | None
+) -> None:
     """Put the MCP server, and hooks where the client has them, into its configuration; everything else stays.
 
     CLIENT is claude-code, codex, cursor, vscode, gemini, copilot or opencode. What is named here, the tenant and the
@@ -82,7 +84,7 @@ def install(call: Call, *, client: str, scope: Level, dry_run: bool, profile: st
 
 
 @command("uninstall", COMMANDS["uninstall"], *_places())
-def uninstall(call: Call, *, client: str, scope: Level, dry_run: bool) -> None:
+def uninstall(call: Call, *, client: str, scope: InstallLevel, dry_run: bool) -> None:
     """Take the MCP server and hooks out of a client's configuration; everything else stays byte for byte."""
     from reasoningbank.integrations.clients import targets_of
     from reasoningbank.integrations.clients import uninstall as take
@@ -182,7 +184,7 @@ class InstallAnswer(TypedDict):
     files: list[FileAnswer]
 
 
-def where(call: Call, scope: Level, *, profile: str = "") -> Where:
+def where(call: Call, scope: InstallLevel, *, profile: str = "") -> Where:
     """Return the places that a client's files are relative to, and what is written with the entries.
 
     Raises:

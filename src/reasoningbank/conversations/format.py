@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.graph.records import Record, RecordReader
+from reasoningbank.graph.records import GraphRecord, RecordReader
 from reasoningbank.types.conversation import ANSWER, REQUEST, SPEAKERS, Conversation, LessonNote, Message, Wish
 from reasoningbank.types.graph import Edge, Node
 
@@ -171,7 +171,7 @@ class _Reading:
         self._names: dict[str, str] = {}
         self._texts = {REQUEST: told.asked, ANSWER: told.answered}
 
-    def node(self, record: Record, name: str) -> Node:
+    def node(self, record: GraphRecord, name: str) -> Node:
         """Take a node; an edge may name it by its id or by the short name."""
         reader = RecordReader(self._at)
         known = {key: value for key, value in record.items() if value is not None}
@@ -186,7 +186,7 @@ class _Reading:
         self.nodes.append(node)
         return node
 
-    def action(self, record: Record, name: str) -> None:
+    def action(self, record: GraphRecord, name: str) -> None:
         """Take an action, and the edges that say why it was taken and what it used."""
         uses = _texts(record, "uses")
         given = {key: value for key, value in record.items() if key not in {"uses", "parameters"}}
@@ -218,7 +218,7 @@ class _Reading:
             )
         )
 
-    def edge(self, record: Record) -> None:
+    def edge(self, record: GraphRecord) -> None:
         """Take an edge that is told in full."""
         reader = RecordReader(self._at)
         reader.edge(record)

@@ -34,11 +34,11 @@ from reasoningbank.search.query import usable_query
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.conversation import (
     ConversationReport,
-    EventKind,
     QuestionAnswer,
     Turn,
     Workflow,
     WorkflowEvent,
+    WorkflowEventKind,
     WorkflowStatus,
 )
 from reasoningbank.types.document import Document
@@ -160,7 +160,7 @@ def check_answerable(known: Workflow, message_id: str) -> None:
         raise WorkflowBusy(f"the turn under way is {known.message_id}, not {message_id[:80]!r}")
 
 
-def noted(known: Workflow, kind: EventKind, payload: Mapping[str, object], at: datetime) -> Workflow:
+def noted(known: Workflow, kind: WorkflowEventKind, payload: Mapping[str, object], at: datetime) -> Workflow:
     """Return the workflow with one more event."""
     event = WorkflowEvent(cursor=known.cursor + 1, kind=kind, payload=dict(payload), at=at)
     return replace(known, events=(*known.events, event)[-MOST_EVENTS:], cursor=event.cursor)
@@ -232,7 +232,7 @@ _TURN_TEXTS = ("message_id", "user_input", "answer", "clarification_question", "
 def _event(fields: dict[str, object]) -> WorkflowEvent:
     return WorkflowEvent(
         cursor=cast(int, fields["cursor"]),
-        kind=cast("EventKind", fields["kind"]),
+        kind=cast("WorkflowEventKind", fields["kind"]),
         payload=cast("dict[str, object]", fields["payload"]),
         at=datetime.fromisoformat(cast(str, fields["at"])),
     )

@@ -16,7 +16,7 @@ from typing import Literal
 from reasoningbank.errors import InvalidInput, InvalidNode
 from reasoningbank.graph.records import RecordReader
 
-Kind = Literal["name", "quoted", "number", "sign", "end"]
+TokenKind = Literal["name", "quoted", "number", "sign", "end"]
 
 _TOKEN = re.compile(
     r"""
@@ -36,7 +36,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 class Token:
     """One word: names without back quotes, quoted texts without quotes and escapes."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     line: int
 
@@ -73,10 +73,10 @@ def _unescaped(match: re.Match[str]) -> str:
     return _ESCAPED.get(escape, escape)
 
 
-Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
+CypherValue = str | int | float | bool | None | list["CypherValue"] | dict[str, "CypherValue"]
 
 _TIMES = frozenset({"datetime", "date", "localdatetime", "time", "localtime", "tostring"})
-_WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
+_WORDS: dict[str, CypherValue] = {"true": True, "false": False, "null": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Pattern:
 
     variable: str = ""
     labels: tuple[str, ...] = ()
-    properties: dict[str, Value] = field(default_factory=dict)
+    properties: dict[str, CypherValue] = field(default_factory=dict)
 
     @property
     def bare(self) -> bool:
@@ -155,7 +155,7 @@ class Words:
         while not self.at_end and not self.sees({";"}):
             self.take()
 
-    def value(self) -> Value:
+    def value(self) -> CypherValue:
         """Return a text, number, truth value, null, list, map, or a time made of a text."""
         token = self.next
         if token.kind == "quoted":
@@ -164,7 +164,7 @@ class Words:
             number = self.take().text
             return float(number) if set(number) & set(".eE") else int(number)
         if self.has("["):
-            listed: list[Value] = []
+            listed: list[CypherValue] = []
             while not self.has("]"):
                 listed.append(self.value())
                 if not self.sees({"]"}):
@@ -176,10 +176,10 @@ class Words:
             return self._word()
         raise self.error("expected a value")
 
-    def properties(self) -> dict[str, Value]:
+    def properties(self) -> dict[str, CypherValue]:
         """Return a map in braces."""
         self.need("{")
-        found: dict[str, Value] = {}
+        found: dict[str, CypherValue] = {}
         while not self.has("}"):
             key = self.take()
             if key.kind not in {"name", "quoted"}:
@@ -201,7 +201,7 @@ class Words:
         self.need(closing)
         return Pattern(variable=variable, labels=tuple(labels), properties=properties)
 
-    def _word(self) -> Value:
+    def _word(self) -> CypherValue:
         name = self.take().text
         known = name.lower()
         if known in _WORDS:
@@ -209,14 +209,14 @@ class Words:
         if known not in _TIMES:
             raise self.error(f"{name!r} is not a value of the Cypher subset")
         self.need("(")
-        value: Value = None
+        value: CypherValue = None
         if not self.sees({")"}):
             value = self.value()
         self.need(")")
         return value
 
 
-_Properties = dict[str, Value]
+_Properties = dict[str, CypherValue]
 _Row = dict[str, str]
 _Test = Callable[[_Row], bool]
 
@@ -341,11 +341,11 @@ class _Statement:
         raise words.error("expected =, CONTAINS, STARTS WITH, ENDS WITH or IN")
 
     def _compared(
-        self, variable: str, key: str, holds: Callable[[Value, Value], bool], value: Value
+        self, variable: str, key: str, holds: Callable[[CypherValue, CypherValue], bool], value: CypherValue
     ) -> Callable[[_Row], bool]:
         return lambda row: holds(self._property(row, variable, key), value)
 
-    def _property(self, row: _Row, variable: str, key: str) -> Value:
+    def _property(self, row: _Row, variable: str, key: str) -> CypherValue:
         if variable not in row:
             raise self._words.error(f"{variable!r} was not matched before")
         name = row[variable]
@@ -433,25 +433,25 @@ def _one_label(name: str, labels: tuple[str, ...]) -> str:
     return labels[0]
 
 
-def _contains(value: Value, part: Value) -> bool:
+def _contains(value: CypherValue, part: CypherValue) -> bool:
     return isinstance(value, str) and isinstance(part, str) and part in value
 
 
-def _starts(value: Value, part: Value) -> bool:
+def _starts(value: CypherValue, part: CypherValue) -> bool:
     return isinstance(value, str) and isinstance(part, str) and value.startswith(part)
 
 
-def _ends(value: Value, part: Value) -> bool:
+def _ends(value: CypherValue, part: CypherValue) -> bool:
     return isinstance(value, str) and isinstance(part, str) and value.endswith(part)
 
 
-def _among(value: Value, listed: Value) -> bool:
+def _among(value: CypherValue, listed: CypherValue) -> bool:
     if not isinstance(listed, list):
         raise InvalidInput("IN needs a list")
     return value in listed
 
 
-_COMPARISONS: tuple[tuple[tuple[str, ...], Callable[[Value, Value], bool]], ...] = (
+_COMPARISONS: tuple[tuple[tuple[str, ...], Callable[[CypherValue, CypherValue], bool]], ...] = (
     (("CONTAINS",), _contains),
     (("STARTS", "WITH"), _starts),
     (("ENDS", "WITH"), _ends),

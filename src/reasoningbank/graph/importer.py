@@ -27,7 +27,7 @@ from typing import Any, TypeVar, cast
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.graph.cypher import read_cypher
 from reasoningbank.graph.nodes import EMBED, EMBED_KEY, words
-from reasoningbank.graph.records import GraphFile, Record, RecordReader
+from reasoningbank.graph.records import GraphFile, GraphRecord, RecordReader
 from reasoningbank.memories.admission import NOTHING_PASSED, Passed, admit, admit_edges, admit_nodes, sift_items
 from reasoningbank.memories.admission import Ready as ReadyMemory
 from reasoningbank.safety.graph_text import reveal
@@ -151,7 +151,7 @@ def _cell(name: str, value: str) -> object:
     return [part.strip() for part in value.split(separator) if part.strip()]
 
 
-def _records(kind: str, records: Sequence[object], take: Callable[[Record], None]) -> None:
+def _records(kind: str, records: Sequence[object], take: Callable[[GraphRecord], None]) -> None:
     for number, record in enumerate(records, start=1):
         with _naming(f"{kind} {number}", record):
             take(_record(record))
@@ -168,10 +168,10 @@ def _naming(place: str, record: object = None) -> Iterator[None]:
         raise type(error)(f"{shown}: {error}", hint=error.hint) from error
 
 
-def _record(value: object) -> Record:
+def _record(value: object) -> GraphRecord:
     if not isinstance(value, dict):
         raise InvalidInput(f"must be an object, not {type(value).__name__}")
-    return cast(Record, value)
+    return cast(GraphRecord, value)
 
 
 def _parsed(text: str, what: str) -> object:

@@ -12,7 +12,7 @@ from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
 from reasoningbank.types.graph import LABEL_FIELDS, LABELS, LIST_FIELDS, Edge, FieldValue, Label, Node
 from reasoningbank.types.moment import as_moment
 
-Record = Mapping[str, object]
+GraphRecord = Mapping[str, object]
 """One object of a file: names and JSON values."""
 
 _SOURCE, _TARGET = ("source", "src", "from"), ("target", "dst", "to")
@@ -68,7 +68,7 @@ class RecordReader:
         self.draft = GraphFile()
         self._at = at
 
-    def record(self, record: Record) -> None:
+    def record(self, record: GraphRecord) -> None:
         """Read a node, an edge or a lesson, told by its fields.
 
         Raises:
@@ -83,7 +83,7 @@ class RecordReader:
         else:
             raise InvalidInput("neither a node (label), an edge (source, target) nor a lesson (key_lesson)")
 
-    def node(self, record: Record) -> None:
+    def node(self, record: GraphRecord) -> None:
         """Read a node.
 
         Raises:
@@ -120,7 +120,7 @@ class RecordReader:
             (identifier, name) for name in _texts(record, "reasoning_pointer_ids", InvalidNode, numbers=True)
         ]
 
-    def edge(self, record: Record) -> None:
+    def edge(self, record: GraphRecord) -> None:
         """Read an edge.
 
         Raises:
@@ -141,7 +141,7 @@ class RecordReader:
             )
         )
 
-    def lesson(self, record: Record) -> None:
+    def lesson(self, record: GraphRecord) -> None:
         """Read a lesson.
 
         Raises:
@@ -159,14 +159,14 @@ class RecordReader:
             )
         )
 
-    def _ignore(self, record: Record, known: Set[str]) -> None:
+    def _ignore(self, record: GraphRecord, known: Set[str]) -> None:
         unknown = record.keys() - known - _UNUSED
         if not unknown:
             return
         self.draft.ignored.update(str(name)[:80] for name in unknown if record[name] not in (None, "", [], ()))
 
 
-def _label(record: Record) -> Label:
+def _label(record: GraphRecord) -> Label:
     given = record.get("label", record.get("labels"))
     if isinstance(given, (list, tuple)):
         if len(given) != 1:
@@ -180,14 +180,14 @@ def _label(record: Record) -> Label:
     raise InvalidNode(f"label: must be exactly one of {', '.join(LABELS)}, not {str(given)[:80]!r}")
 
 
-def _end(record: Record, names: tuple[str, ...]) -> str:
+def _end(record: GraphRecord, names: tuple[str, ...]) -> str:
     value = _first(record, names)
     if not isinstance(value, str) or not value.strip():
         raise InvalidEdge(f"{names[0]}: must be the id of a node")
     return value
 
 
-def _first(record: Record, names: tuple[str, ...]) -> object:
+def _first(record: GraphRecord, names: tuple[str, ...]) -> object:
     for name in names:
         value = record.get(name)
         if value is not None and value != "":
@@ -195,7 +195,7 @@ def _first(record: Record, names: tuple[str, ...]) -> object:
     return None
 
 
-def _text(record: Record, name: str, error: type[InvalidInput]) -> str:
+def _text(record: GraphRecord, name: str, error: type[InvalidInput]) -> str:
     value = record.get(name)
     if value is None:
         return ""
@@ -204,7 +204,7 @@ def _text(record: Record, name: str, error: type[InvalidInput]) -> str:
     return value
 
 
-def _texts(record: Record, name: str, error: type[InvalidInput], *, numbers: bool = False) -> tuple[str, ...]:
+def _texts(record: GraphRecord, name: str, error: type[InvalidInput], *, numbers: bool = False) -> tuple[str, ...]:
     """Return several texts without repetition."""
     value = record.get(name)
     if value is None:
@@ -247,7 +247,7 @@ def _weight(value: object) -> float:
     return float(value)
 
 
-def _moment(record: Record, name: str, error: type[InvalidInput]) -> datetime | None:
+def _moment(record: GraphRecord, name: str, error: type[InvalidInput]) -> datetime | None:
     """Return a time; one without a zone is taken as UTC."""
     value = record.get(name)
     if value in (None, ""):

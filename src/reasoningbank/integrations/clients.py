@@ -21,7 +21,7 @@ from reasoningbank.integrations import toml_entry as toml_block
 from reasoningbank.integrations.json_entry import NAME, Entry
 from reasoningbank.types.scope import directory_name
 
-Level = Literal["user", "project"]
+InstallLevel = Literal["user", "project"]
 SERVE = ("serve",)
 _SECONDS = 10
 
@@ -59,7 +59,7 @@ class Where:
         data: The data directory when it is not the platform's own; else empty.
     """
 
-    level: Level
+    level: InstallLevel
     home: Path
     project: Path
     command: str

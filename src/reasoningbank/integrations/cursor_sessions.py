@@ -19,7 +19,7 @@ from reasoningbank.safety.files import open_regular
 from reasoningbank.types.session import CURSOR_SESSION, TOOL_OUTCOME
 
 if TYPE_CHECKING:
-    from reasoningbank.integrations.hook_payload import Event, Payload
+    from reasoningbank.integrations.hook_payload import HookEvent, Payload
 
 FOLDER = "cursor-sessions"
 """The directory below the data directory."""
@@ -32,7 +32,7 @@ SETTLED_SECONDS, PATIENCE_SECONDS = 1.0, 5.0
 """A transcript that was written to a moment ago may not be complete yet: it is waited for, but not for long."""
 
 
-def note_outcome(home: Path, event: Event, payload: Payload) -> None:
+def note_outcome(home: Path, event: HookEvent, payload: Payload) -> None:
     """Note what a command did, where there is a data directory.
 
     Raises:

@@ -27,7 +27,7 @@ from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.integrations.hook_payload import Event, HookPlace, Payload
+    from reasoningbank.integrations.hook_payload import HookEvent, HookPlace, Payload
     from reasoningbank.integrations.processes import Process
 
 
@@ -121,7 +121,7 @@ def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path
 _TITLE = 200
 
 
-def keep(event: Event, payload: Payload, place: HookPlace, client: Process | None = None) -> None:
+def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process | None = None) -> None:
     """Queue the transcript or keep the summary, then do what is due and needs no model where no server does it.
 
     Nothing is kept of a client that we run as a model.
@@ -228,7 +228,7 @@ ANSWER_SECONDS = 3.0
 _MACHINES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 
 
-def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
+def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     """Return the text for the agent's context; empty when nothing is relevant or there is no bank yet.
 
     Inside of a client that we run as a language model it is empty, too. The user's shared server is asked first, and
@@ -275,7 +275,7 @@ def context_for(event: Event, payload: Payload, place: HookPlace) -> str:
         return shown(bank, event, task, session)
 
 
-def shown(bank: Bank, event: Event, task: str | None, session: str) -> str:
+def shown(bank: Bank, event: HookEvent, task: str | None, session: str) -> str:
     """Return the text for the agent's context.
 
     With a prompt and after a failure only what the session has not seen yet. After a failure the recipe for the very
@@ -300,7 +300,7 @@ RAN_FILE = "hooks-ran"
 _WORDS_OF_A_RUN = 3
 
 
-def ran(event: Event, payload: Payload, *, make: bool) -> None:
+def ran(event: HookEvent, payload: Payload, *, make: bool) -> None:
     """Note when which hook of which client ran, for ``rbank status``.
 
     Args:
@@ -356,7 +356,7 @@ def reminder(bank: Bank) -> str:
     return f"ReasoningBank: {sessions} to be made into lessons; the tool memory_distill hands them out."
 
 
-def _task(event: Event, payload: Payload) -> str | None:
+def _task(event: HookEvent, payload: Payload) -> str | None:
     """Return what to look for: None for whatever is proven, empty for nothing at all."""
     if event == "SessionStart":
         return None

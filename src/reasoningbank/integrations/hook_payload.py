@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from reasoningbank.errors import InvalidInput
 
 Client = Literal["claude-code", "cursor", "copilot", "opencode"]
-Event = Literal[
+HookEvent = Literal[
     "SessionStart",
     "UserPromptSubmit",
     "PostToolUse",
@@ -22,10 +22,10 @@ Event = Literal[
     "PostCompact",
 ]
 
-KEEPING: frozenset[Event] = frozenset({"Stop", "SessionEnd", "PreCompact", "PostCompact"})
+KEEPING: frozenset[HookEvent] = frozenset({"Stop", "SessionEnd", "PreCompact", "PostCompact"})
 """Events that only keep something: they are answered at once."""
 
-_EVENTS: Mapping[str, Event] = {
+_EVENTS: Mapping[str, HookEvent] = {
     "sessionstart": "SessionStart",
     "userpromptsubmit": "UserPromptSubmit",
     "userpromptsubmitted": "UserPromptSubmit",
@@ -88,7 +88,7 @@ class Payload(NamedTuple):
     model: str = ""
 
 
-def event_of(name: str) -> Event | None:
+def event_of(name: str) -> HookEvent | None:
     """Return the event of a name in any client's spelling, such as ``session-start``; None when it is none of ours."""
     return _EVENTS.get(re.sub(r"[^a-z]", "", name.lower()))
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from reasoningbank.integrations.hook_payload import KEEPING, Client, Event, HookPlace, Payload, event_of, payload_of
+from reasoningbank.integrations.hook_payload import KEEPING, Client, HookEvent, HookPlace, Payload, event_of, payload_of
 
 if TYPE_CHECKING:
     from reasoningbank.integrations.processes import Process
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 
-_SPEAKING: frozenset[Event] = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"})
+_SPEAKING: frozenset[HookEvent] = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"})
 
 
-def reply(event: Event | None, payload: Payload, context: str) -> str:
+def reply(event: HookEvent | None, payload: Payload, context: str) -> str:
     """Return the client's JSON that adds the context to what its agent sees.
 
     Without one the answer that changes nothing.
@@ -97,13 +97,13 @@ def _say(target: TextIO, text: str, event_name: str) -> None:
         note(event_name, error)
 
 
-def _worth_keeping(event: Event, payload: Payload) -> bool:
+def _worth_keeping(event: HookEvent, payload: Payload) -> bool:
     if payload.subagent or payload.continued:
         return False
     return bool(payload.summary if event == "PostCompact" else payload.transcript)
 
 
-def _later(event: Event, payload: Payload, place: HookPlace) -> None:
+def _later(event: HookEvent, payload: Payload, place: HookPlace) -> None:
     """Keep in a process of its own that its client neither waits for nor ends; without ``fork`` in this one.
 
     Then nothing is waited for: the client waits for the hook.
@@ -121,7 +121,7 @@ def _later(event: Event, payload: Payload, place: HookPlace) -> None:
         note(event, error)
 
 
-def _detached(event: Event, payload: Payload, place: HookPlace, client: Process) -> None:
+def _detached(event: HookEvent, payload: Payload, place: HookPlace, client: Process) -> None:
     """Run the child: it leaves its parent's session and streams, keeps, and ends."""
     try:
         os.setsid()
@@ -135,7 +135,7 @@ def _detached(event: Event, payload: Payload, place: HookPlace, client: Process)
         os._exit(0)
 
 
-def _keep(event: Event, payload: Payload, place: HookPlace, client: Process | None) -> None:
+def _keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process | None) -> None:
     from reasoningbank.integrations.hook_actions import keep
 
     keep(event, payload, place, client)

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Literal
 
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.integrations.clients import Level, Target, Where, targets_of
+from reasoningbank.integrations.clients import InstallLevel, Target, Where, targets_of
 from reasoningbank.integrations.json_entry import NAME, holds
 from reasoningbank.integrations.toml_entry import names_server
 from reasoningbank.settings import OWN_RUN, child_environment
 
-State = Literal["connected", "listed", "failed", "missing", "unknown"]
+RegistrationState = Literal["connected", "listed", "failed", "missing", "unknown"]
 SECONDS = 30
 _ASK: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -29,7 +29,7 @@ _ASK: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """The program of a client and the command that says what it knows of servers."""
-_WORDS: tuple[tuple[str, State], ...] = (
+_WORDS: tuple[tuple[str, RegistrationState], ...] = (
     ("failed", "failed"),
     ("error", "failed"),
     ("disconnected", "failed"),
@@ -63,7 +63,7 @@ class Registration:
     """
 
     command: str
-    state: State
+    state: RegistrationState
     says: str
 
 
@@ -99,7 +99,7 @@ def asked(client: str, directory: Path) -> Registration:
     if place is None or (done.returncode and client == "claude-code"):
         return Registration(command=command, state="missing", says=f"{command} does not know it.")
     near = " ".join(lines[place : place + (4 if client == "claude-code" else 1)]).lower()
-    known: State = "listed"
+    known: RegistrationState = "listed"
     state = next((state for word, state in _WORDS if word in near), known)
     words_of = {"connected": "starts it", "failed": "cannot start it", "listed": "knows it"}
     return Registration(command=command, state=state, says=f"{command} {words_of.get(state, 'does not know it')}.")
@@ -110,9 +110,9 @@ def to_do(client: str) -> tuple[str, ...]:
     return _TO_DO.get(client, ())
 
 
-def places(client: str, where: Where) -> dict[Level, bool]:
+def places(client: str, where: Where) -> dict[InstallLevel, bool]:
     """Return at which levels a client's files hold our server."""
-    found: dict[Level, bool] = {}
+    found: dict[InstallLevel, bool] = {}
     for level in ("user", "project"):
         try:
             targets = targets_of(client, replace(where, level=level))

@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket
 from reasoningbank.errors import ConfigurationError, MissingTenantError
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.server import Context, build_server
+from reasoningbank.mcp.server import RequestContext, build_server
 from reasoningbank.mcp.tokens import TOKEN_FILE, Grants, load_grants
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
@@ -236,7 +236,7 @@ class _Callers:
     def __init__(self) -> None:
         self._process = new_session()
 
-    def of(self, context: Context) -> Caller:
+    def of(self, context: RequestContext) -> Caller:
         """Return the tenant of the token; the protocol's session, or one a day for clients that have none."""
         request = context.request
         if not isinstance(request, Request) or not isinstance(request.scope.get(_TENANT), str):

@@ -6,12 +6,12 @@ A test compares every answer here with what the protocol SDK's server says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from reasoningbank import __version__
 from reasoningbank.mcp.schemas import ToolSpec, instructions_of
+from reasoningbank.operations.operation import Json
 
-Json = dict[str, Any]
 NAME, TITLE = "reasoningbank", "ReasoningBank"
 DESCRIPTION = "Memory for agents: strategies and anti-patterns, each with a confidence that evidence has earned."
 LISTED_MILLISECONDS = 3_600_000

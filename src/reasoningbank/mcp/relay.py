@@ -25,6 +25,7 @@ from reasoningbank.integrations.shared_server import Greeting, Place, join
 from reasoningbank.mcp.introduction import is_id, known_answer
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
 from reasoningbank.mcp.schemas import ToolSpec
+from reasoningbank.operations.operation import Json
 
 WELCOME_SECONDS = 60.0
 """How long a server may take to start."""
@@ -41,8 +42,6 @@ _OWN_ID = "reasoningbank-relay-introduction"
 _LOST = -32000
 """The JSON-RPC error of a connection that ended."""
 _INVALID = -32600
-
-Json = dict[str, Any]
 
 
 class _Request(NamedTuple):

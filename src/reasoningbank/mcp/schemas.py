@@ -13,13 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
 
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.operations.operation import PROFILES, Operation, Tool, inputs_of
+from reasoningbank.operations.operation import PROFILES, Json, Operation, Tool, inputs_of
 from reasoningbank.operations.table import OPERATIONS
 
-Json = dict[str, Any]
 INSTRUCTIONS = (
     "Memory of what worked and what failed in this project. Before a task, call memory_search; after it, "
     "memory_outcome for each memory you used; memory_feedback when one helped or misled you; memory_record for a "

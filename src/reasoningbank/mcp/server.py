@@ -19,7 +19,7 @@ from reasoningbank.mcp.introduction import DESCRIPTION, LISTED_MILLISECONDS, NAM
 from reasoningbank.mcp.schemas import ToolSpec, instructions_of
 from reasoningbank.mcp.tools import Tools
 
-Context: TypeAlias = ServerRequestContext[None, object]
+RequestContext: TypeAlias = ServerRequestContext[None, object]
 """What a handler is told about a request."""
 AT_ONCE = 8
 """How many calls run at the same time; the others wait their turn."""
@@ -27,7 +27,7 @@ AT_ONCE = 8
 
 def build_server(
     tools: Tools,
-    caller: Callable[[Context], Caller],
+    caller: Callable[[RequestContext], Caller],
     *,
     on_arrival: Callable[[Caller], None] | None = None,
     limiter: CapacityLimiter | None = None,
@@ -43,18 +43,18 @@ def build_server(
     """
     places: list[CapacityLimiter] = []
 
-    def arrived(context: Context) -> None:
+    def arrived(context: RequestContext) -> None:
         if on_arrival is not None:
             on_arrival(caller(context))
 
-    async def on_initialized(context: Context, _: types.NotificationParams | None) -> None:
+    async def on_initialized(context: RequestContext, _: types.NotificationParams | None) -> None:
         arrived(context)
 
-    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(context: RequestContext, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         arrived(context)
         return types.ListToolsResult(tools=[listed(tool) for tool in tools.specs.values()])
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in tools.specs:
             raise MCPError(
                 code=types.INVALID_PARAMS,

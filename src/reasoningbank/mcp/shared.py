@@ -40,7 +40,7 @@ from reasoningbank.integrations.shared_server import (
 from reasoningbank.mcp.banks import Banks, UsualProject
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.questions import Answering
-from reasoningbank.mcp.server import AT_ONCE, Context, build_server
+from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
 from reasoningbank.mcp.stdio import open_channel
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import load_settings
@@ -210,7 +210,7 @@ class SharedServer:
         """Speak the protocol on a connection until it ends."""
         caller, client = _caller(greeting), client_process(greeting.parent.pid)
 
-        def who(_: Context) -> Caller:
+        def who(_: RequestContext) -> Caller:
             return replace(caller, session=session_of(self._settings.home, client) or caller.session)
 
         warm_up = WarmUp(tools)

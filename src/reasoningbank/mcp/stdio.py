@@ -33,7 +33,7 @@ from reasoningbank.integrations.client_sessions import client_process, session_o
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
-from reasoningbank.mcp.server import Context, build_server
+from reasoningbank.mcp.server import RequestContext, build_server
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
 from reasoningbank.types.memory import new_session
@@ -286,7 +286,7 @@ def run(
 
     client = client_process(parent)
 
-    def who(_: Context) -> Caller:
+    def who(_: RequestContext) -> Caller:
         return replace(caller, session=session_of(settings.home, client) or caller.session)
 
     server = build_server(tools, who, on_arrival=warm_up.start)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.mcp.calls import ToolAnswer
 from reasoningbank.operations import text as people
-from reasoningbank.operations.json import Json, to_json
+from reasoningbank.operations.json import to_json
 from reasoningbank.operations.methods import answer_json
+from reasoningbank.operations.operation import Json
 from reasoningbank.safety.quotation import age, fit_text
 from reasoningbank.types.experience import ExperienceAnswer, RelevantStrategy
 from reasoningbank.types.memory import Memory

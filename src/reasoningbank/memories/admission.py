@@ -229,7 +229,7 @@ def why_known(memory: Memory) -> str:
     return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
 
 
-Origin = Literal["person", "agent", "model", "recipe", "import", "consolidation", "promotion", "file"]
+EnteredBy = Literal["person", "agent", "model", "recipe", "import", "consolidation", "promotion", "file"]
 """Where a memory comes from."""
 
 REWRITE = "Write down what was seen and what follows from it, not an order to whoever reads it."
@@ -259,7 +259,7 @@ class Rules:
     unedited: bool = False
 
 
-RULES: Mapping[Origin, Rules] = {
+RULES: Mapping[EnteredBy, Rules] = {
     "person": Rules(vouched=True, linked=True),
     "agent": Rules(linked=True, unedited=True),
     "file": Rules(linked=True, unedited=True),
@@ -285,14 +285,14 @@ class Ready:
 
     memory: Memory
     indexed: Indexed
-    origin: Origin = "agent"
+    origin: EnteredBy = "agent"
     passed: bool = False
     judged: Memory | None = None
 
 
 def draft(
     *,
-    origin: Origin,
+    origin: EnteredBy,
     project: str,
     title: str,
     content: str,
@@ -349,7 +349,7 @@ def prepare(
     memories: Sequence[Memory],
     embedder: Embedder,
     *,
-    origin: Origin,
+    origin: EnteredBy,
     vouched: bool = False,
     known: Iterable[Memory] = (),
 ) -> list[Ready]:
@@ -422,7 +422,7 @@ def prepare_edit(old: Memory, new: Memory, embedder: Embedder, *, at: datetime) 
 
 
 def prepare_edits(
-    changes: Sequence[tuple[Memory, Memory]], embedder: Embedder, *, at: datetime, origin: Origin = "person"
+    changes: Sequence[tuple[Memory, Memory]], embedder: Embedder, *, at: datetime, origin: EnteredBy = "person"
 ) -> list[Ready]:
     """Make changed memories ready, each given as it was and as it is to be; see ``prepare_edit``.
 
@@ -668,7 +668,7 @@ def keep_record(transaction: Transaction, document: Document, model_id: str) -> 
     transaction.documents.put_document(document, [], model_id)
 
 
-def _read(memory: Memory, origin: Origin) -> Memory:
+def _read(memory: Memory, origin: EnteredBy) -> Memory:
     """Return the memory with the gate's verdict in its provenance."""
     if RULES[origin].refused and (danger := memory_danger(memory)):
         raise InvalidMemory(f"memory {memory.title[:80]!r} looks like a prompt injection: its text {danger}")

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, Union
 
 from reasoningbank.errors import BankError
+from reasoningbank.operations.operation import Json
 from reasoningbank.operations.table import SHAPES
 
-Json: TypeAlias = dict[str, Any]
 DIGITS = 6
 """Digits behind the point of a number."""
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from reasoningbank.operations.json import Json, json_of, schema_of, to_json
-from reasoningbank.operations.operation import Operation
+from reasoningbank.operations.json import json_of, schema_of, to_json
+from reasoningbank.operations.operation import Json, Operation
 from reasoningbank.operations.signature import Description, MethodSignature, description_of, signature_of
 from reasoningbank.operations.table import OPERATIONS
 

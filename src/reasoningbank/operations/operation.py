@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+Json: TypeAlias = dict[str, Any]
+"""A JSON object."""
 Section: TypeAlias = Literal[
     "Every day", "Memories", "Sessions", "Curation", "Graph", "Sharing", "Agents and servers", "The bank"
 ]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from reasoningbank.operations.json import Json
 from reasoningbank.operations.methods import answer_json
-from reasoningbank.operations.operation import Operation
+from reasoningbank.operations.operation import Json, Operation
 from reasoningbank.operations.text import notes_of, text_of
 
 

@@ -15,13 +15,14 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Union
 
-from reasoningbank.operations.json import Json, hints_of
+from reasoningbank.operations.json import hints_of
+from reasoningbank.operations.operation import Json
 
-Kind: TypeAlias = Literal[
+ParameterKind: TypeAlias = Literal[
     "text", "whole", "number", "flag", "time", "day", "seconds", "path", "name", "scores", "object", "other"
 ]
 """name: an id that is a number or a text; scores: numbers by name; object: any JSON object."""
-_KINDS: Mapping[object, Kind] = {
+_KINDS: Mapping[object, ParameterKind] = {
     str: "text",
     int: "whole",
     float: "number",
@@ -31,7 +32,7 @@ _KINDS: Mapping[object, Kind] = {
     timedelta: "seconds",
     Path: "path",
 }
-_EITHER: Mapping[Kind, set[type]] = {"name": {int, str}, "time": {datetime, str}, "day": {date, str}}
+_EITHER: Mapping[ParameterKind, set[type]] = {"name": {int, str}, "time": {datetime, str}, "day": {date, str}}
 """Kinds of values that may be written as a text."""
 
 
@@ -53,7 +54,7 @@ class Parameter:
     """
 
     name: str
-    kind: Kind
+    kind: ParameterKind
     many: bool = False
     choices: tuple[str, ...] = ()
     default: Any = None
@@ -70,7 +71,7 @@ class Parameter:
         return {"type": "array", "items": one} if self.many else one
 
 
-_SCHEMAS: Mapping[Kind, Json] = {
+_SCHEMAS: Mapping[ParameterKind, Json] = {
     "text": {"type": "string"},
     "path": {"type": "string"},
     "name": {"type": ["integer", "string"]},
@@ -240,7 +241,7 @@ def _parameter(name: str, hint: object, *, optional: bool) -> Parameter:
     if origin is Literal:
         return Parameter(name=name, kind="text", choices=tuple(map(str, arguments)), optional=optional)
     if origin in {Union, types.UnionType}:
-        kind: Kind = next((known for known, types_ in _EITHER.items() if {*arguments} == types_), "other")
+        kind: ParameterKind = next((known for known, types_ in _EITHER.items() if {*arguments} == types_), "other")
         kind = "path" if Path in arguments else kind
         return Parameter(name=name, kind="object" if _has_mapping(arguments) else kind, optional=optional)
     if isinstance(origin, type) and issubclass(origin, collections.abc.Mapping):

@@ -260,7 +260,7 @@ def lesson_content(what_went_wrong: str, do_instead: str) -> str:
 
 MAX_TASK = 2_000
 """Most characters of the source task that a memory keeps; the search by experience compares with them."""
-Check = Callable[..., tuple[tuple[Item, ...], tuple[Refusal, ...]]]
+Examination = Callable[..., tuple[tuple[Item, ...], tuple[Refusal, ...]]]
 """What divides items into those that may be stored and those that may not, called as ``examine`` is."""
 EVIDENT_JUDGES = frozenset({"evidence", "user"})
 """Judges whose word counts as evidence; a language model's or the agent's own never promotes a memory alone."""
@@ -301,7 +301,7 @@ def learn(
     confidence: float = DISTILLED_CONFIDENCE,
     limit: int = MAX_ITEMS,
     again: bool = True,
-    check: Check = examine,
+    check: Examination = examine,
 ) -> Learned:
     """Examine what a trajectory taught, store what is new, corroborates what is known, keep what is refused.
 

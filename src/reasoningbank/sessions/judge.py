@@ -274,7 +274,7 @@ def _words(evidence: Evidence) -> str:
     return f"{kind}{where}" + (f", {detail}" if detail else "")
 
 
-Check = Literal["met", "not met", "unclear"]
+Fulfilment = Literal["met", "not met", "unclear"]
 _SURE = 0.6
 _STATUSES: frozenset[EvidenceKind] = frozenset({"exit_code", "test_run", "last_word"})
 
@@ -291,13 +291,13 @@ class Opinion(BaseModel):
     """Give an opinion in this order: reasons come before the verdict."""
 
     reason: str = Field(min_length=1, description="One to three sentences: what decides it, with step numbers.")
-    completeness: Annotated[Check, BeforeValidator(_plain)] = Field(
+    completeness: Annotated[Fulfilment, BeforeValidator(_plain)] = Field(
         description="Whether every part and constraint of the task was done."
     )
-    grounding: Annotated[Check, BeforeValidator(_plain)] = Field(
+    grounding: Annotated[Fulfilment, BeforeValidator(_plain)] = Field(
         description="Whether everything claimed or reported was seen in an observation."
     )
-    right_target: Annotated[Check, BeforeValidator(_plain)] = Field(
+    right_target: Annotated[Fulfilment, BeforeValidator(_plain)] = Field(
         description="Whether the work was done on exactly what the task named."
     )
     verdict: Annotated[Literal["success", "failure", "partial", "unknown"], BeforeValidator(_plain)] = Field(

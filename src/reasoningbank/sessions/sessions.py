@@ -22,7 +22,7 @@ from reasoningbank.types.session import (
     Captured,
     CaptureReport,
     Judgement,
-    Progress,
+    SessionStage,
     SessionState,
     Trajectory,
     Verdict,
@@ -100,7 +100,7 @@ class Sessions:
         found = [entry for entry in listed if entry.verdict == verdict][first:]
         return tuple(found[: most or None])
 
-    def states(self, *, state: Progress | None = None, limit: int = 20) -> tuple[SessionState, ...]:
+    def states(self, *, state: SessionStage | None = None, limit: int = 20) -> tuple[SessionState, ...]:
         """Show where each session stands: queued, captured, waiting or distilled, and what it waits for.
 
         Args:

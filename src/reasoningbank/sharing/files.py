@@ -60,7 +60,7 @@ ATTRIBUTES = ".gitattributes"
 _UNION = f"*{SUFFIX} merge=union"
 _BATCH = 200
 
-Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+SharedJson = str | int | bool | None | Sequence["SharedJson"] | Mapping[str, "SharedJson"]
 
 
 def file_of(scope: Scope) -> str:
@@ -104,8 +104,8 @@ def lines_of(store: Store) -> Iterator[str]:
         yield _line(_fields(store, reveal(memory)))
 
 
-def _fields(store: Store, memory: Memory) -> dict[str, Json]:
-    fields: dict[str, Json] = {
+def _fields(store: Store, memory: Memory) -> dict[str, SharedJson]:
+    fields: dict[str, SharedJson] = {
         "id": memory.id,
         "title": memory.title,
         "description": memory.description,
@@ -134,7 +134,7 @@ def _fields(store: Store, memory: Memory) -> dict[str, Json]:
     return fields | ({"rolled_up": rolled_up} if rolled_up else {})
 
 
-def _provenance(memory: Memory) -> dict[str, Json]:
+def _provenance(memory: Memory) -> dict[str, SharedJson]:
     """Return where the memory came from first, whoever has shared it since."""
     kept = {name: safe_line(memory.provenance[name]) for name in KEPT if name in memory.provenance}
     if kept.get("source") == SHARED:
@@ -142,7 +142,7 @@ def _provenance(memory: Memory) -> dict[str, Json]:
     return {**kept}
 
 
-def _signal_record(signal: Signal) -> dict[str, Json]:
+def _signal_record(signal: Signal) -> dict[str, SharedJson]:
     return {
         "id": signal.id,
         "type": signal.type,
@@ -154,9 +154,9 @@ def _signal_record(signal: Signal) -> dict[str, Json]:
     }
 
 
-def _rolled_up(store: Store, aggregate: SignalAggregate) -> dict[str, Json]:
+def _rolled_up(store: Store, aggregate: SignalAggregate) -> dict[str, SharedJson]:
     """Return the counts of older evidence that no longer names its signals; empty when there is none that is shared."""
-    counts: dict[str, Json] = {name: int(getattr(aggregate, name)) for name in COUNTED}
+    counts: dict[str, SharedJson] = {name: int(getattr(aggregate, name)) for name in COUNTED}
     if aggregate.last_rollup is None or not any(counts.values()):
         return {}
     weights = store.evidence.weights()
@@ -177,7 +177,7 @@ def _have_git_unite(path: Path) -> None:
         path.write_text(f"{known}{end}{_UNION}\n", encoding="utf-8")
 
 
-def _line(value: Mapping[str, Json]) -> str:
+def _line(value: Mapping[str, SharedJson]) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n"
 
 

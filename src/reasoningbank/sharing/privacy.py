@@ -33,7 +33,7 @@ from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import LanguageModel
 from reasoningbank.types.promotion import GeneralText
 
-Kind = Literal["project", "path", "host", "person", "secret"]
+PrivateKind = Literal["project", "path", "host", "person", "secret"]
 _SHORTEST_NAME = 3
 _JOINED = re.compile(r"[^\W_]+", re.UNICODE)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -72,7 +72,7 @@ _PATH = re.compile(
 class Leak:
     """One place of a text that belongs to one project alone."""
 
-    kind: Kind
+    kind: PrivateKind
     text: str
     start: int
     end: int
@@ -134,14 +134,14 @@ class Private:
             for match in pattern.finditer(text):
                 if not _is_common(kind, match.group()):
                     yield Leak(kind=kind, text=match.group(), start=match.start(), end=match.end())
-        names: Sequence[tuple[Kind, Sequence[str]]] = (("project", self.projects), ("person", self.people))
+        names: Sequence[tuple[PrivateKind, Sequence[str]]] = (("project", self.projects), ("person", self.people))
         for kind, listed in names:
             for name in listed:
                 for match in _spelled(name).finditer(text):
                     yield Leak(kind=kind, text=match.group(), start=match.start(), end=match.end())
 
 
-_PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_PATTERNS: tuple[tuple[PrivateKind, re.Pattern[str]], ...] = (
     ("host", _URL),
     ("person", _ADDRESS),
     ("host", _HOST),
@@ -149,7 +149,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )
 
 
-def _is_common(kind: Kind, text: str) -> bool:
+def _is_common(kind: PrivateKind, text: str) -> bool:
     """Return whether a place or host is the same on every machine."""
     lower = text.casefold()
     if kind == "host":

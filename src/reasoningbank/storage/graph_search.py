@@ -19,7 +19,7 @@ from reasoningbank.storage.graph_tables import TABLE, filter_sql, items
 from reasoningbank.storage.rows import Row, checksum, decoding
 from reasoningbank.storage.sqlite_connection import TEXT_INDEXES, ConnectionSource, prepare_vocabulary
 from reasoningbank.storage.text_search import placed, rank, words_of
-from reasoningbank.storage.vector_index import Reader
+from reasoningbank.storage.vector_index import VectorReader
 from reasoningbank.storage.vector_search import LegMatrix, LegView
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
@@ -111,7 +111,7 @@ class GraphIndex:
         self._space: Space = ("", "", "", "")
         self._halves: dict[GraphKind, _Half] = {}
 
-    def view(self, read: Reader, kind: GraphKind, dimension: int | None = None) -> GraphView:
+    def view(self, read: VectorReader, kind: GraphKind, dimension: int | None = None) -> GraphView:
         """Return the state that ``read`` sees; this must be the first read of its transaction.
 
         Args:
@@ -140,7 +140,7 @@ class GraphIndex:
                 leg=None if half.matrix is None else half.matrix.view(),
             )
 
-    def _refreshed(self, read: Reader, kind: GraphKind) -> _Half:
+    def _refreshed(self, read: VectorReader, kind: GraphKind) -> _Half:
         facts = {str(name): str(value) for name, value in read(_STATE_SQL)}
         names = ("bank", "space", "model_id", "dimension")
         space = cast(Space, tuple(facts.get(name, "") for name in names))

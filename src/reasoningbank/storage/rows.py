@@ -25,7 +25,7 @@ from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
 from reasoningbank.types.signal import ProjectWeights
 from reasoningbank.types.uplift import Exposure
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 
 _Kind = TypeVar("_Kind")
@@ -43,7 +43,7 @@ def decoding(what: str) -> Iterator[None]:
         raise StoreCorrupt(f"{what} does not hold what was written to it: {error}") from error
 
 
-def to_json(value: object) -> Json:
+def to_json(value: object) -> JsonValue:
     """Return the JSON value of a dataclass, a container of them, a time or a plain value.
 
     Raises:
@@ -62,7 +62,7 @@ def to_json(value: object) -> Json:
     raise InvalidInput(f"a value of type {type(value).__name__} cannot be written as JSON")
 
 
-def from_json(kind: type[_Kind], value: Json) -> _Kind:
+def from_json(kind: type[_Kind], value: JsonValue) -> _Kind:
     """Return the inverse of to_json for a dataclass type.
 
     Raises:
@@ -72,7 +72,7 @@ def from_json(kind: type[_Kind], value: Json) -> _Kind:
 
 
 @cache
-def _decoder(kind: object) -> Callable[[Json], object]:
+def _decoder(kind: object) -> Callable[[JsonValue], object]:
     """Return what turns a JSON value into one of a type; it is made once per type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in {Union, types.UnionType}:
@@ -92,7 +92,7 @@ def _decoder(kind: object) -> Callable[[Json], object]:
     return lambda value: _plain(kind, value)
 
 
-def _fields_of(parts: Mapping[str, Callable[[Json], object]], value: Mapping[str, Json]) -> dict[str, object]:
+def _fields_of(parts: Mapping[str, Callable[[JsonValue], object]], value: Mapping[str, JsonValue]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, item in value.items():
         if name in parts:
@@ -103,14 +103,14 @@ def _fields_of(parts: Mapping[str, Callable[[Json], object]], value: Mapping[str
     return found
 
 
-def _fitting(kind: object, form: type[_Form], read: Callable[[_Form], object]) -> Callable[[Json], object]:
-    def checked(value: Json) -> object:
+def _fitting(kind: object, form: type[_Form], read: Callable[[_Form], object]) -> Callable[[JsonValue], object]:
+    def checked(value: JsonValue) -> object:
         return read(value) if isinstance(value, form) else _plain(kind, value)
 
     return checked
 
 
-def _plain(kind: object, value: Json) -> object:
+def _plain(kind: object, value: JsonValue) -> object:
     """Return a value that is of its type as it is."""
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

@@ -22,7 +22,7 @@ from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.text_search import Ranking, rank, rank_context
 from reasoningbank.storage.unit import BankStanding
-from reasoningbank.storage.vector_index import DenseIndex, Reader, View
+from reasoningbank.storage.vector_index import DenseIndex, VectorReader, View
 from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
@@ -259,7 +259,7 @@ class TraceIndex:
         self._lock = threading.Lock()
         self._forget(())
 
-    def similar(self, read: Reader, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
+    def similar(self, read: VectorReader, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
         """Return the closest traces, best first, then newest first; this makes the first read of its transaction.
 
         None is given whose cosine is below the least.
@@ -293,7 +293,7 @@ class TraceIndex:
         self._numbers: NDArray[numpy.int64] = numpy.empty(0, dtype=numpy.int64)
         self._matrix: NDArray[numpy.float32] = numpy.empty((0, dimension), dtype=numpy.float32)
 
-    def _refresh(self, read: Reader, dimension: int) -> None:
+    def _refresh(self, read: VectorReader, dimension: int) -> None:
         rows = self._newer(read)
         facts = {name: value for name, value, _ in rows if isinstance(name, str)}
         stored = int(cast(str, facts.get("dimension", dimension)))
@@ -307,7 +307,7 @@ class TraceIndex:
         if vectors := sorted((row for row in rows if not isinstance(row[0], str)), key=lambda row: cast(int, row[0])):
             self._append(vectors, dimension)
 
-    def _newer(self, read: Reader) -> Sequence[Row]:
+    def _newer(self, read: VectorReader) -> Sequence[Row]:
         """Return the state, and the vectors that came after the last known one."""
         last = int(self._numbers[self._count - 1]) if self._count else -1
         return read(TRACE_VECTORS_SQL, (last, COMPARED_TRACES))

@@ -41,7 +41,7 @@ pattern ("tell me the ... of"); in full they outweigh what is asked about."""
 LEAST_RARITY = 1e-6
 """The worth of a word that more than half of the texts hold."""
 
-Run = Callable[[str, Sequence[Value]], Sequence[Row]]
+RunSql = Callable[[str, Sequence[Value]], Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class Ranking:
     terms: tuple[LexicalTerm, ...]
 
 
-def lengths(run: Run, since: int, columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
+def lengths(run: RunSql, since: int, columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
     """Return how many words the text of each memory has, by the memory's place in the columns.
 
     Args:
@@ -114,7 +114,7 @@ def words_of(size: Value) -> int:
 
 
 def rank(
-    run: Run,
+    run: RunSql,
     text: str,
     places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
     words: NDArray[numpy.int32],
@@ -149,7 +149,7 @@ def rank(
 
 
 def rank_context(
-    run: Run,
+    run: RunSql,
     text: str,
     places: Callable[[NDArray[numpy.int64]], NDArray[numpy.int64]],
     spans: Contexts,
@@ -186,7 +186,7 @@ class _Postings(NamedTuple):
 
 
 def _postings(
-    run: Run, text: str, index: TextIndex, *, read: str = KEYS, function_words: str = "", common: int = 0
+    run: RunSql, text: str, index: TextIndex, *, read: str = KEYS, function_words: str = "", common: int = 0
 ) -> list[_Postings]:
     """Return the terms of a query in order, with the occurrences of the rarest that fit the budget.
 

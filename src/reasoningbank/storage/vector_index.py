@@ -50,7 +50,7 @@ _BATCH = 4_096
 _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 
-class Reader(Protocol):
+class VectorReader(Protocol):
     """Run one query of a consistent read and give its rows."""
 
     def __call__(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
@@ -154,7 +154,7 @@ class DenseIndex:
 
     def view(
         self,
-        read: Reader,
+        read: VectorReader,
         conditions: Sequence[Filter],
         dimension: int | None = None,
         *,
@@ -218,7 +218,7 @@ class DenseIndex:
             bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth(), standing=None
         )
 
-    def _refresh(self, read: Reader) -> None:
+    def _refresh(self, read: VectorReader) -> None:
         state, rows, derived = self._read_state(read)
         if (state.bank, state.change, state.model) == (self._state.bank, self._state.change, self._state.model):
             self._state = state
@@ -236,7 +236,7 @@ class DenseIndex:
             self._refresh_derived(read, since, gone, state, derived)
         self._state = state
 
-    def _read_state(self, read: Reader) -> tuple[_State, Sequence[Row], Sequence[Row]]:
+    def _read_state(self, read: VectorReader) -> tuple[_State, Sequence[Row], Sequence[Row]]:
         """Return what the bank says of itself, the columns of what has changed since, and what is derived of it.
 
         Of the first state nothing derived is read: sidecars may hold it.
@@ -253,7 +253,7 @@ class DenseIndex:
         return state, list(columns.values()), derived
 
     def _refresh_derived(
-        self, read: Reader, since: int, gone: Sequence[int], state: _State, derived: Sequence[Row]
+        self, read: VectorReader, since: int, gone: Sequence[int], state: _State, derived: Sequence[Row]
     ) -> None:
         """Refresh lengths and vectors, which a search's own log does not change.
 
@@ -293,7 +293,7 @@ class DenseIndex:
             self._lengths[self._columns.found(numpy.array(gone, dtype=numpy.int64))[0]] = 0
         self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
 
-    def _read_derived(self, read: Reader, legs: Sequence[str], since: int) -> list[Row]:
+    def _read_derived(self, read: VectorReader, legs: Sequence[str], since: int) -> list[Row]:
         """Refresh the lengths; return the vectors of neighbouring legs that came with them."""
         first, last = vector_id(0, legs[0]), vector_id(0, legs[-1])
         return self._measured(read(DERIVED_SQL, (LEGS_PER_KEY, first, last, since)))
@@ -316,7 +316,7 @@ class DenseIndex:
             mine = [row for row in rows if cast(int, row[0]) % LEGS_PER_KEY == number]
             self._take(leg, prepared[leg][0], mine, state)
 
-    def _refresh_on_demand(self, read: Reader, leg: str) -> None:
+    def _refresh_on_demand(self, read: VectorReader, leg: str) -> None:
         """Refresh a leg that only some searches use, when they do."""
         state, since = self._state, self._reached.get(leg, -1)
         if state.model is None or since == state.change:
@@ -329,7 +329,7 @@ class DenseIndex:
         self._reached[leg] = state.change
 
     def _prepared(
-        self, read: Reader, leg: str, gone: Sequence[int], since: int, state: _State
+        self, read: VectorReader, leg: str, gone: Sequence[int], since: int, state: _State
     ) -> tuple[LegMatrix, int]:
         """Return the leg without what was deleted or changed, and the change after which its vectors are to be read."""
         matrix = self._legs.get(leg)
@@ -347,7 +347,7 @@ class DenseIndex:
         self._append(matrix, rows, state.model[1])
         self._legs[leg] = matrix
 
-    def _loaded(self, read: Reader, leg: str, state: _State) -> tuple[LegMatrix, int]:
+    def _loaded(self, read: VectorReader, leg: str, state: _State) -> tuple[LegMatrix, int]:
         """Return the leg's sidecar, and the change from which on the bank is to be read.
 
         All of it without a sidecar.

@@ -9,7 +9,9 @@ from reasoningbank.types.memory import Memory
 
 ContentMode = Literal["full", "entities_only", "concepts_only"]
 EntityKind = Literal["User", "Agent", "ADR", "Filepath", "AntiPattern"]
+"""Things that a text names."""
 ConceptKind = Literal["Decision", "Critique", "Proposal", "Directive"]
+"""Statements that a text makes, the strongest first."""
 
 CONTENT_MODES: tuple[ContentMode, ...] = ("full", "entities_only", "concepts_only")
 ENTITY_KINDS: tuple[EntityKind, ...] = ("User", "Agent", "ADR", "Filepath", "AntiPattern")

@@ -289,8 +289,8 @@ def check_query(query: str, bm25_weight: float, dense_weight: float) -> None:
 
 
 WorkflowStatus = Literal["running", "waiting_for_input", "completed", "failed", "cancelled"]
-EventKind = Literal["progress", "memories", "status", "error", "complete"]
-FINAL_EVENTS: frozenset[EventKind] = frozenset({"memories", "complete"})
+WorkflowEventKind = Literal["progress", "memories", "status", "error", "complete"]
+FINAL_EVENTS: frozenset[WorkflowEventKind] = frozenset({"memories", "complete"})
 """What who wants only results is sent."""
 
 
@@ -306,7 +306,7 @@ class WorkflowEvent:
     """
 
     cursor: int
-    kind: EventKind
+    kind: WorkflowEventKind
     payload: Mapping[str, object]
     at: datetime
 

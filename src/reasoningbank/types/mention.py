@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.content import CONCEPT_KINDS, ENTITY_KINDS, ConceptKind, EntityKind
 from reasoningbank.types.graph import Edge, Node
 
-EntityKind = Literal["User", "Agent", "ADR", "Filepath", "AntiPattern"]
-"""Things that a source names."""
-ConceptKind = Literal["Decision", "Critique", "Proposal", "Directive"]
-"""Statements that a source makes, the strongest first."""
 MentionKind = EntityKind | ConceptKind
 
-ENTITY_KINDS: tuple[EntityKind, ...] = get_args(EntityKind)
-CONCEPT_KINDS: tuple[ConceptKind, ...] = get_args(ConceptKind)
 MENTION_KINDS: tuple[MentionKind, ...] = ENTITY_KINDS + CONCEPT_KINDS
 
 

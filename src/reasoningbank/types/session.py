@@ -363,14 +363,14 @@ class SessionEnd:
     decided: bool = False
 
 
-Progress = Literal["queued", "captured", "waiting", "distilled"]
+SessionStage = Literal["queued", "captured", "waiting", "distilled"]
 """Where a session stands.
 
 queued: its transcript waits to be read; captured: it is stored, and may still go on, or a worker or server is about to
 make its recipes; waiting: it has ended, what needs no model was done, and it was not distilled; distilled: all there is
 to learn of it was learned.
 """
-PROGRESS: tuple[Progress, ...] = ("queued", "captured", "waiting", "distilled")
+PROGRESS: tuple[SessionStage, ...] = ("queued", "captured", "waiting", "distilled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,7 +392,7 @@ class SessionState:
         at: When it began; while it is queued when it is to be read.
     """
 
-    state: Progress
+    state: SessionStage
     reason: str
     id: str = ""
     session: str = ""

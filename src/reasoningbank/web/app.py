@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from reasoningbank.web.requests import BankThreads, Handler, answering
+from reasoningbank.web.requests import BankThreads, RequestHandler, answering
 from reasoningbank.web.routes import routes as made
 from reasoningbank.web.workflows import WorkflowEndpoints
 
@@ -32,7 +32,7 @@ def build_web(banks: Banks) -> Starlette:
     return Starlette(routes=routes, exception_handlers={HTTPException: _refused})
 
 
-def _route(method: str, path: str, handler: Handler) -> Route:
+def _route(method: str, path: str, handler: RequestHandler) -> Route:
     return Route(path, answering(handler), methods=[method])
 
 

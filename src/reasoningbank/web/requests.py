@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reasoningbank.mcp.banks import Banks
 
 Answer = TypeVar("Answer")
-Handler = Callable[[Request], Awaitable[Response]]
+RequestHandler = Callable[[Request], Awaitable[Response]]
 
 TENANT, MEMBERSHIP = "reasoningbank.tenant", "reasoningbank.membership"
 """What the gate notes in a connection's scope."""
@@ -110,7 +110,7 @@ class BankThreads:
             yield bank
 
 
-def answering(handler: Handler) -> Handler:
+def answering(handler: RequestHandler) -> RequestHandler:
     """Return the handler with every error as JSON: ``error``, ``message``, ``hint`` and the status of its class."""
 
     async def answer(request: Request) -> Response:
@@ -122,7 +122,7 @@ def answering(handler: Handler) -> Handler:
     return answer
 
 
-async def _handled(handler: Handler, request: Request) -> Response:
+async def _handled(handler: RequestHandler, request: Request) -> Response:
     """Return what the handler answers; a defect of ours is an error of the tree, told apart in the log."""
     try:
         return await handler(request)

@@ -13,14 +13,14 @@ import reasoningbank
 from reasoningbank.errors import InvalidInput
 from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
-from reasoningbank.operations.json import Json, schema_of
+from reasoningbank.operations.json import schema_of
 from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
-from reasoningbank.operations.operation import Operation, Route, inputs_of
+from reasoningbank.operations.operation import Json, Operation, Route, inputs_of
 from reasoningbank.operations.signature import Parameter
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.conversation import Workflow
 from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
-from reasoningbank.web.requests import BankThreads, Handler, answering, body_of, query_whole
+from reasoningbank.web.requests import BankThreads, RequestHandler, answering, body_of, query_whole
 from reasoningbank.web.workflows import ANSWER, EXECUTE
 
 _SPECIAL = tuple(dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names))
@@ -39,7 +39,7 @@ def routes(desk: BankThreads) -> list[Endpoint]:
     return [*made, Endpoint("/openapi.json", _described, methods=["GET"])]
 
 
-def _handler(desk: BankThreads, operation: Operation, route: Route) -> Handler:
+def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHandler:
     async def handle(request: Request) -> Response:
         values = await _values(request, operation, route)
         result = await desk.use(

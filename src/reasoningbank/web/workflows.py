@@ -13,7 +13,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.operations.arguments import Arguments
-from reasoningbank.operations.json import Json, to_json
+from reasoningbank.operations.json import to_json
+from reasoningbank.operations.operation import Json
 from reasoningbank.types.conversation import Workflow, WorkflowEvent
 from reasoningbank.web.requests import BankThreads, body_of, query_flag, query_whole, refusal
 
