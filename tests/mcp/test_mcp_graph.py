@@ -210,6 +210,31 @@ def test_transcripts_know_the_tools_by_the_name_of_the_server_alone() -> None:
 
 
 @promise(
+    "guard:quoted-conversation",
+    "What remember_conversation says quotes the lesson and the texts of other conversations.",
+    source="DESIGN D10",
+)
+def test_what_is_said_of_a_conversation_quotes_what_is_stored(tmp_path: Path) -> None:
+    lesson = "Set reorder points from the weather forecast before a heat wave."
+    known = "A heat wave doubled the demand for water in stock."
+
+    async def work() -> None:
+        async with connected(tmp_path / "home") as client:
+            await called(client, "graph_add", label="Event", text=known, conv_id="c1")
+            conversation = {
+                "conv_id": "c2",
+                "request": "How do we keep water in stock when a heat wave doubles the demand?",
+                "lesson": {"key_lesson": lesson},
+            }
+            answer = await client.call_tool("remember_conversation", {"conversation": conversation})
+            lines = answer.content[0].text.splitlines()  # type: ignore[union-attr]
+            for text in (lesson, known):
+                assert [line for line in lines if text in line] == [f"> {text}"]
+
+    run(work)
+
+
+@promise(
     "mcp:graph-rating",
     "A lesson that the graph shows can be rated with the tools of the same profile.",
     source="issue 11",

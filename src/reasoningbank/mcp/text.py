@@ -22,6 +22,7 @@ from reasoningbank.types.recall import Hit, Recall
 if TYPE_CHECKING:
     from reasoningbank.operations.composed import Assigned
     from reasoningbank.operations.operation import Operation, Tool
+    from reasoningbank.types.conversation import ConversationReport
     from reasoningbank.types.memory import Stats
 
 TOKEN_BUDGET = 22_000
@@ -103,7 +104,7 @@ def quoted(title: str, description: str, content: str, tags: list[str]) -> str:
     lines = title.splitlines()
     if description:
         lines += [f"When: {description}"]
-    lines += [content]
+    lines += [content] if content else []
     if tags:
         lines += [f"Tags: {', '.join(tags)}"]
     return "\n".join(f"> {line}" for part in lines for line in part.splitlines() or [""])
@@ -266,6 +267,23 @@ _QUOTED = frozenset({"NodeView", "ConversationNodes", "LessonAnswer"})
 """Results whose fields are their text, quoted as data."""
 
 
+def conversation_text(report: ConversationReport) -> str:
+    """Return what became of a conversation; the lesson and the texts of other conversations are quoted."""
+    lines = [report.message]
+    if report.lesson is not None or report.proposals:
+        lines.append(PREFACE)
+    if report.lesson is not None:
+        lines += [f"lesson {report.lesson.rb_id}:", quoted(report.lesson.key_lesson, "", "", [])]
+    for each in report.proposals:
+        lines += [
+            f"like {each.neighbour.id} ({each.score:.3f}):",
+            quoted(people.short(each.neighbour.text), "", "", []),
+        ]
+    for part in report.refused:
+        lines += [f"refused {part.part}:", quoted(f"{part.name}: {part.reason}", "", "", [])]
+    return "\n".join(lines)
+
+
 def _said(kind: str, result: Any) -> str:
     match kind:
         case "Assigned":
@@ -281,7 +299,7 @@ def _said(kind: str, result: Any) -> str:
         case "ConsolidationResult":
             return "\n".join([*result.messages, people.consolidation_text(result)])
         case "ConversationReport":
-            return people.conversation_text(result)
+            return conversation_text(result)
         case _:
             return str(getattr(result, "message", ""))
 
