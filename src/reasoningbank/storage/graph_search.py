@@ -141,7 +141,7 @@ class GraphIndex:
             )
 
     def _refreshed(self, read: VectorReader, kind: GraphKind) -> _Half:
-        facts = {str(name): str(value) for name, value in read(_STATE_SQL)}
+        facts = {str(name): str(value) for name, value in read.run(_STATE_SQL)}
         names = ("bank", "space", "model_id", "dimension")
         space = cast(Space, tuple(facts.get(name, "") for name in names))
         change = int(facts["change"])
@@ -154,14 +154,14 @@ class GraphIndex:
             return half
         since = half.change
         half.take(
-            read(
+            read.run(
                 f"SELECT g.key, d.sz FROM {TABLE[kind]} AS g JOIN {TEXT_INDEXES[TABLE[kind]].table}_docsize AS d "  # noqa: S608
                 "ON d.id = g.key WHERE g.change > ? ORDER BY g.key",
                 (since,),
             )
         )
         first, end = items(kind)
-        gone = [] if since < 0 else read(_DELETIONS_SQL, (since, first, end))
+        gone = [] if since < 0 else read.run(_DELETIONS_SQL, (since, first, end))
         if gone:
             erased = numpy.array([cast(int, row[0]) - first for row in gone if row[1]], dtype=numpy.int64)
             alive = half.alive.copy()
@@ -172,10 +172,11 @@ class GraphIndex:
             if half.matrix is not None:
                 half.matrix.forget(numpy.array([cast(int, row[0]) - first for row in gone], dtype=numpy.int64))
         if space[3]:
-            rows = read(_ALL_VECTORS_SQL, (first, end)) if since < 0 else read(_VECTORS_SQL, (first, end, since))
             if half.matrix is None:
                 half.matrix = LegMatrix(int(space[3]), None, half)
-            _append(half.matrix, rows, first, int(space[3]))
+            place = (first, end) if since < 0 else (first, end, since)
+            for rows in read.parts(_ALL_VECTORS_SQL if since < 0 else _VECTORS_SQL, place):
+                _append(half.matrix, rows, first, int(space[3]))
         half.change = change
         return half
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
 from reasoningbank.storage.rows import Row, checksum, decoding
-from reasoningbank.storage.search_sql import KEYS_SQL, NAMES_SQL, TRACE_VECTORS_SQL, TRACES_SQL
+from reasoningbank.storage.search_sql import KEYS_SQL, TRACE_VECTORS_SQL, TRACES_SQL
 from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.sqlite_connection import ConnectionSource
-from reasoningbank.storage.text_search import Ranking, rank, rank_context
+from reasoningbank.storage.text_search import Ranking, RunSql, rank, rank_context
 from reasoningbank.storage.unit import BankStanding
-from reasoningbank.storage.vector_index import DenseIndex, VectorReader, View
+from reasoningbank.storage.vector_index import DenseIndex, View
 from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
@@ -73,7 +73,6 @@ class SearchState:
             scores = held.scores(vector)
             places = held.nearest(scores, self._view.masks[number], 1)
             found.append((places, scores[held.rows[places]]))
-        self._look_up([places for places, _ in found])
         return [next(iter(self._scored(places, scores)), None) for places, scores in found]
 
     def count(self) -> int:
@@ -158,7 +157,6 @@ class SearchState:
             numpy.unique(numpy.concatenate([ranking.places[hits], *(scan.nearest[number] for scan in scans.values())]))
             for number, hits in enumerate(best)
         ]
-        self._look_up(found)
         return [
             Candidates(
                 dense=self._completed(places, scans),
@@ -235,17 +233,7 @@ class SearchState:
 
     def _names(self, places: NDArray[numpy.int32] | NDArray[numpy.int64]) -> Sequence[str]:
         """Return the ids of the memories."""
-        self._look_up([places])
-        names = self._view.names
-        return [names[key] for key in self._view.keys[places].tolist()]
-
-    def _look_up(self, places: Sequence[NDArray[numpy.int32] | NDArray[numpy.int64]]) -> None:
-        """Complete the names that are known by those of these memories."""
-        names = self._view.names
-        missing = {key for each in places for key in self._view.keys[each].tolist() if key not in names}
-        if missing:
-            rows = self._source.run(NAMES_SQL, (str(sorted(missing)),))
-            names.update({cast(int, key): cast(str, name) for key, name in rows})
+        return self._view.names.of(places)
 
     def _keys(self, memory_ids: Sequence[str]) -> NDArray[numpy.int64]:
         rows = self._source.run(KEYS_SQL, (json.dumps(list(memory_ids)),))
@@ -259,7 +247,7 @@ class TraceIndex:
         self._lock = threading.Lock()
         self._forget(())
 
-    def similar(self, read: VectorReader, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
+    def similar(self, read: RunSql, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
         """Return the closest traces, best first, then newest first; this makes the first read of its transaction.
 
         None is given whose cosine is below the least.
@@ -293,7 +281,7 @@ class TraceIndex:
         self._numbers: NDArray[numpy.int64] = numpy.empty(0, dtype=numpy.int64)
         self._matrix: NDArray[numpy.float32] = numpy.empty((0, dimension), dtype=numpy.float32)
 
-    def _refresh(self, read: VectorReader, dimension: int) -> None:
+    def _refresh(self, read: RunSql, dimension: int) -> None:
         rows = self._newer(read)
         facts = {name: value for name, value, _ in rows if isinstance(name, str)}
         stored = int(cast(str, facts.get("dimension", dimension)))
@@ -307,7 +295,7 @@ class TraceIndex:
         if vectors := sorted((row for row in rows if not isinstance(row[0], str)), key=lambda row: cast(int, row[0])):
             self._append(vectors, dimension)
 
-    def _newer(self, read: VectorReader) -> Sequence[Row]:
+    def _newer(self, read: RunSql) -> Sequence[Row]:
         """Return the state, and the vectors that came after the last known one."""
         last = int(self._numbers[self._count - 1]) if self._count else -1
         return read(TRACE_VECTORS_SQL, (last, COMPARED_TRACES))
@@ -370,14 +358,14 @@ class Indexes:
         It is the state that was seen last when that is to be looked at again.
         """
         dimension = None if query is None else len(query)
-        view = self._dense.view(source.run, conditions, dimension, leg=leg, context=context, again=again)
+        view = self._dense.view(source, conditions, dimension, leg=leg, context=context, again=again)
         return SearchState(view, source)
 
     def search_graph(
         self, source: ConnectionSource, kind: GraphKind, condition: GraphFilter, query: Vector | None
     ) -> FoundInGraph:
         """Return a search of the graph in that state."""
-        view = self._graph.view(source.run, kind, None if query is None else len(query))
+        view = self._graph.view(source, kind, None if query is None else len(query))
         return FoundInGraph(view, source, kind, condition)
 
     def similar_traces(

@@ -122,7 +122,6 @@ than ?4 texts hold them.
 KEYS, PLACES = "group_concat(o.doc)", "group_concat(o.doc) || ';' || group_concat(o.offset)"
 """The columns that are read of the occurrences: the keys of the texts, or the places in them too."""
 
-NAMES_SQL = "SELECT key, id FROM memories WHERE key IN (SELECT value FROM json_each(?))"
 KEYS_SQL = "SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(?))"
 
 TRACE_VECTORS_SQL = (

@@ -8,9 +8,10 @@ import re
 import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import apsw
@@ -51,6 +52,8 @@ PRAGMA cache_size = -16384;
 
 _registration = threading.Lock()
 _registered: list[bool] = []
+_RAISED = (apsw.Error, OSError, ValueError, OverflowError, TypeError)
+"""What a statement may raise: the engine's errors, and those of values that it cannot take."""
 _CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
 _REFUSED = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)
@@ -100,6 +103,8 @@ _FORGET_WORDS = {
     table: f"DELETE FROM {index.table} WHERE rowid = ?"  # noqa: S608 - constant names
     for table, index in TEXT_INDEXES.items()
 }
+PART = 1_024
+"""So many rows of a long answer are read at once."""
 MAX_VALUES = 16_384
 """Most values that one statement is given at once; SQLite takes 32,766."""
 _ROW_OF_VALUES = re.compile(r"\bVALUES (\(\?(?:, \?)*\))")
@@ -154,7 +159,20 @@ class ConnectionSource:
         try:
             rows: Sequence[Row] = self.connection.execute(spelled(sql), tuple(values)).fetchall()
             return rows
-        except (apsw.Error, OSError, ValueError, OverflowError, TypeError) as error:
+        except _RAISED as error:
+            raise failure(self._path, error, self.connection) from error
+
+    def parts(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Sequence[Row]]:
+        """Yield the rows of one statement, a thousand at a time: all rows at once take much memory."""
+        if self._begins_next:
+            self._begins_next = False
+            self.run("BEGIN")
+        try:
+            with closing(self.connection.cursor()) as cursor:
+                cursor.execute(spelled(sql), tuple(values))
+                while rows := list(islice(cursor, PART)):
+                    yield rows
+        except _RAISED as error:
             raise failure(self._path, error, self.connection) from error
 
     def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
@@ -179,7 +197,7 @@ class ConnectionSource:
         try:
             found: Sequence[Row] = self.connection.executemany(spelled(sql), rows).fetchall()
             return found
-        except (apsw.Error, OSError, ValueError, OverflowError, TypeError) as error:
+        except _RAISED as error:
             raise failure(self._path, error, self.connection) from error
 
     def begin(self) -> None:

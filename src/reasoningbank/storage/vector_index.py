@@ -40,21 +40,22 @@ from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, lengths, measured
 from reasoningbank.storage.unit import BankStanding
 from reasoningbank.storage.vector_file import Header
-from reasoningbank.storage.vector_search import SNAPSHOT_MIN_ROWS, Columns, LegMatrix, LegView
+from reasoningbank.storage.vector_search import SNAPSHOT_MIN_ROWS, Columns, LegMatrix, LegView, Names
 from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
 from reasoningbank.types.records import WordsWorth
 
-MAX_NAMES = 65_536
-"""So many ids are kept; when there are more, they are looked up again."""
 _BATCH = 4_096
 _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 
 class VectorReader(Protocol):
-    """Run one query of a consistent read and give its rows."""
+    """Run the queries of one consistent read."""
 
-    def __call__(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        """Return all rows of the query."""
+    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
+        """Return all rows of a query."""
+
+    def parts(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Sequence[Row]]:
+        """Yield the rows of a query part by part, for one that may read the whole bank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class View:
         lengths: How many words the text at each place has.
         contexts: Where the words of each description stand; of no memory when that was not asked for.
         legs: The dense legs.
-        names: Ids by key, as far as they were looked up: a key is never given out again. Add what is looked up.
+        names: The id at each place.
         words_worth: What words are worth in the bank.
         model_id: The vector space; empty when there are no vectors.
         standing: What a writer begins with in this state; None when the state was seen before.
@@ -100,7 +101,7 @@ class View:
     lengths: NDArray[numpy.int32]
     contexts: Contexts
     legs: Mapping[str, LegView]
-    names: dict[int, str]
+    names: Names
     words_worth: WordsWorth
     model_id: str
     standing: BankStanding | None
@@ -120,7 +121,6 @@ class View:
 class DenseIndex:
     """Hold what searches need of one bank, refreshed from the bank's change counter before every search."""
 
-    _names: dict[int, str]
     _state: _State
 
     def __init__(self, sidecars: Sidecars, project: str) -> None:
@@ -190,8 +190,6 @@ class DenseIndex:
             model = self._state.model
             if model is not None and dimension not in (None, model[1]):
                 raise ModelMismatch(f"the bank's vectors have {model[1]} dimensions, the query's {dimension}")
-            if len(self._names) > MAX_NAMES:
-                self._names = {}
             starts, counts = self._columns.contexts() if context else (NO_CONTEXTS.starts, NO_CONTEXTS.counts)
             masks = [self._columns.mask(condition) for condition in conditions]
             return View(
@@ -201,7 +199,7 @@ class DenseIndex:
                 lengths=self._lengths,
                 contexts=Contexts(starts=starts, counts=counts),
                 legs=self._views,
-                names=self._names,
+                names=self._columns.names,
                 words_worth=self._state.words_worth,
                 model_id="" if model is None else model[0],
                 standing=None if again else self._state.standing,
@@ -213,90 +211,98 @@ class DenseIndex:
         self._legs: dict[str, LegMatrix] = {}
         self._views: Mapping[str, LegView] = {}
         self._reached: dict[str, int] = {}
-        self._names = {}
         self._state = _State(
             bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth(), standing=None
         )
 
     def _refresh(self, read: VectorReader) -> None:
-        state, rows, derived = self._read_state(read)
-        if (state.bank, state.change, state.model) == (self._state.bank, self._state.change, self._state.model):
-            self._state = state
-            return
-        known = self._state.change
-        if known >= 0 and (state.change < known or (state.bank, state.model) != (self._state.bank, self._state.model)):
-            self._forget()
-            _, rows, derived = self._read_state(read)
         since = self._state.change
-        gone = state.gone if since >= 0 else ()
-        self._columns.apply(rows, gone)
-        if len(self._names) + len(rows) <= MAX_NAMES:
-            self._names.update((cast(int, row[0]), cast(str, row[-1])) for row in rows)
-        if since < 0 or gone or self._columns.derived_since(since).size:
-            self._refresh_derived(read, since, gone, state, derived)
+        if since >= 0:
+            state, changed = self._read_changes(read, since)
+            if (state.bank, state.change, state.model) == (self._state.bank, since, self._state.model):
+                self._state = state
+                return
+            if state.change > since and (state.bank, state.model) == (self._state.bank, self._state.model):
+                self._columns.apply(list({row[0]: row[:COUNT_OF_COLUMNS] for row in changed}.values()), state.gone)
+                if state.gone or self._columns.derived_since(since).size:
+                    derived = [
+                        (row[0], *row[COUNT_OF_COLUMNS:]) for row in changed if row[COUNT_OF_COLUMNS] is not None
+                    ]
+                    self._refresh_derived(read, since, state.gone, state, derived)
+                self._state = state
+                return
+            self._forget()
+        state = self._read_first(read)
+        self._refresh_derived(read, self._state.change, (), state, ())
         self._state = state
 
-    def _read_state(self, read: VectorReader) -> tuple[_State, Sequence[Row], Sequence[Row]]:
-        """Return what the bank says of itself, the columns of what has changed since, and what is derived of it.
+    def _read_first(self, read: VectorReader) -> _State:
+        """Take over the columns of all memories; return what the bank says of itself."""
+        facts: list[Row] = []
+        for rows in read.parts(COLUMNS_SQL, (-1,)):
+            end = _count_of_keyless(rows)
+            facts += rows[:end]
+            self._columns.apply(rows[end:], ())
+        return _state(self._project, [row[1:] for row in facts])
 
-        Of the first state nothing derived is read: sidecars may hold it.
-        """
-        since = self._state.change
+    def _read_changes(self, read: VectorReader, since: int) -> tuple[_State, Sequence[Row]]:
+        """Return what the bank says of itself, and what has changed since with what is derived of it."""
         first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
-        found = read(COLUMNS_SQL, (since,)) if since < 0 else read(CHANGES_SQL, (since, LEGS_PER_KEY, first, last))
-        end = next((place for place, row in enumerate(found) if row[0] is not None), len(found))
-        state, changed = _state(self._project, [row[1:] for row in found[:end]]), found[end:]
-        if since < 0:
-            return state, changed, ()
-        columns = {row[0]: row[:COUNT_OF_COLUMNS] for row in changed}
-        derived = [(row[0], *row[COUNT_OF_COLUMNS:]) for row in changed if row[COUNT_OF_COLUMNS] is not None]
-        return state, list(columns.values()), derived
+        rows = read.run(CHANGES_SQL, (since, LEGS_PER_KEY, first, last))
+        end = _count_of_keyless(rows)
+        return _state(self._project, [row[1:] for row in rows[:end]]), rows[end:]
 
     def _refresh_derived(
         self, read: VectorReader, since: int, gone: Sequence[int], state: _State, derived: Sequence[Row]
     ) -> None:
         """Refresh lengths and vectors, which a search's own log does not change.
 
-        What has changed since a state is there already. Else one statement reads all, but for a leg at a time when
-        there is so much that memory counts.
+        What has changed since a state is there already. Else one statement reads all, but for a leg that has a sidecar
+        where another has none: of that one only what is newer is read.
         """
         prepared = {leg: self._prepared(read, leg, gone, since, state) for leg in DENSE_LEGS if state.model is not None}
         begun = {start for _, start in prepared.values()} | {since}
         start = min((start for _, start in prepared.values()), default=since)
         if len(begun) == 1 and since >= 0:
             self._take_all(prepared, prepared, self._measured(derived), state)
-        elif len(begun) == 1 and len(self._columns.keys) <= _BATCH:
-            self._take_all(prepared, prepared, self._read_derived(read, DENSE_LEGS, since), state)
+        elif len(begun) == 1:
+            self._read_derived(read, DENSE_LEGS, since, prepared, state)
         elif start >= 0:
             for matrix, begin in prepared.values():
                 if begin > start:
                     matrix.forget(self._columns.derived_since(start))
             first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
             place = (LEGS_PER_KEY, first, last, start)
-            if since < 0:
-                rows = read(LENGTHS_AND_VECTORS_SQL, place)
-                end = next((number for number, row in enumerate(rows) if row[0] is not None), len(rows))
-                self._lengths = measured([row[1:] for row in rows[:end]], self._columns, self._lengths)
-                rows = rows[end:]
-            else:
-                self._lengths = lengths(read, since, self._columns, self._lengths)
-                rows = read(BOTH_VECTORS_SQL, place)
-            self._take_all(prepared, prepared, rows, state)
+            if since >= 0:
+                self._lengths = lengths(read.run, since, self._columns, self._lengths)
+            for rows in read.parts(LENGTHS_AND_VECTORS_SQL if since < 0 else BOTH_VECTORS_SQL, place):
+                end = _count_of_keyless(rows)
+                if end:
+                    self._lengths = measured([row[1:] for row in rows[:end]], self._columns, self._lengths)
+                self._take_all(prepared, prepared, rows[end:], state)
         else:
             whole = next((leg for leg, (_, begin) in prepared.items() if begin == since), DENSE_LEGS[0])
-            rows = self._read_derived(read, [whole], since)
-            self._take_all([leg for leg in prepared if leg == whole], prepared, rows, state)
+            self._read_derived(read, [whole], since, prepared, state)
             for leg, (matrix, begin) in prepared.items():
                 if leg != whole:
-                    self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), begin)), state)
+                    self._take_parts(matrix, read.parts(VECTORS_SQL, (*_place(leg), begin)), state)
         if gone:
             self._lengths[self._columns.found(numpy.array(gone, dtype=numpy.int64))[0]] = 0
+        self._legs.update({leg: matrix for leg, (matrix, _) in prepared.items()})
         self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
 
-    def _read_derived(self, read: VectorReader, legs: Sequence[str], since: int) -> list[Row]:
-        """Refresh the lengths; return the vectors of neighbouring legs that came with them."""
+    def _read_derived(
+        self,
+        read: VectorReader,
+        legs: Sequence[str],
+        since: int,
+        prepared: Mapping[str, tuple[LegMatrix, int]],
+        state: _State,
+    ) -> None:
+        """Refresh the lengths, and take the vectors of neighbouring legs that come with them."""
         first, last = vector_id(0, legs[0]), vector_id(0, legs[-1])
-        return self._measured(read(DERIVED_SQL, (LEGS_PER_KEY, first, last, since)))
+        for rows in read.parts(DERIVED_SQL, (LEGS_PER_KEY, first, last, since)):
+            self._take_all([leg for leg in legs if leg in prepared], prepared, self._measured(rows), state)
 
     def _measured(self, rows: Sequence[Row]) -> list[Row]:
         """Refresh the lengths by rows of a key, an entry of the table of sizes and a vector; return the vectors."""
@@ -314,7 +320,7 @@ class DenseIndex:
         for leg in legs:
             number = vector_id(0, leg)
             mine = [row for row in rows if cast(int, row[0]) % LEGS_PER_KEY == number]
-            self._take(leg, prepared[leg][0], mine, state)
+            self._take_parts(prepared[leg][0], [mine], state)
 
     def _refresh_on_demand(self, read: VectorReader, leg: str) -> None:
         """Refresh a leg that only some searches use, when they do."""
@@ -324,7 +330,8 @@ class DenseIndex:
         gone = self._columns.keys[~self._columns.alive].tolist()
         matrix, start = self._prepared(read, leg, gone, since, state)
         changed = start < 0 or self._columns.derived_since(start).size
-        self._take(leg, matrix, read(VECTORS_SQL, (*_place(leg), start)) if changed else (), state)
+        self._take_parts(matrix, read.parts(VECTORS_SQL, (*_place(leg), start)) if changed else (), state)
+        self._legs[leg] = matrix
         self._views = {**self._views, leg: self._legs[leg].view()}
         self._reached[leg] = state.change
 
@@ -342,10 +349,10 @@ class DenseIndex:
         matrix.forget(dead)
         return matrix, since
 
-    def _take(self, leg: str, matrix: LegMatrix, rows: Sequence[Row], state: _State) -> None:
+    def _take_parts(self, matrix: LegMatrix, parts: Iterable[Sequence[Row]], state: _State) -> None:
         assert state.model is not None
-        self._append(matrix, rows, state.model[1])
-        self._legs[leg] = matrix
+        for rows in parts:
+            self._append(matrix, rows, state.model[1])
 
     def _loaded(self, read: VectorReader, leg: str, state: _State) -> tuple[LegMatrix, int]:
         """Return the leg's sidecar, and the change from which on the bank is to be read.
@@ -362,7 +369,7 @@ class DenseIndex:
         erased = snapshot.keys[snapshot.erased]
         if self._columns.found(erased)[1].any():
             named = (*_place(leg), since, str(erased.tolist()))
-            self._append(matrix, read(NAMED_VECTORS_SQL, named), dimension)
+            self._append(matrix, read.run(NAMED_VECTORS_SQL, named), dimension)
         return matrix, since
 
     def _append(self, matrix: LegMatrix, rows: Sequence[Row], dimension: int) -> None:
@@ -430,6 +437,11 @@ def _state(project: str, rows: Sequence[Row]) -> _State:
             weights=current_weights(project, weights),
         ),
     )
+
+
+def _count_of_keyless(rows: Sequence[Row]) -> int:
+    """Return how many rows stand before the first that begins with a key."""
+    return next((place for place, row in enumerate(rows) if row[0] is not None), len(rows))
 
 
 def _place(leg: str) -> tuple[int, int]:

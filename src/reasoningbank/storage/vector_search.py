@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ _ARRAYS = (
     "_indexed",
     "_context_start",
     "_context_words",
+    "_name_ends",
 )
 """The columns of Columns."""
 
@@ -43,6 +44,26 @@ class Places(Protocol):
 
     def found(self, keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int32], NDArray[numpy.bool_]]:
         """Return the rows of those keys that are held, and which of the keys these are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The ids of memories by their places, one after another: as texts of their own they would take four times as much.
+
+    Attributes:
+        text: All ids in UTF-8; others may have been added after these.
+        ends: Where each ends.
+    """
+
+    text: bytearray
+    ends: NDArray[numpy.int64]
+
+    def of(self, places: NDArray[numpy.int32] | NDArray[numpy.int64]) -> list[str]:
+        """Return the ids at these places."""
+        ends = self.ends[places]
+        starts = numpy.where(places > 0, self.ends[places - 1], 0)
+        text = self.text
+        return [text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 class Columns:
@@ -61,6 +82,8 @@ class Columns:
         self._indexed = numpy.empty(0, dtype=numpy.int64)
         self._context_start = numpy.empty(0, dtype=numpy.int32)
         self._context_words = numpy.empty(0, dtype=numpy.int32)
+        self._name_ends = numpy.empty(0, dtype=numpy.int64)
+        self._name_text = bytearray()
         self._categories: dict[str, int] = {}
         self._tag_sets: dict[str, int] = {}
         self._sets_with: dict[str, list[int]] = {}
@@ -81,15 +104,22 @@ class Columns:
         """The keys of all rows, ascending."""
         return self._keys[: self._count]
 
+    @property
+    def names(self) -> Names:
+        """The ids of all rows."""
+        return Names(self._name_text, self._name_ends[: self._count])
+
     def apply(self, rows: Sequence[Row], deleted: Sequence[int]) -> None:
         """Take over changed rows of COLUMNS_SQL and forgets deleted keys."""
-        known = [row for row in rows if self._holds(int(row[0]))]  # type: ignore[arg-type]
-        fresh = rows[len(known) :] if len(known) < len(rows) else []
+        last = int(self._keys[self._count - 1]) if self._count else -1
+        known = [row for row in rows if cast(int, row[0]) <= last]
+        fresh = rows[len(known) :]
         for row in known:
-            self._write(self._position(int(row[0])), [row])  # type: ignore[arg-type]
+            self._write(self._position(cast(int, row[0])), [row])
         if fresh:
             self._reserve(self._count + len(fresh))
             self._write(self._count, fresh)
+            self._name(fresh)
             self._count += len(fresh)
         for key in deleted:
             if self._holds(key):
@@ -170,6 +200,13 @@ class Columns:
         self._indexed[start:end] = indexed
         self._context_start[start:end] = begin
         self._context_words[start:end] = words
+
+    def _name(self, fresh: Sequence[Row]) -> None:
+        """Add the ids of rows after the last: a memory keeps its own."""
+        names = [cast(str, row[-1]).encode() for row in fresh]
+        ends = numpy.cumsum([len(name) for name in names]) + len(self._name_text)
+        self._name_ends[self._count : self._count + len(fresh)] = ends
+        self._name_text += b"".join(names)
 
     def _tag_set(self, text: str) -> int:
         """Return the number of a list of tags as it is stored."""
