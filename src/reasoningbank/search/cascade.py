@@ -178,12 +178,10 @@ class _Rivals(NamedTuple):
     Attributes:
         same: The best memory of the same text that still decides.
         sources: What the hit was promoted from.
-        opposite: The memory that says the opposite of nearly the same.
     """
 
     same: Memory | None
     sources: tuple[Memory, ...]
-    opposite: Memory | None
 
 
 class Precedence:
@@ -204,6 +202,8 @@ class Precedence:
         self._vectors = dict(vectors)
         self._sources: defaultdict[Key, list[Reference]] = defaultdict(list)
         self._rivals: defaultdict[Key, dict[Level, _Rivals]] = defaultdict(dict)
+        self._opposites: defaultdict[Key, dict[Level, str]] = defaultdict(dict)
+        self._compared: set[Key] = set()
 
     @property
     def vectors(self) -> Mapping[Key, Vector]:
@@ -222,8 +222,12 @@ class Precedence:
         start, end = 0, 2 * (limit + SPARE)
         while len(kept) < limit and start < len(hits):
             self.look_up(hits[start:end])
-            kept += (hit for hit in hits[start:end] if len(kept) < limit and not self._gives_way(hit, found))
-            start, end = end, 4 * end
+            while len(kept) < limit and start < min(end, len(hits)):
+                part = hits[start : min(end, start + limit - len(kept))]
+                self._oppose(part)
+                kept += (hit for hit in part if not self._gives_way(hit, found))
+                start += len(part)
+            end *= 4
         return kept
 
     def look_up(self, hits: Sequence[Hit]) -> None:
@@ -276,20 +280,32 @@ class Precedence:
             hit.id: [one.id for one in self._sources[hit.scope, hit.id] if (one.level, one.name) == place]
             for hit in hits
         }
-        opposite = self._contradicting([hit for hit in hits if (hit.scope, hit.id) in self._vectors], store)
-        named = {*opposite.values(), *(one for ids in sources.values() for one in ids)}
-        known = store.memories.many(named, texts={hit.memory.fingerprint for hit in hits})
+        named = {one for ids in sources.values() for one in ids}
+        texts = [hit.memory.fingerprint for hit in hits]
+        known = store.memories.many(named, texts=set(texts))
         twins: defaultdict[bytes, list[Memory]] = defaultdict(list)
         for memory in known.values():
             if memory.state in _DECIDING:
                 twins[memory.fingerprint].append(memory)
-        for hit in hits:
-            same = twins[hit.memory.fingerprint]
+        for hit, text in zip(hits, texts, strict=True):
+            same = twins[text]
             self._rivals[hit.scope, hit.id][level] = _Rivals(
                 same=max(same, key=lambda one: (one.state in _RECALLABLE, one.confidence), default=None),
                 sources=tuple(known[one] for one in sources[hit.id] if one in known),
-                opposite=known.get(opposite.get((hit.scope, hit.id), "")),
             )
+
+    def _oppose(self, hits: Sequence[Hit]) -> None:
+        """Find what says the opposite of nearly the same as these hits of wider scopes; no statement is run for it."""
+        fresh = [
+            hit
+            for hit in hits
+            if (key := (hit.scope, hit.id)) in self._vectors and key in self._rivals and key not in self._compared
+        ]
+        for level, store in self._stores.items():
+            rivals = [hit for hit in fresh if (found := self._rivals[hit.scope, hit.id].get(level)) and not found.same]
+            for key, opposite in self._contradicting(rivals, store).items():
+                self._opposites[key][level] = opposite
+        self._compared |= {(hit.scope, hit.id) for hit in fresh}
 
     def _contradicting(self, hits: Sequence[Hit], store: Store) -> Mapping[Key, str]:
         """Return for each of these hits the id of what says the opposite of nearly the same in a scope, if any."""
@@ -319,9 +335,10 @@ class Precedence:
         if same is not None:
             self._same[level, same.id].append(hit.id)
             return True
-        if rivals.opposite is None:
+        opposite = self._opposites[hit.scope, hit.id].get(level)
+        if opposite is None:
             return False
-        self._opposed[level, rivals.opposite.id].append(hit.id)
+        self._opposed[level, opposite].append(hit.id)
         self._levels[hit.id] = hit.scope
         return True
 

@@ -68,12 +68,14 @@ class SearchState:
         held = self._view.legs.get(leg)
         if held is None:
             return [None] * len(queries)
-        found = []
-        for vector, number in queries:
-            scores = held.scores(vector)
-            places = held.nearest(scores, self._view.masks[number], 1)
-            found.append((places, scores[held.rows[places]]))
-        return [next(iter(self._scored(places, scores)), None) for places, scores in found]
+        found: list[Scored | None] = [None] * len(queries)
+        for condition, mask in enumerate(self._view.masks):
+            asked = [place for place, (_, number) in enumerate(queries) if number == condition]
+            if asked:
+                best = self._scored(*held.nearest_each(numpy.stack([queries[place][0] for place in asked]), mask))
+                for place, scored in zip(asked, best, strict=False):
+                    found[place] = scored
+        return found
 
     def count(self) -> int:
         """Return how many memories meet the condition."""
@@ -85,7 +87,7 @@ class SearchState:
         held = self._view.legs.get(leg)
         if held is None:
             return {}
-        return self._completed(places, {leg: _Scan(scores=held.scores(vector))})[leg]
+        return self._completed(places, {leg: _Scan(scores=held.scores(vector))}, self._names(places))[leg]
 
     def rows(self, leg: str) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
         """Return the keys, ascending, and the vectors of the memories that meet the condition in a dense leg."""
@@ -104,12 +106,14 @@ class SearchState:
 
     def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
         """Copy of the vectors of those of these memories that have one in the leg."""
-        return self._taken(leg, self._view.places(self._keys(memory_ids)))
+        places = self._view.places(self._keys(memory_ids))
+        return self._taken(leg, places, self._names(places))
 
     def matching(self, text: str, limit: int, function_words: str = "") -> LexicalMatches:
         """Return the best of the lexical leg that meet the condition."""
         ranking = self._ranking(text, function_words)
-        return self._matches(ranking, self._best(ranking, 0, limit))
+        best = self._best(ranking, 0, limit)
+        return self._matches(ranking, best, self._names(ranking.places[best]))
 
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
         """Return the best of BM25 over the descriptions that meet the condition."""
@@ -157,16 +161,25 @@ class SearchState:
             numpy.unique(numpy.concatenate([ranking.places[hits], *(scan.nearest[number] for scan in scans.values())]))
             for number, hits in enumerate(best)
         ]
-        return [
-            Candidates(
-                dense=self._completed(places, scans),
-                lexical=self._matches(ranking, hits),
-                words_worth=self._view.words_worth,
-                model_id=self._view.model_id,
-                vectors=self._taken(CONTENT_LEG, places),
-            )
-            for places, hits in zip(found, best, strict=True)
-        ]
+        return [self._candidates(places, scans, ranking, hits) for places, hits in zip(found, best, strict=True)]
+
+    def _candidates(
+        self,
+        places: NDArray[numpy.int64],
+        scans: Mapping[str, _Scan],
+        ranking: Ranking,
+        hits: NDArray[numpy.intp],
+    ) -> Candidates:
+        """Return what the legs bring of a pool: the memories of these places, those of the text leg in its order."""
+        names = self._names(places)
+        named = numpy.searchsorted(places, ranking.places[hits]).tolist()
+        return Candidates(
+            dense=self._completed(places, scans, names),
+            lexical=self._matches(ranking, hits, [names[number] for number in named]),
+            words_worth=self._view.words_worth,
+            model_id=self._view.model_id,
+            vectors=self._taken(CONTENT_LEG, places, names),
+        )
 
     def _scans(self, vector: Vector, pools: Sequence[Pool]) -> Mapping[str, _Scan]:
         scans = {}
@@ -181,9 +194,10 @@ class SearchState:
             scans[leg] = _Scan(scores=scores, nearest=nearest)
         return scans
 
-    def _completed(self, places: NDArray[numpy.int64], scans: Mapping[str, _Scan]) -> Mapping[str, Mapping[str, float]]:
+    def _completed(
+        self, places: NDArray[numpy.int64], scans: Mapping[str, _Scan], names: Sequence[str]
+    ) -> Mapping[str, Mapping[str, float]]:
         """Return the scores of those memories that have a vector, leg by leg."""
-        names = self._names(places)
         dense: dict[str, Mapping[str, float]] = {leg: {} for leg in DENSE_LEGS}
         for leg, scan in scans.items():
             rows = self._view.legs[leg].rows[places]
@@ -192,13 +206,14 @@ class SearchState:
             dense[leg] = {names[number]: score for number, score in zip(held.tolist(), scores, strict=True)}
         return dense
 
-    def _taken(self, leg: str, places: NDArray[numpy.int64]) -> Mapping[str, Vector]:
+    def _taken(self, leg: str, places: NDArray[numpy.int64], names: Sequence[str]) -> Mapping[str, Vector]:
         """Copy of the vectors of those of these memories that have one in the leg."""
         held = self._view.legs.get(leg)
         if held is None:
             return {}
-        places = places[held.rows[places] >= 0]
-        return dict(zip(self._names(places), held.taken(held.rows[places]), strict=True))
+        rows = held.rows[places]
+        present = numpy.flatnonzero(rows >= 0)
+        return dict(zip([names[number] for number in present.tolist()], held.taken(rows[present]), strict=True))
 
     def _ranking(self, text: str, function_words: str = "") -> Ranking:
         view = self._view
@@ -216,8 +231,9 @@ class SearchState:
         best: NDArray[numpy.intp] = numpy.flatnonzero(self._view.masks[number][ranking.places])[: max(0, limit)]
         return best
 
-    def _matches(self, ranking: Ranking, best: NDArray[numpy.intp]) -> LexicalMatches:
-        hits = self._scored(ranking.places[best], ranking.scores[best])
+    def _matches(self, ranking: Ranking, best: NDArray[numpy.intp], names: Sequence[str]) -> LexicalMatches:
+        scores = ranking.scores[best].tolist()
+        hits = [Scored(id=name, score=score) for name, score in zip(names, scores, strict=True)]
         added = {hit.id: more for hit, more in zip(hits, ranking.added[best].tolist(), strict=True) if more > 0.0}
         return LexicalMatches(
             hits=tuple(hits), terms=ranking.terms, documents=self._view.documents, function_words=added

@@ -277,6 +277,26 @@ class LegView:
         found: NDArray[numpy.int32] = places[numpy.lexsort((places, -kept[best]))[:eligible]]
         return found
 
+    def nearest_each(
+        self, vectors: NDArray[numpy.float32], mask: NDArray[numpy.bool_]
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
+        """Return for each vector the memory in the mask with the best score, the oldest of equals, and that score.
+
+        No memories when there is none in the mask. One product of matrices compares all vectors: one by one, each would
+        read all rows from memory again.
+        """
+        rows = numpy.flatnonzero(self.live & (mask[: len(self.live)] if self.aligned else mask[self.places]))
+        if not len(rows):
+            return numpy.empty(0, dtype=numpy.int32), numpy.empty(0, dtype=numpy.float32)
+        base = len(self.snapshot)
+        scores = numpy.empty((base + len(self.tail), len(vectors)), dtype=numpy.float32)
+        numpy.matmul(self.snapshot, vectors.T, out=scores[:base])
+        numpy.matmul(self.tail, vectors.T, out=scores[base:])
+        among = scores[rows]
+        best = among.max(axis=0)
+        places = [self.places[rows[each == most]].min() for each, most in zip(among.T, best, strict=True)]
+        return numpy.array(places, dtype=numpy.int32), best
+
     def vector(self, place: int) -> NDArray[numpy.float32] | None:
         """Return the current vector of a memory, None when it has none in this leg."""
         row, base = int(self.rows[place]), len(self.snapshot)
