@@ -39,7 +39,7 @@ from reasoningbank.types.memory import MAX_TAG, MAX_TAGS, MAX_TITLE, Outcome, ch
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, TASK_LEG, Filter, Hit
-from reasoningbank.types.records import Job
+from reasoningbank.types.records import Job, SimilarTraces
 from reasoningbank.types.session import VERDICTS, Verdict
 
 if TYPE_CHECKING:
@@ -173,16 +173,16 @@ NOISE = 2
 """Nor is one that so many more ratings call unhelpful than helpful, however often it was shown meanwhile (row H13)."""
 
 
-def similar_traces(store: Store, vector: Vector, model_id: str) -> tuple[tuple[Trace, float], ...]:
-    """Return the similar searches among the nearest ones, nearest first, each with its cosine."""
+def similar_traces(store: Store, vector: Vector, model_id: str) -> SimilarTraces:
+    """Return the similar searches among the nearest ones, nearest first, and the strategies that they taught."""
     from reasoningbank.search.fusion import calibration_of
 
     background = calibration_of(model_id).background
     least = background + LEAST_NEARNESS * (1.0 - background)
-    return tuple(store.search.similar_traces(vector, limit=NEIGHBOURS, least=least))
+    return store.search.taught(vector, limit=NEIGHBOURS, least=least)
 
 
-def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[RelevantStrategy, ...]:
+def relevant(similar: SimilarTraces) -> tuple[RelevantStrategy, ...]:
     """Return the distinct strategies that similar searches taught, at most three, the same text only once and no noise.
 
     Their order is that of nearness times confidence, so that a strategy that was found helpful stands before one that
@@ -190,11 +190,11 @@ def relevant(store: Store, similar: Sequence[tuple[Trace, float]]) -> tuple[Rele
     """
     nearest: dict[str, float] = {}
     supported: dict[str, int] = {}
-    for trace, cosine in similar:
+    for trace, cosine in similar.traces:
         for memory_id in dict.fromkeys(trace.strategies):
             nearest.setdefault(memory_id, cosine)
             supported[memory_id] = supported.get(memory_id, 0) + 1
-    known = store.evidence.rated(nearest)
+    known = similar.strategies
     noise = {memory_id for memory_id, (_, balance) in known.items() if balance <= -NOISE}
     shown: dict[bytes, RelevantStrategy] = {}
     for memory_id, cosine in nearest.items():
@@ -277,7 +277,7 @@ class Experience:
             question = self._search.heard(question)
             vector = self._context.embedder.embed_queries([question.text])[0]
             similar = similar_traces(store, vector, self._context.embedder.model_id)
-            plan = choose(similar, way)
+            plan = choose(similar.traces, way)
             shown = question.limit if limit is not None else plan.limit
             question = replace(
                 question,
@@ -289,7 +289,7 @@ class Experience:
                 found = self._search.by_task(store, question, 1, vector)
             else:
                 found = self._search.near(store, question, vector)
-            strategies = relevant(store, similar)
+            strategies = relevant(similar)
             answer = self._search.answer(question, found._replace(proven=ordered(way, found.proven, shown)), session)
             applied = {
                 "mode": way,

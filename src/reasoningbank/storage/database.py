@@ -22,12 +22,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.unit import Unit
-from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Candidates, LessonMatches, LexicalMatches, Pool, Scored, StoreReport
+from reasoningbank.types.records import (
+    Candidates,
+    LessonMatches,
+    LexicalMatches,
+    Pool,
+    Scored,
+    SimilarTraces,
+    StoreReport,
+)
 
 if TYPE_CHECKING:
     import numpy
@@ -137,8 +144,8 @@ class Database(RowSource, Protocol):
     ) -> AbstractContextManager[GraphSearch]:
         """Give a search of the graph in one state of the bank."""
 
-    def similar_traces(self, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
-        """Return the traces closest to a unit vector, with at least this cosine, best first."""
+    def similar_traces(self, query: Vector, limit: int, least: float) -> SimilarTraces:
+        """Return the traces closest to a unit vector, with at least this cosine, best first, and what they taught."""
 
     def check(self) -> StoreReport:
         """Read everything and report every defect."""

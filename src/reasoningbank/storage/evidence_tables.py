@@ -10,7 +10,7 @@ from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.connection import RowSource
-from reasoningbank.storage.memory_tables import MEMORY_COLUMNS, memories_of
+from reasoningbank.storage.memory_tables import MEMORY_COLUMNS
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     WEIGHT_COLUMNS,
@@ -26,7 +26,6 @@ from reasoningbank.storage.rows import (
     weights_from,
 )
 from reasoningbank.storage.unit import Unit
-from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Given, Idle, Voices, WeightChange
 from reasoningbank.types.session import Origin
@@ -156,15 +155,13 @@ SELECT NULL, m.id, NULL, NULL, NULL, NULL, NULL, NULL, o.number, o.memory, o.tra
 FROM memories AS m JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM texts_in(?))
 """  # noqa: S608 - constant columns
 
-_RATED = f"""
-SELECT {MEMORY_COLUMNS},
+RATED_COLUMNS = f"""{MEMORY_COLUMNS},
     coalesce((SELECT explicit_positive - explicit_negative FROM aggregates WHERE aggregates.key = memories.key), 0)
     + coalesce((
         SELECT sum(CASE WHEN s.positive = 1 THEN 1 ELSE -1 END) FROM signals AS s
         WHERE s.key = memories.key AND s.type = 'explicit'
-    ), 0)
-FROM memories WHERE id IN (SELECT value FROM texts_in(?))
-"""  # noqa: S608 - constant columns
+    ), 0)"""  # noqa: S608 - constant columns
+"""The columns of a memory, and how many more ratings call it helpful than unhelpful."""
 
 ABOVE_ALL = 2.0
 """More than any confidence."""
@@ -235,14 +232,6 @@ class EvidenceTables:
             return SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
         with decoding("the rolled-up evidence of a memory"):
             return AGGREGATES.record(rows[0], memory_id=memory_id, project=self._source.project)
-
-    def rated(self, memory_ids: Collection[str]) -> Mapping[str, tuple[Memory, int]]:
-        """Return those of these memories that exist, each with how many more ratings call it helpful than unhelpful."""
-        if not memory_ids:
-            return {}
-        rows = self._source.run(_RATED, (json.dumps(list(memory_ids)),))
-        memories = memories_of(self._source.project, [row[:-1] for row in rows], self._unit)
-        return {cast(str, row[0]): (memories[cast(str, row[0])], cast(int, row[-1])) for row in rows}
 
     def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
         """Return recallable memories without any activity later than a time, in the order they were stored.

@@ -128,6 +128,8 @@ Row = tuple[Value, ...]
 WEIGHT_COLUMNS = "explicit_alpha, explicit_beta, usage_alpha, usage_beta, outcome_alpha, outcome_beta"
 ALL_ROWS = 2**62
 """The limit of a query that has none."""
+LAST = 2**63 - 1
+"""The last row of a bank's state begins with it: more than any key."""
 LEGS_PER_KEY = 4
 """Numbers kept for the vectors of one memory, so that two more legs need no migration."""
 

@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
+from reasoningbank.storage.memory_tables import MEMORIES, memory_from
 from reasoningbank.storage.rows import Row, checksum, decoding
-from reasoningbank.storage.search_sql import KEYS_SQL, TRACE_VECTORS_SQL, TRACES_SQL
+from reasoningbank.storage.search_sql import KEYS_SQL, TRACE_VECTORS_SQL, TRACE_WIDTH, TRACES_SQL
 from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.storage.sidecars import Renewal, Sidecars
 from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.text_search import Ranking, RunSql, rank, rank_context
 from reasoningbank.storage.unit import BankStanding
 from reasoningbank.storage.vector_index import DenseIndex, View
-from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS, Trace
+from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter
-from reasoningbank.types.records import Candidates, LessonMatches, LexicalMatches, Pool, Scored
+from reasoningbank.types.records import Candidates, LessonMatches, LexicalMatches, Pool, Scored, SimilarTraces
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
@@ -263,10 +264,10 @@ class TraceIndex:
         self._lock = threading.Lock()
         self._forget(())
 
-    def similar(self, read: RunSql, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
-        """Return the closest traces, best first, then newest first; this makes the first read of its transaction.
+    def similar(self, read: RunSql, project: str, query: Vector, limit: int, least: float) -> SimilarTraces:
+        """Return the closest traces, best first, then newest first, with the strategies that they taught.
 
-        None is given whose cosine is below the least.
+        None is given whose cosine is below the least. This makes the first read of its transaction.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.
@@ -285,11 +286,19 @@ class TraceIndex:
         best = best[cosines[best] >= least]
         wanted = numbers[best].tolist()
         if not wanted:
-            return []
-        traces = {cast(int, row[0]): read_trace(row) for row in read(TRACES_SQL, (str(wanted),))}
+            return SimilarTraces()
+        rows = read(TRACES_SQL, (str(wanted),))
+        traces = {cast(int, row[0]): read_trace(row[:TRACE_WIDTH]) for row in rows if row[0] is not None}
         if len(traces) < len(wanted):
             raise StoreCorrupt("a trace's vector belongs to no trace")
-        return [(traces[number], cosine) for number, cosine in zip(wanted, cosines[best].tolist(), strict=True)]
+        strategies = {
+            cast(str, row[0]): (memory_from(project, row[: MEMORIES.count], row[MEMORIES.count]), cast(int, row[-1]))
+            for row in (row[TRACE_WIDTH:] for row in rows if row[0] is None)
+        }
+        return SimilarTraces(
+            [(traces[number], cosine) for number, cosine in zip(wanted, cosines[best].tolist(), strict=True)],
+            strategies,
+        )
 
     def _forget(self, state: tuple[object, ...], dimension: int = 0) -> None:
         self._state = state
@@ -384,8 +393,6 @@ class Indexes:
         view = self._graph.view(source, kind, None if query is None else len(query))
         return FoundInGraph(view, source, kind, condition)
 
-    def similar_traces(
-        self, source: ConnectionSource, query: Vector, limit: int, least: float
-    ) -> Sequence[tuple[Trace, float]]:
-        """Return the traces closest to a unit vector, with at least this cosine, best first."""
-        return self._traces.similar(source.run, query, limit, least)
+    def similar_traces(self, source: ConnectionSource, query: Vector, limit: int, least: float) -> SimilarTraces:
+        """Return the traces closest to a unit vector, with at least this cosine, best first, and what they taught."""
+        return self._traces.similar(source.run, source.project, query, limit, least)

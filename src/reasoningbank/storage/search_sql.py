@@ -8,7 +8,8 @@ the first time, then ``CHANGES_SQL``), lengths and vectors that no sidecar holds
 
 from __future__ import annotations
 
-from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL
+from reasoningbank.storage.evidence_tables import RATED_COLUMNS
+from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL, MEMORY_WIDTH
 from reasoningbank.storage.rows import WEIGHT_COLUMNS
 
 _KNOWN = (
@@ -43,6 +44,7 @@ def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived
 
 
 _FACTS = (
+    "SELECT 9223372036854775807, NULL, NULL, {0} UNION ALL "
     "SELECT NULL, name, value, {0} FROM counters "
     "UNION ALL SELECT NULL, 'standing', user_version, {2}, {1} FROM pragma_user_version "
     "LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history) "
@@ -64,7 +66,7 @@ _COLUMNS = (
 )
 COUNT_OF_COLUMNS = 12
 COLUMNS_SQL = _facts(COUNT_OF_COLUMNS) + changed_since(_COLUMNS)
-"""Facts of the bank about itself, in rows without a key, then the columns of what has changed since."""
+"""Facts of the bank about itself, in rows without a key, then the columns of what has changed since, then LAST."""
 CHANGES_SQL = _facts(COUNT_OF_COLUMNS + 4) + changed_since(
     f"{_COLUMNS}, d.sz, v.id, v.vector, v.checksum",
     "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > ?1 "
@@ -130,4 +132,12 @@ TRACE_VECTORS_SQL = (
     "SELECT * FROM (SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number DESC LIMIT ?)"
 )
 """Facts that tell whether the vectors that are known still hold, by name, then the newest vectors by number."""
-TRACES_SQL = "SELECT number, id, session, body, checksum FROM traces WHERE number IN (SELECT value FROM json_each(?))"
+_TRACE = "number, id, session, body, checksum"
+TRACE_WIDTH = _TRACE.count(",") + 1
+TRACES_SQL = f"""
+WITH chosen AS MATERIALIZED (SELECT {_TRACE} FROM traces WHERE number IN (SELECT value FROM json_each(?)))
+SELECT {_TRACE}{", NULL" * (MEMORY_WIDTH + 1)} FROM chosen
+UNION ALL SELECT {"NULL, " * TRACE_WIDTH}{RATED_COLUMNS}
+FROM memories WHERE id IN (SELECT s.value FROM chosen, json_each(chosen.body, '$.strategies') AS s)
+"""  # noqa: S608 - constant columns
+"""Traces, and in rows without a number the strategies that they taught with the ratings of these."""

@@ -43,6 +43,10 @@ class Renewal:
 class Sidecars(Protocol):
     """Give what is derived from a bank's vectors, one matrix for each leg."""
 
+    @property
+    def present(self) -> bool:
+        """Whether there may be any matrix."""
+
     def read(self, wanted: Header, tokens: Mapping[str, str]) -> Snapshot | None:
         """Return the current matrix of the leg; None when there is none.
 
@@ -90,6 +94,10 @@ class SidecarFiles:
         if not self._directory.is_dir():
             return None
         return sum(file.stat().st_size for file in self._directory.iterdir())
+
+    @property
+    def present(self) -> bool:
+        return self._directory.is_dir()
 
     def read(self, wanted: Header, tokens: Mapping[str, str]) -> Snapshot | None:
         from reasoningbank.storage import vector_file
@@ -166,6 +174,9 @@ class SidecarFiles:
 
 class SidecarArrays:
     """Arrays of this process, for a bank that has no file. Only who asked for one has it."""
+
+    present = False
+    """There is never one at the first search of a process."""
 
     def read(self, wanted: Header, tokens: Mapping[str, str]) -> None:  # noqa: ARG002
         return None

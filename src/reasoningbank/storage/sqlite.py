@@ -27,12 +27,11 @@ from reasoningbank.storage.sqlite_connection import (
     translated,
 )
 from reasoningbank.storage.unit import ERASURE, Standings, Unit
-from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import StoreReport
+from reasoningbank.types.records import SimilarTraces, StoreReport
 from reasoningbank.types.scope import LEVELS, Scope
 
 if TYPE_CHECKING:
@@ -424,8 +423,8 @@ class SqliteDatabase:
         with self._one_state() as (generation, source):
             yield generation.indexes().search_graph(source, kind, condition, query)
 
-    def similar_traces(self, query: Vector, limit: int, least: float) -> Sequence[tuple[Trace, float]]:
-        """Return the traces closest to a unit vector, with at least this cosine, best first."""
+    def similar_traces(self, query: Vector, limit: int, least: float) -> SimilarTraces:
+        """Return the traces closest to a unit vector, with at least this cosine, best first, and what they taught."""
         # Traces are never erased one by one, so each of the two reads may see a state of its own.
         with self._borrowed() as (generation, source), translated(self.path):
             return generation.indexes().similar_traces(source, query, limit, least)

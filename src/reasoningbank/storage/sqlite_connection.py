@@ -29,7 +29,7 @@ from reasoningbank.errors import (
     StoreUnavailable,
 )
 from reasoningbank.storage import schema
-from reasoningbank.storage.rows import Row, Value
+from reasoningbank.storage.rows import LAST, Row, Value
 
 CHECKSUM_VFS = "cksmvfs"
 RESERVED_BYTES = 8
@@ -120,6 +120,7 @@ class ConnectionSource:
         self.connection = connection
         self.identity = identity
         self._begins_next = False
+        self._reading: apsw.Cursor | None = None
 
     @property
     def schema_sql(self) -> str:
@@ -149,6 +150,9 @@ class ConnectionSource:
     def end_reading(self) -> None:
         """End the transaction that reads, if one was begun."""
         self._begins_next = False
+        if self._reading is not None:
+            self._reading.close(True)
+            self._reading = None
         if self.connection.in_transaction:
             self.run("COMMIT")
 
@@ -172,6 +176,32 @@ class ConnectionSource:
                 cursor.execute(spelled(sql), tuple(values))
                 while rows := list(islice(cursor, PART)):
                     yield rows
+        except _RAISED as error:
+            raise failure(self._path, error, self.connection) from error
+
+    def first_read(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Sequence[Row]]:
+        """Yield the rows of a statement in parts; its last row begins with LAST and is not among them.
+
+        Where a transaction that reads is to begin, the statement is not ended after its last row: as long as it is not,
+        SQLite shows all statements of the connection one state. None need begin a transaction and none end it.
+        """
+        if not self._begins_next:
+            for part in self.parts(sql, values):
+                yield part if part[-1][0] != LAST else part[:-1]
+            return
+        self._begins_next = False
+        try:
+            self._reading = cursor = self.connection.cursor()
+            cursor.execute(spelled(sql), tuple(values))
+            rows: list[Row] = []
+            for row in cursor:
+                if row[0] == LAST:
+                    break
+                rows.append(row)
+                if len(rows) == PART:
+                    yield rows
+                    rows = []
+            yield rows
         except _RAISED as error:
             raise failure(self._path, error, self.connection) from error
 

@@ -15,7 +15,15 @@ from reasoningbank.types.experience import Trace
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Candidates, ClosePairs, LessonMatches, LexicalMatches, Pool, Scored
+from reasoningbank.types.records import (
+    Candidates,
+    ClosePairs,
+    LessonMatches,
+    LexicalMatches,
+    Pool,
+    Scored,
+    SimilarTraces,
+)
 
 _ROWS, _COLUMNS = 1_024, 4_096
 _SHARE = 4
@@ -183,6 +191,10 @@ class StoreSearch:
             limit: Most searches.
             least: The least cosine.
         """
+        return self.taught(vector, limit=limit, least=least).traces
+
+    def taught(self, vector: Vector, *, limit: int, least: float = -1.0) -> SimilarTraces:
+        """Return the same, with the strategies that these searches taught; the arguments are those of the other."""
         return self._database.similar_traces(unit_vector(vector), limit, least)
 
 

@@ -45,6 +45,8 @@ from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
 from reasoningbank.types.records import WordsWorth
 
 _BATCH = 4_096
+_DENSE_PLACE = (LEGS_PER_KEY, vector_id(0, DENSE_LEGS[0]), vector_id(0, DENSE_LEGS[-1]))
+"""What makes the ids of a memory's vectors of the dense legs of its key."""
 _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 
@@ -56,6 +58,9 @@ class VectorReader(Protocol):
 
     def parts(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Sequence[Row]]:
         """Yield the rows of a query part by part, for one that may read the whole bank."""
+
+    def first_read(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Sequence[Row]]:
+        """Yield the rows of the query for the bank's state, without the last; the other queries see that state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,32 +228,56 @@ class DenseIndex:
                 self._state = state
                 return
             if state.change > since and (state.bank, state.model) == (self._state.bank, self._state.model):
-                self._columns.apply(list({row[0]: row[:COUNT_OF_COLUMNS] for row in changed}.values()), state.gone)
+                columns, derived = _parted(changed)
+                self._columns.apply(columns, state.gone)
                 if state.gone or self._columns.derived_since(since).size:
-                    derived = [
-                        (row[0], *row[COUNT_OF_COLUMNS:]) for row in changed if row[COUNT_OF_COLUMNS] is not None
-                    ]
                     self._refresh_derived(read, since, state.gone, state, derived)
                 self._state = state
                 return
             self._forget()
-        state = self._read_first(read)
-        self._refresh_derived(read, self._state.change, (), state, ())
+        if self._sidecars.present:
+            state = self._read_columns(read)
+            self._refresh_derived(read, self._state.change, (), state, ())
+        else:
+            state = self._read_all(read)
         self._state = state
 
-    def _read_first(self, read: VectorReader) -> _State:
+    def _read_columns(self, read: VectorReader) -> _State:
         """Take over the columns of all memories; return what the bank says of itself."""
         facts: list[Row] = []
-        for rows in read.parts(COLUMNS_SQL, (-1,)):
+        for rows in read.first_read(COLUMNS_SQL, (-1,)):
             end = _count_of_keyless(rows)
             facts += rows[:end]
             self._columns.apply(rows[end:], ())
         return _state(self._project, [row[1:] for row in facts])
 
+    def _read_all(self, read: VectorReader) -> _State:
+        """Take over columns, lengths and vectors of all memories; return what the bank says of itself."""
+        facts: list[Row] = []
+        state: _State | None = None
+        prepared: dict[str, tuple[LegMatrix, int]] = {}
+        for rows in read.first_read(CHANGES_SQL, (-1, *_DENSE_PLACE)):
+            end = _count_of_keyless(rows)
+            facts += rows[:end]
+            if end == len(rows):
+                continue
+            if state is None:
+                state = _state(self._project, [row[1:] for row in facts])
+                if state.model is not None:
+                    dimension = state.model[1]
+                    prepared = {leg: (LegMatrix(dimension, None, self._columns), -1) for leg in DENSE_LEGS}
+            columns, derived = _parted(rows[end:])
+            self._columns.apply(columns, ())
+            self._take_all(prepared, prepared, self._measured(derived), state)
+        if state is None:
+            state = _state(self._project, [row[1:] for row in facts])
+        self._legs.update({leg: matrix for leg, (matrix, _) in prepared.items()})
+        self._views = {leg: matrix.view() for leg, matrix in self._legs.items()}
+        return state
+
     def _read_changes(self, read: VectorReader, since: int) -> tuple[_State, Sequence[Row]]:
         """Return what the bank says of itself, and what has changed since with what is derived of it."""
-        first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
-        rows = read.run(CHANGES_SQL, (since, LEGS_PER_KEY, first, last))
+        rows = [row for part in read.first_read(CHANGES_SQL, (since, *_DENSE_PLACE)) for row in part]
         end = _count_of_keyless(rows)
         return _state(self._project, [row[1:] for row in rows[:end]]), rows[end:]
 
@@ -271,8 +300,7 @@ class DenseIndex:
             for matrix, begin in prepared.values():
                 if begin > start:
                     matrix.forget(self._columns.derived_since(start))
-            first, last = (vector_id(0, leg) for leg in (DENSE_LEGS[0], DENSE_LEGS[-1]))
-            place = (LEGS_PER_KEY, first, last, start)
+            place = (*_DENSE_PLACE, start)
             if since >= 0:
                 self._lengths = lengths(read.run, since, self._columns, self._lengths)
             for rows in read.parts(LENGTHS_AND_VECTORS_SQL if since < 0 else BOTH_VECTORS_SQL, place):
@@ -437,6 +465,13 @@ def _state(project: str, rows: Sequence[Row]) -> _State:
             weights=current_weights(project, weights),
         ),
     )
+
+
+def _parted(changed: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return the columns of memories that have changed, each once, and what is derived of them."""
+    columns = {row[0]: row[:COUNT_OF_COLUMNS] for row in changed}
+    derived = [(row[0], *row[COUNT_OF_COLUMNS:]) for row in changed if row[COUNT_OF_COLUMNS] is not None]
+    return list(columns.values()), derived
 
 
 def _count_of_keyless(rows: Sequence[Row]) -> int:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+    from reasoningbank.types.experience import Trace
+    from reasoningbank.types.memory import Memory
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
@@ -284,6 +287,18 @@ class RecallLog:
     embedder: str
     tokens: int
     entries: tuple[RecallEntry, ...]
+
+
+class SimilarTraces(NamedTuple):
+    """Hold similar searches, and what they taught.
+
+    Attributes:
+        traces: Best first, each with its cosine.
+        strategies: The memories that they taught, by id; how many more ratings call each helpful than unhelpful.
+    """
+
+    traces: Sequence[tuple[Trace, float]] = ()
+    strategies: Mapping[str, tuple[Memory, int]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
