@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from traceback import extract_tb
 from typing import Any, NoReturn
 
 import click
@@ -110,6 +108,8 @@ class Helpful(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            from difflib import get_close_matches
+
             if close := get_close_matches(word, self.list_commands(ctx), n=3):
                 said = " or ".join(repr(name) for name in close)
                 raise click.UsageError(f"{error.message} Did you mean {said}?", ctx) from error
@@ -180,6 +180,8 @@ class CommandGroup(Helpful):
             _end(error, as_json=as_json)
         except OSError as error:
             # Click prints help and the version by itself, and lets the stream's own error through.
+            from traceback import extract_tb
+
             if extract_tb(error.__traceback__)[-1].name != click.echo.__name__:
                 raise
             _end(output_failed(sys.stdout, error), as_json=as_json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -139,6 +138,8 @@ class Call:
         known = self._known_beside(settings)
         if known is None or self.project is None:
             return False
+        from difflib import get_close_matches
+
         meant = get_close_matches(self.project, known, n=3)
         if refuse and meant:
             raise NotFound(

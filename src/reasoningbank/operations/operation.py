@@ -1,6 +1,7 @@
 """What an operation is: a method of the bank, and where it is offered as a command, a tool and a route.
 
-Nothing is imported here but the standard library, so that ``rbank --help`` and a listing of tools cost nothing.
+Nothing is imported here but the standard library, so that ``rbank --help`` and a listing of tools cost little; what
+nobody asks of an entry, its text and whether it equals another, is not made.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ PROFILES: tuple[str, ...] = ("core", "briefing", "curation", "learning", "experi
 _MEMORY_PROFILES = ("core", "briefing", "curation", "learning", "experience", "admin")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Command:
     """How an operation is a command.
 
@@ -79,7 +80,7 @@ class Command:
     served: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Tool:
     """How an operation is a tool of the MCP server.
 
@@ -116,7 +117,7 @@ class Tool:
     repeatable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Route:
     """How an operation is an endpoint.
 
@@ -138,7 +139,7 @@ class Route:
     defaults: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Operation:
     """One operation.
 
@@ -170,7 +171,7 @@ class Operation:
     echo: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Input:
     """One argument of a tool or of a route.
 
