@@ -24,18 +24,25 @@ _MAX_COMMAND = 200
 _INSTALLERS = vocabulary(
     "pip pip3 npm yarn pnpm bun apt apt-get brew cargo gem go conda mamba uv poetry bundle composer dotnet "
     "pipenv pdm mix apk dnf yum pacman "
-    "choco winget port flutter pub sbt cabal stack opam"
+    "choco winget port flutter pub sbt cabal stack opam luarocks cpan pipx vcpkg conan ansible-galaxy snap nuget paket "
+    "pod carthage tlmgr dart renv shards zypper rosdep pre-commit playwright helm"
 )
 _INSTALLING = vocabulary(
     "install i ci add get update upgrade sync tidy remove uninstall lock require dump-autoload dumpautoload deps.get"
 )
+_INSTALLS_INLINE = re.compile(
+    r"\binstall\.packages\(|\bBiocManager::install\(|\brenv::(?:restore|install)\("
+    r"|\bPkg\.(?:add|instantiate)\("
+)
+"""Programs of R and Julia, typed in, that install packages."""
 FILTERS = vocabulary("jq yq")
 """Programs that only read, by a program of their own that may be wrong."""
 _VERSIONERS = vocabulary("rbenv nvm pyenv asdf volta rustup sdk fnm jenv n corepack mise")
 _CHOOSING = vocabulary("use local global install default override set shell add enable")
 _MOVERS = vocabulary("mv cp rm ln chmod chown mkdir touch export unset patch dos2unix")
 _GIT_CHANGES = vocabulary(
-    "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick rm mv"
+    "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick rm mv rebase "
+    "fetch am lfs"
 )
 _SERVICES = vocabulary("systemctl service docker docker-compose podman createdb dropdb psql kill pkill")
 _SERVICE_READS = vocabulary(
@@ -48,7 +55,7 @@ _SQL_CHANGES = re.compile(
 _SUBSTITUTION = re.compile(
     r"(?:^|[\s;{/,\d$])s(?P<mark>[/|#,@!:])(?P<old>(?:\\.|(?!(?P=mark)).){1,400})(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).){0,400})(?P=mark)"
 )
-_REWRITING = vocabulary("--fix --write -w --in-place -i --unsafe-fixes -a -A --autocorrect --autocorrect-all fix")
+_REWRITING = vocabulary("--fix --write -w --in-place -i --unsafe-fixes -a -A -F --autocorrect --autocorrect-all fix")
 """Options that make a linter change the files that it checks."""
 LINTERS = vocabulary(
     "ruff flake8 pylint mypy pyright black isort eslint prettier tsc biome golangci-lint rubocop shellcheck clang-tidy "
@@ -311,6 +318,8 @@ def _changed(part: Program) -> Change | None:
     words = part.words
     shown = cut_command(" ".join(words))
     if part.program in _INSTALLERS and any(word in _INSTALLING for word in words[1:3]):
+        return Change(text=f"ran: {shown}")
+    if (part.program == "cpanm" and len(words) > 1) or any(_INSTALLS_INLINE.search(word) for word in words[1:]):
         return Change(text=f"ran: {shown}")
     if part.program in _VERSIONERS and any(word in _CHOOSING for word in words[1:3]):
         return Change(text=f"ran: {shown}")

@@ -16,7 +16,6 @@ to run the action: with a variable, a flag, in another folder, by another progra
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -25,10 +24,12 @@ from typing import Literal
 from reasoningbank.sessions.changes import FILTERS, LINTERS, Change, Doing, cut_command, doing_of, doings_of
 from reasoningbank.sessions.commands import command, only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
+from reasoningbank.sessions.interventions import intervened
 from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, settles, supplies
 from reasoningbank.sessions.signatures import Signature, signature_of
 from reasoningbank.sessions.test_runs import TEST_SCRIPT_RUNNERS, TestRun, covers, run_of, tests_something
-from reasoningbank.sessions.variants import another_way, prepares
+from reasoningbank.sessions.variants import another_way, is_advised, prepares
+from reasoningbank.sessions.workarounds import lines_that_differ
 from reasoningbank.types.session import Step, Trajectory
 
 RecipeKind = Literal["fix", "dead-end", "fact"]
@@ -293,6 +294,8 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         if signature is None or signature.key in keys[place + 1 :] or not _failing(steps[ran.index], ran):
             continue
         following = runs[place + 1]
+        if any(step.user and intervened(step.user) for step in steps[ran.index + 1 : following.index + 1]):
+            continue
         said = _said(steps[ran.index])
         changed = [
             (index, change)
@@ -305,6 +308,7 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         ]
         if (way := following.way or _set_for(ran, following, said)) is not None:
             changed.append((following.index, way))
+        changed += _advised(steps, doings, ran, following)
         changed = changed or _prepared(steps, doings, ran, following)
         if not _is_clear(signature, changed, runs, place, steps, doings):
             continue
@@ -330,16 +334,31 @@ def _set_for(ran: _Ran, following: _Ran, said: str) -> Change | None:
     return another_way(ran.doing, following.doing, ran.signature, said)
 
 
+def _advised(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, following: _Ran) -> list[tuple[int, Change]]:
+    """Return the commands between the runs that the error itself told to run, and that are no changes otherwise."""
+    said = _said(steps[ran.index])
+    return [
+        (index, Change(text=f"ran: {doing.shown}", way=True))
+        for index, doing in _between(steps, doings, ran, following)
+        if not doing.changes and is_advised(doing.programs, said)
+    ]
+
+
+def _between(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, following: _Ran) -> Iterator[tuple[int, Doing]]:
+    """Yield what was run between two runs of an action, did something else and did not fail."""
+    for index in range(ran.index + 1, following.index):
+        doing, step = doings[index], steps[index]
+        if doing.ran and doing.ran != ran.doing.ran and not (only_reads(step) or step.failed or failed(step)):
+            yield index, doing
+
+
 def _prepared(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, following: _Ran) -> list[tuple[int, Change]]:
     """Return the one command between the runs that makes what others need, when nothing else was done."""
     found: dict[str, int] = {}
     if ran.signature is None or not lacks(ran.signature):
         return []
-    for index in range(ran.index + 1, following.index):
-        doing, step = doings[index], steps[index]
-        if not doing.ran or only_reads(step) or run_of(step) is not None or step.failed or failed(step):
-            continue
-        if doing.ran != ran.doing.ran and prepares(doing):
+    for index, doing in _between(steps, doings, ran, following):
+        if run_of(steps[index]) is None and prepares(doing):
             found.setdefault(doing.shown, index)
     return (
         [(index, Change(text=f"ran: {shown}", way=True)) for shown, index in found.items()] if len(found) == 1 else []
@@ -385,6 +404,8 @@ def _is_clear(
     if edited and all(_base(change.file) in made for change in edited):
         return False
     if _brought_by_an_edit(signature, runs[: place + 1], steps, doings):
+        return False
+    if _comes_and_goes(signature, runs[: place + 1], doings):
         return False
     if edited and _edited_before(signature, edited, runs, steps, doings):
         return False
@@ -434,6 +455,21 @@ def _brought_by_an_edit(
         return False
     between = range(runs[first - 1].index + 1, runs[first].index + 1)
     return any(change.file for index in between for change in doings[index].changes)
+
+
+def _comes_and_goes(signature: Signature, runs: Sequence[_Ran], doings: Sequence[Doing]) -> bool:
+    """Return whether the action had passed before, and the error came or went while nothing was changed."""
+    met = [ran.signature is not None and ran.signature.key == signature.key for ran in runs]
+    return any(
+        ran.passed
+        and any(met[:place])
+        and any(met[place:])
+        and not all(
+            any(doings[index].changes for index in range(earlier.index + 1, later.index + 1))
+            for earlier, later in pairwise(runs[place - 1 : place + 2])
+        )
+        for place, ran in enumerate(runs)
+    )
 
 
 def _edited_before(
@@ -486,13 +522,8 @@ def _is_undone_by(change: Change, later: Change) -> bool:
     """Return whether a later edit of the same file puts back the lines that this one took, and takes what it put."""
     if not change.file or change.whole or later.whole or not _same_file(change.file, later.file):
         return False
-    taken, put = _lines_that_differ(change)
-    return bool(taken or put) and _lines_that_differ(later) == (put, taken)
-
-
-def _lines_that_differ(change: Change) -> tuple[Counter[str], Counter[str]]:
-    old, new = Counter(change.old.splitlines()), Counter(change.new.splitlines())
-    return old - new, new - old
+    taken, put = lines_that_differ(change)
+    return bool(taken or put) and lines_that_differ(later) == (put, taken)
 
 
 def _fix(

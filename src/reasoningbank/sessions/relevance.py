@@ -13,48 +13,12 @@ from collections.abc import Iterable, Sequence
 from reasoningbank.sessions.changes import Change, Doing
 from reasoningbank.sessions.commands import vocabulary
 from reasoningbank.sessions.signatures import Signature
+from reasoningbank.sessions.test_runs import tests_something
+from reasoningbank.sessions.workarounds import TEST_DEFINED, TEST_PLACE, hides, is_comment, lines_that_differ
 
 _DOCUMENT = re.compile(r"\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:CHANGELOG|CHANGES|README|LICENSE|NOTICE|AUTHORS)(?:\.\w+)?$")
 _TEXT = re.compile(r"(?<!CMakeLists)\.txt$")
 _PINS = re.compile(r"(?:requirements|constraints)[^/]*\.txt$|(?:^|/)requirements/")
-_TEST_PLACE = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*\.(?:test|spec)|[^/]*Tests?|conftest)\.\w+$"
-)
-_SNAPSHOT = re.compile(r"(?:^|/)(?:__snapshots__|snapshots?|goldens?)/|\.(?:snap|ambr|golden)$")
-_AROUND = re.compile(
-    r"\bmark\.(?:skip|xfail)|\bpytest\.(?:skip|xfail|importorskip)\(|\bunittest\.(?:skip|expectedFailure)|\bskipTest\("
-    r"|@(?:skip|Ignore|Disabled)\b|\b(?:it|test|describe)\.(?:skip|todo|only)\b|\bx(?:it|describe|test)\(|\bt\.Skip\w*\("
-    r"|#\[ignore|--deselect\b|--ignore\b|\baddopts\b|-k\s*=?\s*['\"]?not\b|\bcollect_ignore|\btestPathIgnore"
-    r"|except\b[^\n:]{0,80}:\s*(?:pass\b|\.\.\.|continue\b)|\bcatch\s*(?:\([^)\n]{0,60}\))?\s*\{\s*\}"
-    r"|\bcontextlib\.suppress\b|\bsuppress\(|\|\|\s*(?:true\b|:(?:\s|$)|exit 0)|--no-verify\b"
-    r"|\bset \+e\b|continue-on-error"
-    r"|--(?:snapshot-update|update-?snapshots?|update-golden|inline-snapshot)\b|\b(?:jest|vitest|test)\b[^\n]{0,60}\s-u\b"
-    r"|\binsta accept\b|\bINSTA_UPDATE\b|#\s*(?:type:\s*ignore|noqa|pylint:\s*disable|pragma: no)|@ts-(?:ignore|nocheck"
-    r"|expect-error)|\beslint-disable|//\s*nolint|#!?\[allow\("
-)
-_CHECKED = re.compile(
-    r"\bassert|\bexpect\(|\bassert\w*\(|\brequire\.|\.should\b|\bEXPECT_|\bASSERT_|\bto(?:Be|Equal|Match|Throw|Have|Contain)\w*\("
-    r"|\bto (?:eq|be|raise|include|match)\w*\b|\bmust_\w+|\bt\.(?:Fatal|Error)\w*\(",
-    re.IGNORECASE,
-)
-_TEST_DEFINED = re.compile(
-    r"\bdef test_?\w|\b(?:it|test|specify|describe|context|scenario)\s*\(?\s*['\"`]|\bfunc Test\w"
-    r"|#\[(?:\w+::)?test\]|@Test\b"
-    r"|@ParameterizedTest\b|\bfunction test\w|\bTEST(?:_[FP])?\(|\[(?:Fact|Theory|Test|TestMethod)\b"
-)
-_RULE_OFF = re.compile(
-    r"['\"]off['\"]|^\s*['\"][\w@/-]+-[\w@/-]+['\"]\s*:\s*\[?0\b|\bEnabled:\s*false|\bstrict\w*['\"]?\s*[:=]\s*[Ff]alse|\bskipLibCheck['\"]?\s*:\s*true"
-    r"|\bignore_(?:missing_imports|errors)\b|\bdisable_error_code\b|\bdisable\s*[:=]|\bper-file-ignores\b|\bextend-ignore\b"
-    r"|^\s*['\"]?ignore(?:Patterns)?['\"]?\s*[:=]\s*\[|\bexclude['\"]?\s*[:=]|\ballow_failure:\s*true|\bskip\s*:\s*true|\bskipTests\b"
-    r"|\bmaven\.test\.skip\b|\bignoreFailures\s*=?\s*true|\bfail[-_]under\b|\bignoreErrors\b|\bpassWithNoTests\b"
-    r"|\"test\"\s*:\s*\"(?:true|exit 0|echo)\b|\bif:\s*false\b|\bnolint\b|shellcheck disable=|rubocop:disable"
-    r"|phpstan-ignore|\bas\s+(?:any|unknown\s+as)\b|\bcast\(\s*['\"]?Any\b"
-    r"|@SuppressWarnings|#pragma (?:warning disable|GCC diagnostic ignored)|^-W(?:no-)",
-    re.MULTILINE,
-)
-"""Words that turn a check off in its settings or beside the line that it is about."""
-_COMMENT_MARK = re.compile(r"^\s*(?:#|//|--|/\*|<!--|;)")
-_DELETES = re.compile(r"^ran: (?:sed|perl) -\S*i\S*\s.*(?:/|\d|\$)[dD]['\";\s]")
 _FAILED_NAMES = re.compile(
     r"^(?:FAILED|ERROR) \S+::(\w+)|^ *--- FAIL: (\w+)|^test (?:\S+::)?(\w+) \.\.\. FAILED"
     r"|^ *\u2716 (.{3,100}?)(?: \([\d.]+m?s\))?$"
@@ -74,11 +38,6 @@ _WANTS_VERSION = re.compile(
     r"|[Uu]nsupported (?:engine|class file|version)|not compatible with|incompatible version"
 )
 _CHOOSES = re.compile(r"^ran: (?:rbenv|nvm|pyenv|asdf|volta|rustup|sdk|fnm|jenv|corepack|mise)\b")
-_STRICT = re.compile(
-    r"-Werror\b|--strict\b|-D warnings|--max-warnings|\bset -[a-z]*e|pipefail|--cov-fail-under[= ]\d"
-    r"|\"?strict\"?\s*[:=]\s*true"
-    r"|fail[-_]under|--error-on|treat_warnings_as_errors|\bwarnings_as_errors|noUnused\w+\"?\s*:\s*true"
-)
 _PACKAGE_WORDS = vocabulary(
     "lib dev devel bin common core types node js py go php ruby latest plugin all default save min"
 )
@@ -99,13 +58,16 @@ _INSTALLS_ALL = re.compile(
 )
 """Commands that install all that a project declares: an edit of the declaration does nothing without it."""
 _FIXES_ITSELF = re.compile(
-    r" (?:--fix|--unsafe-fixes|--write|-w|-i|--in-place|-a|-A|--autocorrect\S*|fix|format)(?: |$)"
+    r" (?:--fix|--unsafe-fixes|--write|-w|-i|--in-place|-a|-A|-F|--autocorrect\S*|fix|format)(?: |$)"
 )
 _FORMATS = re.compile(r"^ran: (?:\S+ )?(?:black|isort|autopep8|gofmt|goimports|rustfmt|cargo fmt|php-cs-fixer|pint)\b")
 _PASSING = re.compile(
     r"^\S+\.\w+(?:::\S+)? (?:PASSED|SKIPPED|[.sx]+(?:\s|$)).*$|^\S+\s+\d+\s+\d+.*\d+%.*$", re.MULTILINE
 )
-_NAMED_FILE = re.compile(r"[\w.@+~/\\-]*[\w-]\.[A-Za-z]\w{0,9}\b|\bMakefile\b|\bDockerfile\b")
+_NAMED_FILE = re.compile(
+    r"[\w.@+~/\\-]*[\w-]\.[A-Za-z]\w{0,9}\b"
+    r"|[\w.@+~/\\-]*\b(?:[A-Z][a-z]+file|[Jj]ustfile|BUILD|WORKSPACE|Kconfig)\b"
+)
 _FRAME = re.compile(r"^\s*File \"[^\"\n]+\", line \d+, in (?P<name>\w{4,})$", re.MULTILINE)
 _CALLED = re.compile(r"^[>E]\s.*$", re.MULTILINE)
 _CALL = re.compile(r"\b([A-Za-z_]\w{3,})\(")
@@ -127,6 +89,7 @@ _MISSING = re.compile(
     r"No module named|[Cc]an(?:not|'t) find (?:module|package|crate|-l)|not found|not installed|cannot find -l"
     r"|fatal error: \S+\.h|Could NOT find|[Cc]ould not find|cannot load such file|failed to resolve import"
     r"|could not be found"
+    r"|does not contain an?\b|no package called|Can't locate"
     r"|[Nn]o (?:\w+ ){1,4}found\b|[Mm]issing from|[Nn]ot natively supported|could not start application"
     r"|[Cc]ould not find"
     r"|[Mm]issing go\.sum|Could not find a declaration|stubs not installed|cannot open shared object"
@@ -134,7 +97,7 @@ _MISSING = re.compile(
 )
 _SUPPLIES = re.compile(
     r"^ran: .*\b(?:dump-?autoload|install|add|get|sync|ci|tidy)\b|\b(?:PYTHONPATH|NODE_PATH)=|^ran: (?:apt|brew"
-    r"|npm i)\b"
+    r"|npm i|cpanm|git submodule|git lfs)\b|\binstall\.packages\("
 )
 _UNREACHED = re.compile(
     r"[Cc]onnection refused|ECONNREFUSED|[Cc]ould not connect|[Cc]annot connect|is the server running"
@@ -159,6 +122,11 @@ _CONFIGURES = re.compile(
     r"|(?:^|/)(?:[Mm]akefile|CMakeLists\.txt|Dockerfile|conftest\.py|setup\.py|\.[a-z]+rc(?:\.\w+)?|\.env[\w.]*|\.flake8)$"
 )
 """Files that every command reads, though no error names them."""
+_PRINTS = re.compile(
+    r"\s*(?:print|console\.\w+|(?:self\.|this\.|\w*_)?log(?:ger|ging)?[.:]{1,2}\w+|LOG(?:GER)?\.\w+|e?print(?:ln|f)?!?|dbg!|debug!?|fmt\.Print\w*|puts|pp?"
+    r"|System\.(?:out|err)\.print\w*|var_dump|error_log|Log\.\w+|IO\.(?:puts|inspect)|Debug\.\w+|Console\.Write\w*|echo)[\s(].*$"
+    r"|\s*import (?:logging|pprint)$"
+)
 _UNPRINTS = re.compile(r"^ran: sed -i\S* ['\"]?/[^/]*(?:DEBUG|print)[^/]*/d")
 _THROWAWAY = re.compile(
     r"(?:^|[\s/_.-])(?:repro(?:_\w*|\d*|duc\w*)?|scratch|sandbox|playground|throwaway|experiments?)(?:$|[\s/_.-])"
@@ -175,8 +143,6 @@ _LACKS = re.compile(
     r"|doesn't exist|not up to date|[Nn]o [\w ]{2,40} (?:specified|configured|found)|has been specified"
     r"|not (?:been )?(?:built|generated|initiali[sz]ed|migrated|created|running)|[Mm]issing"
 )
-_COMMENT = re.compile(r"(?:^|\s)(?:#(?!include|define|if|else|endif|undef|pragma|\[)|//|/\*|\*(?=[\s/])|<!--).*$")
-_DOCSTRING = re.compile(r"^[ \t]*[rR]?(?P<mark>\"{3}|'{3}).*?(?P=mark)[ \t]*$", re.MULTILINE | re.DOTALL)
 _ABSENT = re.compile(
     r"No module named|cannot import name|has no attribute|is not defined|Cannot find (?:module|name)|undefined"
     r"|unresolved|is not a function|does not exist on type|no exported member|not found in"
@@ -200,13 +166,10 @@ def repairs(
         before: What the session had changed before it failed.
     """
     useful = [change for change in changes if not is_beside(change, said)]
-    if any(_goes_around(change) for change in useful) or _is_new_feature(signature, said, useful, before):
+    tested = any(tests_something(program) for program in doing.programs)
+    if any(hides(signature, said, tested, change) for change in useful):
         return ()
-    if _is_own_work(signature, useful, before):
-        return ()
-    is_test = signature.type in {"AssertionError", "panic", "go"} or bool(signature.test)
-    tests = [change for change in useful if _TEST_PLACE.search(change.file)]
-    if (is_test and tests) or any(_CHECKED.search(change.old) for change in (useful if is_test else tests)):
+    if _is_new_feature(signature, said, useful, before) or _is_own_work(signature, useful, before):
         return ()
     if _PASSES_BY_ITSELF.search(signature.line) or _PASSES_BY_ITSELF.search(signature.message):
         return tuple(change for change in useful if _names_cause(change, signature))
@@ -304,11 +267,6 @@ def _chooses_version(change: Change, said: str) -> bool:
     return _CHOOSES.match(change.text) is not None and re.search(r"\bversion\b", said, re.IGNORECASE) is not None
 
 
-def _loosens(change: Change) -> bool:
-    """Return whether a flag that makes a check strict is gone."""
-    return len(_STRICT.findall(change.old)) > len(_STRICT.findall(change.new))
-
-
 def _checks_and_rewrites(change: Change, doing: Doing) -> bool:
     """Return whether the linter that complained repaired the files itself."""
     if not change.text.startswith("ran: ") or not (_FIXES_ITSELF.search(change.text) or _FORMATS.search(change.text)):
@@ -328,7 +286,16 @@ def is_beside(change: Change, said: str) -> bool:
     added = "\n".join(line for line in change.new.splitlines() if line not in change.old.splitlines())
     if _CONFIGURES.search(change.file) is not None and _METADATA.match(added.strip()):
         return True
-    return _documents(change, said) or _is_comment(change) or _UNPRINTS.search(change.text) is not None
+    return _documents(change, said) or is_comment(change) or _only_prints(change)
+
+
+def _only_prints(change: Change) -> bool:
+    """Return whether only lines that print or log came or went."""
+    taken, put = lines_that_differ(change)
+    differing = [line for line in (*taken, *put) if line.strip()]
+    return _UNPRINTS.search(change.text) is not None or (
+        bool(differing) and not change.whole and all(_PRINTS.match(line) for line in differing)
+    )
 
 
 def is_throwaway(place: str) -> bool:
@@ -352,53 +319,8 @@ def _is_advised(change: Change, shown: str) -> bool:
 
 
 def _documents(change: Change, said: str) -> bool:
-    if _DOCUMENT.search(change.file):
-        return True
-    return bool(_TEXT.search(change.file)) and not _PINS.search(change.file) and _base(change.file) not in said
-
-
-def _is_comment(change: Change) -> bool:
-    return bool(change.old or change.new) and not change.whole and _code(change.old) == _code(change.new)
-
-
-def _code(text: str) -> list[str]:
-    """Return the lines without comments and docstrings."""
-    lines = (_COMMENT.sub("", line) for line in _DOCSTRING.sub("", text).splitlines())
-    return [stripped for line in lines if (stripped := line.strip())]
-
-
-def _goes_around(change: Change) -> bool:
-    if _SNAPSHOT.search(change.file):
-        return True
-    words = change.text.removeprefix("ran: ").split()
-    removes = words[:1] in (["rm"], ["mv"], ["unlink"]) or words[:2] in (["git", "rm"], ["git", "mv"])
-    if change.text.startswith("ran: ") and removes and any(_TEST_PLACE.search(word.strip("'\"")) for word in words[1:]):
-        return True
-    added = change.new if change.old or change.new else change.text
-    typed = change.text if change.text.startswith("ran: ") else ""
-    off = (match for pattern in (_AROUND, _RULE_OFF) for text in (added, typed) for match in pattern.finditer(text))
-    if any(match[0] not in change.old for match in off) or _comments_out(change) or _loosens(change):
-        return True
-    if len(_TEST_DEFINED.findall(change.new)) < len(_TEST_DEFINED.findall(change.old)):
-        return True
-    if not _TEST_PLACE.search(change.file):
-        return False
-    return _DELETES.search(f"{typed} ") is not None or (bool(change.old.strip()) and not change.new.strip())
-
-
-def _comments_out(change: Change) -> bool:
-    """Return whether lines became comments, so that they are not run any more."""
-    if not change.new or change.whole:
-        return False
-    if change.text.startswith("ran: "):
-        before, after = change.old.splitlines(), change.new.splitlines()
-        pairs = zip(before, after, strict=False)
-        return any(_COMMENT_MARK.match(new) and not _COMMENT_MARK.match(old) for old, new in pairs)
-    code = _code(change.old)
-    left = _code(change.new)
-    gone = [line for line in code if line not in left]
-    comments = [_COMMENT_MARK.sub("", line).strip() for line in change.new.splitlines() if _COMMENT_MARK.match(line)]
-    return bool(gone) and any(line in comments for line in gone) and len(left) < len(code)
+    written = _DOCUMENT.search(change.file) or (_TEXT.search(change.file) and not _PINS.search(change.file))
+    return bool(written) and _base(change.file) not in said
 
 
 def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], before: Sequence[Change]) -> bool:
@@ -417,7 +339,7 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
                     return True
     tests = {signature.test, *(name for match in _FAILED_NAMES.findall(said) for name in match)} - {""}
     if any(
-        _TEST_DEFINED.search(change.new)
+        TEST_DEFINED.search(change.new)
         and re.search(rf"(?<!\w){re.escape(test)}(?!\w)", change.new)
         and test not in change.old
         for test in tests
@@ -428,8 +350,8 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
     written = [
         _base(change.file)
         for change in before
-        if _TEST_PLACE.search(change.file)
-        and len(_TEST_DEFINED.findall(change.new)) > len(_TEST_DEFINED.findall(change.old))
+        if TEST_PLACE.search(change.file)
+        and len(TEST_DEFINED.findall(change.new)) > len(TEST_DEFINED.findall(change.old))
     ]
     return edits and any(name in said for name in written)
 
@@ -464,7 +386,8 @@ def _names_file(change: Change, shown: str, doing: Doing) -> bool:
         return True
     stem = _stem(change.file)
     name = re.escape(stem)
-    if stem and re.search(rf"\btest_{name}\b|\b{name}_test\b|\b{name}\.(?:test|spec)\b", f"{shown}\n{doing.shown}"):
+    tests = rf"\btest_{name}\b|\b{name}_(?:test|spec)\b|\b{name}\.(?:test|spec)\b|\b{name}(?:Tests?|Specs?|IT)\b"
+    if stem and re.search(tests, f"{shown}\n{doing.shown}"):
         return True
     return len(stem) >= _LEAST_STEM and bool(re.search(rf"(?:^|[\s.]){name}(?:\s|$)", doing.shown.partition(" -m ")[2]))
 

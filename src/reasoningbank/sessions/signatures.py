@@ -149,7 +149,7 @@ _STOCK = frozenset(
 """Errors that a language reports of any program, so that only the test tells one from another."""
 _GENERAL = re.compile(
     r"expected values? to |^expected\b.* to (?:be|equal|deeply|match|contain|have|include)\b"
-    r"|assertion `?\(?(?:left|\w+ == )"
+    r"|assertion `?\(?(?:left|\w+ == )|failed asserting that"
     r"|^expected:? .*\b(?:but (?:was|got)|got)\b|expect\(received\)|^expected: |values to unpack|invalid memory address"
     r"|nil pointer|index out of (?:range|bounds)|null pointer|segmentation fault|division by zero"
     r"|invalid literal for int"
@@ -334,6 +334,8 @@ def _pytest(text: str) -> Signature | None:
         return _tested(kind or "AssertionError", message, line, test)
     match = _UNITTEST.search(text)
     thrown = None if match is None else _RAISED.search(text, match.end())
+    if thrown is not None and (thrown["message"] or "").startswith("Failed to import test module"):
+        thrown = _RAISED.search(text, thrown.end()) or thrown
     if match is None or thrown is None:
         return None
     return _tested(thrown["type"], thrown["message"] or "", thrown[0], match["test"])

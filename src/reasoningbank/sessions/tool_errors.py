@@ -60,6 +60,16 @@ _RUBY_CLASS = re.compile(r"^(?P<type>(?:[A-Z]\w*::){1,5}[A-Z]\w*): (?P<message>\
 _RUBY_RAISED = re.compile(
     r"^\S+\.rb:\d+:in [`'][^'\n]*': (?P<message>[^\n]+) \((?P<type>(?:\w+::){0,5}[A-Z]\w*)\)$", re.MULTILINE
 )
+_PHPUNIT = re.compile(
+    r"^\d{1,4}\) (?:\w+\\)*(?P<test>\w+::\w+)[^\n]{0,80}\n"
+    r"(?:(?P<type>[A-Z][\w\\]*(?:Error|Exception)): )?(?P<message>\S[^\n]*)$",
+    re.MULTILINE,
+)
+_EXUNIT = re.compile(
+    r"^ +\d{1,4}\) test (?P<test>[^\n]{1,120}) \([\w.]+\)\n[^\n]*\n +"
+    r"(?:\*\* \((?P<type>[\w.]+)\) )?(?P<message>\S[^\n]*)$",
+    re.MULTILINE,
+)
 _SUREFIRE = re.compile(
     r"^\[ERROR\] +(?P<test>[A-Z]\w*\.\w+):\d+(?:->[^\s:]+:\d+)* (?P<message>\S[^\n]*)$", re.MULTILINE
 )
@@ -73,10 +83,23 @@ _JAVAC = re.compile(
     r"(?:(?:\n[^\n]*){0,4}?\n +symbol: +(?P<symbol>[^\n]+))?",
     re.MULTILINE,
 )
+_KOTLIN = re.compile(r"^e: (?:file://)?\S+\.kts?:(?:\d+:\d+| \(\d+, \d+\)):? (?P<message>\S[^\n]*)$", re.MULTILINE)
+_GHC = re.compile(
+    r"^\S+\.l?hs:\d+:\d+(?:-\d+)?: error:(?: \[[^\]\n]*\])*\n(?P<block>(?: {2,}[^\s|][^\n]*(?:\n|\Z)){1,4})",
+    re.MULTILINE,
+)
+_SCALA = re.compile(
+    r"^\[error\] (?:-- (?:\[E\d+\] )?(?P<kind>[^\n:]+): \S+\.scala:\d+:\d+ *-*\n"
+    r"(?P<block>(?:\[error\][^\n]*\n){1,8})"
+    r"|\S+\.scala:\d+(?::\d+)?: (?P<message>\S[^\n]*))",
+    re.MULTILINE,
+)
 _GRADLE = re.compile(r"^\* What went wrong:\n(?P<block>(?:\S[^\n]*\n?|[ >][^\n]*\n?){1,12})", re.MULTILINE)
 _CMAKE = re.compile(
-    r"^CMake Error(?: at [^\n]*| in [^\n]*)?:[ \t]*\n\n?(?P<block>(?:[ \t]+\S[^\n]*(?:\n|\Z)){1,6})", re.MULTILINE
+    r"^CMake Error(?: at [^\n]*| in [^\n]*)?:[ \t]*\n\n?(?P<block>(?:[ \t]+\S[^\n]*(?:\n+|\Z)){1,8})", re.MULTILINE
 )
+_SENTENCE_END = re.compile(r"(?<=[.)])[ \t]*\n[ \t]*\n")
+"""The end of the first sentence of a message: a paragraph may end before, at a path on its own line."""
 _TERRAFORM = re.compile(r"^[\u2502| ]*Error: (?P<message>[^\n]+)(?P<block>(?:\n[\u2502| ][^\n]*){0,12})", re.MULTILINE)
 _LINTER = re.compile(
     r"^ *\S+?:\d{1,7}(?::\d{1,5})?:? (?:error |warning )?(?:[CWEFR]: (?:\[\w+\] )?)?"
@@ -111,7 +134,7 @@ _PLACED = re.compile(
 )
 _TELLS = re.compile(
     r"\b(?:cannot|can't|could not|couldn't|unable to|failed to|refus\w+|missing|no such|not found|not allowed"
-    r"|not expected"
+    r"|not expected|conflicting|inconsistent"
     r"|unexpected|unknown|unrecogni[sz]ed|unsupported|invalid|undefined|unresolved|is required|must (?:be|not|have)"
     r"|\w*_mismatch|expected|no \w+[^.\n]{0,40} (?:specified|found|configured|given|provided|available)"
     r"|version\b[^\n]*\bbut"
@@ -133,6 +156,10 @@ _HEADS = re.compile(
     r"|\u00d7\s+|[a-z][\w.-]{1,20}: )+",
     re.IGNORECASE,
 )
+_HEADED = re.compile(
+    r"^(?:(?:FATAL )?ERROR[:!]|fatal(?: error)?:|\[(?:ERROR|error|emerg|fatal)\]|[Ee]rror:)\s", re.ASCII
+)
+"""A line that a tool itself calls its error."""
 _MOST_LINES = 400
 _LONGEST = 300
 _LEAST_WORDS = 4
@@ -151,7 +178,7 @@ def test_error(text: str) -> ToolError | None:
     """Return the first failed test of Node's runner, Vitest, Jest, RSpec or Surefire, with what it says."""
     for pattern, kind in (
         (_NODE_TEST, ""), (_VITEST, ""), (_JEST, "AssertionError"), (_RSPEC, "AssertionError"),
-        (_SUREFIRE, "AssertionError"), (_GO_PANIC, "panic"),
+        (_PHPUNIT, "AssertionError"), (_EXUNIT, "AssertionError"), (_SUREFIRE, "AssertionError"), (_GO_PANIC, "panic"),
     ):  # fmt: skip
         match = pattern.search(text)
         if match is None:
@@ -185,15 +212,21 @@ def said_error(text: str, specific: Callable[[str], int]) -> ToolError | None:
         specific: Counts the words of a line that tell it from other errors.
     """
     match = _PLACED.search(text)
-    if match is not None and specific(match["message"]) >= _LEAST_WORDS - 1:
+    if match is not None and (specific(match["message"]) >= _LEAST_WORDS - 1 or _names(match["message"])):
         return ToolError(type="error", message=match["message"], line=match[0])
     for raw in text.splitlines()[:_MOST_LINES]:
         line = _HEADS.sub("", raw.strip()).strip()
-        if len(line) > _LONGEST or _NOISE.match(line) or not _TELLS.search(line):
+        headed = _HEADED.match(raw.strip()) is not None
+        if len(line) > _LONGEST or _NOISE.match(line) or not (headed or _TELLS.search(line)):
             continue
-        if specific(line) >= _LEAST_WORDS or (specific(line) and re.search(r"['\"`][\w@./-]{2,60}['\"`]", line)):
+        if specific(line) >= _LEAST_WORDS or (specific(line) and _names(line)):
             return ToolError(type="error", message=_FROM_FILE.sub("", line), line=raw.strip())
     return None
+
+
+def _names(line: str) -> bool:
+    """Return whether the line names something in quotation marks."""
+    return re.search(r"['\"`][\w@./-]{2,60}['\"`]", line) is not None
 
 
 def told(message: str) -> str:
@@ -222,9 +255,22 @@ def _structured(text: str) -> ToolError | None:
             return ToolError(type="error", message=f"{match['message']}{symbol}", line=f"{match['message']}{symbol}")
     match = _CMAKE.search(text)
     if match is not None:
-        message = _SPACE.sub(" ", match["block"].split("Call Stack")[0]).strip()[:_BLOCK]
+        message = _SPACE.sub(" ", _SENTENCE_END.split(match["block"], maxsplit=1)[0]).strip()[:_BLOCK]
         message = re.split(r",? (?:try to set|\(missing:)|\. {1,2}You are running", message)[0]
         return ToolError(type="CMake", message=message, line=f"CMake Error: {message}")
+    match = _KOTLIN.search(text)
+    if match is not None:
+        return ToolError(type="kotlin", message=match["message"], line=match[0])
+    match = _GHC.search(text)
+    if match is not None:
+        message = _SPACE.sub(" ", re.split(r"\u2022 In |\n {4,}In ", match["block"])[0]).strip("\u2022 ")
+        return ToolError(type="ghc", message=message[:_BLOCK], line=message[:_BLOCK])
+    match = _SCALA.search(text)
+    if match is not None:
+        rows = [row.removeprefix("[error]").lstrip(" |") for row in (match["block"] or "").splitlines()]
+        what = " ".join(row for row in rows if row and row[0] not in "^-0123456789")
+        message = match["message"] or f"{match['kind']}: {_SPACE.sub(' ', what)}"
+        return ToolError(type="scala", message=message[:_BLOCK], line=message[:_BLOCK])
     match = _GRADLE.search(text)
     if match is not None:
         lines = [line.strip(" >") for line in match["block"].splitlines() if line.strip(" >")]

@@ -58,8 +58,14 @@ _SILENCES = re.compile(
     r"|^--insecure$|^--skip|^--without-tests?$"
 )
 _FIELD = re.compile(r"\.([A-Za-z_]\w*)")
+_PROGRAM_VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
 _VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]*=.")
 _LEAST_TOLD = 2
+_ADVICE = (
+    r"(?:\b(?:run|running|execute|try|use|using|do|call|with|via|by|need|needs|first|fix|forget|type|invoke)\b[^\n]{0,40}?\s"
+    r"|['`\"\u2018\u201c(>$\u2502\u2551]\s*|^\s+(?:\$ )?)(?:npx |pnpm |yarn |bundle exec |poetry run |uv run |sudo )?"
+)
+"""What stands before a command that an output tells to run."""
 _LISTS = vocabulary("help list tasks --list --help -h -l --version -v -n --dry-run targets")
 _LOUDNESS = re.compile(
     r"^(?:RUST_BACKTRACE|RUST_LOG|NO_COLOR|FORCE_COLOR|CI|DEBUG|VERBOSE|LOG_?LEVEL|TERM|COLUMNS|LINES|PYTEST_ADDOPTS"
@@ -104,6 +110,21 @@ def another_way(failed: Doing, passed: Doing, signature: Signature, said: str) -
     return Change(text=f"ran instead: {shown}", way=True)
 
 
+def is_advised(programs: Sequence[Program], said: str) -> bool:
+    """Return whether the output tells to run that: it names the program and its first argument as a command."""
+    return any(
+        re.search(rf"{_ADVICE}(?:\S+/)?{re.escape(' '.join(words))}(?![\w-])", said, re.MULTILINE) is not None
+        for program in programs
+        for words in [[program.program, *program.words[1:]][: _advised_words(program)]]
+        if len(words) >= _LEAST_TOLD and not {*words} & _LISTS
+    )
+
+
+def _advised_words(program: Program) -> int:
+    """Return how many words name what is done: of a script that an interpreter runs, its first argument too."""
+    return _LEAST_TOLD + (program.program in _INTERPRETERS or _LAUNCHERS.match(program.program) is not None)
+
+
 def prepares(doing: Doing) -> bool:
     """Return whether what was run makes something that other commands need: a database, generated code, a service."""
     if len(doing.programs) != 1:
@@ -113,7 +134,8 @@ def prepares(doing: Doing) -> bool:
 
 
 def _shown(new: Program, old: Program) -> str:
-    words = " ".join([*new.settings, *new.words])
+    exported = [word for word in new.exported if word not in {*old.exported, *old.settings}]
+    words = " ".join([*exported, *new.settings, *new.words])
     return f"cd {new.folder} && {words}" if new.folder and new.folder != old.folder else words
 
 
@@ -130,7 +152,8 @@ def _is_set(old: Program, new: Program) -> bool:
     """Return whether only variables were set that can be the cause."""
     if old.words != new.words or old.folder != new.folder:
         return False
-    added = [setting for setting in new.settings if setting not in {*old.settings, *old.exported}]
+    before = {*old.settings, *old.exported}
+    added = [setting for setting in (*new.exported, *new.settings) if setting not in before]
     return bool(added) and not any(_LOUDNESS.match(one) or _AROUND.match(one) for one in added)
 
 
@@ -168,6 +191,8 @@ def _is_other_program(old: Program, new: Program, signature: Signature) -> bool:
         return False
     if old.program in _INTERPRETERS and new.program in _INTERPRETERS and old.program != new.program:
         return bool(_operands(before)) and signature.type == "shell"
+    if old.program != new.program and _unversioned(old.program) == _unversioned(new.program):
+        return bool(before) and [*before] == [*after]
     missing = signature.type == "ModuleNotFoundError" or (
         signature.type == "shell"
         and bool(re.search(rf"\b{re.escape(old.program)}: (?:command )?not found", signature.line))
@@ -178,6 +203,10 @@ def _is_other_program(old: Program, new: Program, signature: Signature) -> bool:
         return False
     names_it = re.search(rf"(?<![\w.-]){re.escape(first)}(?![\w-])", signature.line) is not None
     return missing and names_it and bool(_operands(before))
+
+
+def _unversioned(program: str) -> str:
+    return _PROGRAM_VERSION.sub("", program)
 
 
 def _runs_itself(program: Program) -> bool:
@@ -227,7 +256,7 @@ def _is_flagged(old: Program, new: Program, failed: Doing, signature: Signature)
             rest.remove(word)
         elif not word.startswith("-"):
             return False
-    added = [word for word in rest if word.startswith("-") or _VARIABLE.match(word)]
+    added = [word for word in rest if word.startswith(("-", "+")) or _VARIABLE.match(word)]
     names = {word.split("=", 1)[0] for word in added}
     careless = names & _SMALLER or any(name.startswith("--allow-empty") for name in names)
     if not added or careless or names <= _QUIET_FLAGS or any(_SILENCES.search(word) for word in rest):
