@@ -88,6 +88,7 @@ _SPACE = re.compile(r"\s+")
 _BREAK = re.compile(r"\s*\n\s*")
 _SCRIPT = re.compile(r"^[\w./~-]+\.(?:py|js|ts|mjs|cjs|rb|sh|pl|php)$")
 _INTERPRETERS = vocabulary("python python3 node ruby bash sh perl php deno tsx ts-node")
+_OPENERS = ("open", "create", "edit")
 _SPAN = re.compile(r"^\d{1,7}:\d{1,7}$")
 _TOOL_FILE = re.compile(r"^(?:str_replace_editor|edit_anthropic)$")
 
@@ -157,7 +158,8 @@ def doings_of(steps: Sequence[Step]) -> list[Doing]:
     scripts: dict[str, tuple[Change, ...]] = {}
     for step in steps:
         doing = doing_of(step)
-        first = next(iter(parts(command(step))), None)
+        line = command(step)
+        first = next(iter(parts(line)), None) if line.lstrip().startswith(_OPENERS) else None
         if first is not None and first.program in {"open", "create"} and first.word(1):
             opened = first.word(1).strip("'\"")
         if first is not None and first.program == "edit" and opened:

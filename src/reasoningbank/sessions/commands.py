@@ -110,15 +110,17 @@ class Program:
 
 def command(step: Step) -> str:
     """Return the shell command or the code that the step executed; empty when its tool executes nothing."""
-    action = step.action
-    if not action:
-        return ""
-    executes = _executes(step.tool, action)
+    return _command(step.tool, step.action) if step.action else ""
+
+
+@functools.lru_cache(maxsize=256)
+def _command(tool: str, action: str) -> str:
+    executes = _executes(tool, action)
     if action.lstrip().startswith("{"):
         arguments = _arguments(action)
         for key in _COMMAND_KEYS[: None if executes else 2]:
             text = _command_text(arguments.get(key))
-            if text and (executes or not _is_word(step.tool, _READING_WORDS)):
+            if text and (executes or not _is_word(tool, _READING_WORDS)):
                 return text[:_MAX_COMMAND]
         if arguments:
             return ""

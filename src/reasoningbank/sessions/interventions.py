@@ -19,7 +19,9 @@ _DONE = (
     r"|migrated|seeded|deployed|rebuilt|built|brought|did|done|took care|sorted|finished"
 )
 _MYSELF = re.compile(
-    rf"\b(?:i|we|i've|we've|my colleague|ops)"
+    rf"(?:^|, ?|\band )(?:(?:ok(?:ay)?|oh|ah|sorry|just|already|now)[ ,]+)*"
+    rf"(?!(?:set|put|reset|made|took|did)\b)(?:{_DONE})\b(?! by)"
+    rf"|\b(?:i|we|i've|we've|my colleague|ops)"
     rf"(?: (?:have|had|has|just|already|also|now|went ahead and|quickly))* (?:{_DONE})\b"
     r"(?! (?:my mind|it up to you))|\b(?:myself|by hand|manually|on my (?:side|end))\b"
     r"|\bi(?:'ve| have)?(?: just| already)? (?:ran|run) "
@@ -32,6 +34,9 @@ _STATE = (
 _NOW = re.compile(
     rf"\b(?:is|are|it's|'s|should be|should)\b[^.!?\n]{{0,40}}\b{_STATE}\b[^.!?\n]{{0,15}}\b(?:now|again)\b"
     rf"|\bnow\b[^.!?\n]{{0,30}}\b(?:is|are|it's|'s|should be)\b[^.!?\n]{{0,30}}\b{_STATE}\b"
+    r"|\b(?:is|are) (?:up|running|online|started|back)\b|\byou (?:now )?(?:have|should (?:now )?(?:have|be able))\b"
+    r"|\b(?:is|are|it's|'s)\b[^!?\n]{1,40}\bnow\W*$"
+    r"|\b(?:runs|exists|responds|answers) (?:now|again)\b"
     rf"|\b(?:is|are|it's|'s)\b (?:now|back|again)\b[^.!?\n]{{0,15}}"
     r"|\b(?:was|were)(?:n't| not)? "
     r"(?:down|off|not running|running|stopped|missing|wrong|expired|full|offline|broken|disabled)\b"
@@ -40,7 +45,7 @@ _AGAIN = re.compile(
     r"\btry(?: (?:it|that|this))?(?: once)? (?:again|now|more)\b|\bretry\b|\bshould work now\b|\bgo ahead now\b"
     r"|^(?:ok(?:ay)?[,. ]*)?done\b"
 )
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
+_SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=\w))+[.!?]?")
 _MAX_TEXT = 4_000
 
 

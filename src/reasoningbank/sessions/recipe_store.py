@@ -25,7 +25,7 @@ from reasoningbank.safety.quotation import clip, fitting
 from reasoningbank.safety.text import reveal
 from reasoningbank.sessions.changes import cut, doing_of
 from reasoningbank.sessions.corroboration import corroborate
-from reasoningbank.sessions.recipes import Recipe, fact_recipe, passed_commands, recipes_of
+from reasoningbank.sessions.recipes import Recipe, fact_recipe, learned_from
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.belief import MIN_CONFIDENCE
@@ -135,8 +135,8 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
     from reasoningbank.sessions.distil import retire
 
     session = trajectory.session or trajectory.id
-    passed = passed_commands(trajectory)
-    recipes = [*recipes_of(trajectory), *(fact_recipe(one, sessions=_ENOUGH) for one in passed)]
+    shown_fixes, passed = learned_from(trajectory)
+    recipes = [*shown_fixes, *(fact_recipe(one, sessions=_ENOUGH) for one in passed)]
     drafts = [_draft(store.scope.project, recipe, trajectory, session, at) for recipe in recipes]
     candidates = [
         _Candidate(recipe, ready)

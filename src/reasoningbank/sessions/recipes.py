@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from reasoningbank.sessions.changes import FILTERS, LINTERS, Change, Doing, cut_command, doing_of, doings_of
+from reasoningbank.sessions.changes import FILTERS, LINTERS, Change, Doing, cut_command, doings_of
 from reasoningbank.sessions.commands import command, only_reads, vocabulary
 from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
 from reasoningbank.sessions.interventions import intervened
@@ -150,17 +150,33 @@ class _Ran:
     way: Change | None = None
 
 
-def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
-    """Return the fixes and dead ends that the session shows, one for each kind and signature, in their order.
+def learned_from(trajectory: Trajectory) -> tuple[tuple[Recipe, ...], tuple[PassedCommand, ...]]:
+    """Return the recipes of a session and the commands that passed in it; both are read from its steps at once.
 
     Promises: asks no model, changes nothing, and takes any trajectory.
     """
     steps = trajectory.steps
     doings = doings_of(steps)
-    thrown_away = _thrown_away(steps)
+    ran = [run_of(step) if doing.ran else None for step, doing in zip(steps, doings, strict=True)]
+    return _recipes(steps, doings, ran), _passed(steps, doings, ran)
+
+
+def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
+    """Return the fixes and dead ends that the session shows, one for each kind and signature, in their order."""
+    return learned_from(trajectory)[0]
+
+
+def passed_commands(trajectory: Trajectory) -> tuple[PassedCommand, ...]:
+    """Return the commands that run all tests, a linter or the build and whose last run in the session passed."""
+    return learned_from(trajectory)[1]
+
+
+def _recipes(steps: Sequence[Step], doings: Sequence[Doing], ran: Sequence[TestRun | None]) -> tuple[Recipe, ...]:
     found: dict[str, Recipe] = {}
-    made = _made_files(doings)
-    for runs in _actions(steps, doings):
+    thrown_away = made = None
+    for runs in _actions(steps, doings, ran):
+        if thrown_away is None or made is None:
+            thrown_away, made = _thrown_away(steps), _made_files(doings)
         own = _base(runs[0].doing.script) in made
         for recipe in (*_fixes(steps, doings, runs), *(() if own else _dead_ends(steps, doings, runs))):
             if recipe.key not in found and (recipe.kind == "dead-end" or recipe.steps[-1] >= thrown_away):
@@ -172,12 +188,10 @@ def recipes_of(trajectory: Trajectory) -> tuple[Recipe, ...]:
     return tuple(sorted(found.values(), key=lambda recipe: recipe.steps)[:MOST_RECIPES])
 
 
-def passed_commands(trajectory: Trajectory) -> tuple[PassedCommand, ...]:
-    """Return the commands that run all tests, a linter or the build and whose last run in the session passed."""
+def _passed(steps: Sequence[Step], doings: Sequence[Doing], ran: Sequence[TestRun | None]) -> tuple[PassedCommand, ...]:
     latest: dict[str, PassedCommand | None] = {}
-    for index, step in enumerate(trajectory.steps):
-        doing = doing_of(step)
-        purpose = _purpose(doing, run := run_of(step))
+    for index, (step, doing, run) in enumerate(zip(steps, doings, ran, strict=True)):
+        purpose = _purpose(doing, run)
         if purpose is None:
             continue
         passed = _passes(step, doing, run)
@@ -203,13 +217,12 @@ def fact_recipe(passed: PassedCommand, *, sessions: int) -> Recipe:
     )
 
 
-def _actions(steps: Sequence[Step], doings: Sequence[Doing]) -> Iterator[list[_Ran]]:
+def _actions(steps: Sequence[Step], doings: Sequence[Doing], tests: Sequence[TestRun | None]) -> Iterator[list[_Ran]]:
     """Yield the runs of each action that failed and was run again, in order."""
     groups: dict[tuple[str, str], list[_Ran]] = {}
-    for index, (step, doing) in enumerate(zip(steps, doings, strict=True)):
+    for index, (step, doing, run) in enumerate(zip(steps, doings, tests, strict=True)):
         if not doing.ran or (only_reads(step) and doing.program not in {"git", *FILTERS}):
             continue
-        run = run_of(step)
         earlier = groups.get((step.actor, doing.ran))
         passed = _passes(step, doing, run) or (earlier is not None and _passes_alike(step, steps[earlier[-1].index]))
         signature = None if passed else signature_of(_said(step), doing.shown)

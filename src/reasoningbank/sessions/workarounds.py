@@ -209,16 +209,21 @@ def _answers(change: Change, said: str) -> bool:
     """
     taken, put = lines_that_differ(change)
     before = {_LITERAL.sub("N", line).strip() for line in taken}
-    compared = "\n".join(line for line in said.splitlines() if _COMPARES.search(line))
     for line in put:
         if _LITERAL.sub("N", line).strip() in before:
             continue
         for match in _ANSWERS.finditer(line):
             value = match["value"].strip("'\"")
             known = value in _BASE_CASES or match["value"] in change.old
-            if not known and re.search(rf"(?<![\w.-]){re.escape(value)}(?!\w)", compared):
+            if not known and _is_compared(value, said):
                 return True
     return False
+
+
+def _is_compared(value: str, said: str) -> bool:
+    """Return whether the output shows the value where two values are compared."""
+    shown = re.compile(rf"(?<![\w.-]){re.escape(value)}(?!\w)")
+    return any(shown.search(line) and _COMPARES.search(line) for line in said.splitlines() if value in line)
 
 
 def _shifts_limit(change: Change, signature: Signature) -> bool:
