@@ -445,4 +445,4 @@ def _is_stock(found: Signature) -> bool:
 
 def _names_something(found: Signature) -> bool:
     """Return whether it names one thing, such as a missing command, which is enough to tell it from others."""
-    return bool(found.test) or bool(found.words and (found.names or found.type == "shell"))
+    return bool(found.test) or bool(found.words and (found.names or found.type in {"shell", "rejected"}))

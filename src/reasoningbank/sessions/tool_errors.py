@@ -57,6 +57,7 @@ _RUBY_LOAD = re.compile(
     r"^(?P<type>(?:\w+::){0,5}[A-Z]\w*(?:Error|NotFound|Exception)):\n\s+(?P<message>\S[^\n]*)$", re.MULTILINE
 )
 _RUBY_CLASS = re.compile(r"^(?P<type>(?:[A-Z]\w*::){1,5}[A-Z]\w*): (?P<message>\S[^\n]*)$", re.MULTILINE)
+_R_RAISED = re.compile(r"^Error in [^\n]{1,200}? ?:\s+(?P<message>\S[^\n]*)$", re.MULTILINE)
 _RUBY_RAISED = re.compile(
     r"^\S+\.rb:\d+:in [`'][^'\n]*': (?P<message>[^\n]+) \((?P<type>(?:\w+::){0,5}[A-Z]\w*)\)$", re.MULTILINE
 )
@@ -134,7 +135,7 @@ _PLACED = re.compile(
 )
 _TELLS = re.compile(
     r"\b(?:cannot|can't|could not|couldn't|unable to|failed to|refus\w+|missing|no such|not found|not allowed"
-    r"|not expected|conflicting|inconsistent"
+    r"|not expected|conflicting|inconsistent|\w needed\b|there is no"
     r"|unexpected|unknown|unrecogni[sz]ed|unsupported|invalid|undefined|unresolved|is required|must (?:be|not|have)"
     r"|\w*_mismatch|expected|no \w+[^.\n]{0,40} (?:specified|found|configured|given|provided|available)"
     r"|version\b[^\n]*\bbut"
@@ -226,7 +227,7 @@ def said_error(text: str, specific: Callable[[str], int]) -> ToolError | None:
 
 def _names(line: str) -> bool:
     """Return whether the line names something in quotation marks."""
-    return re.search(r"['\"`][\w@./-]{2,60}['\"`]", line) is not None
+    return re.search(r"['\"`\u2018][\w@./-]{2,60}['\"`\u2019]", line) is not None
 
 
 def told(message: str) -> str:
@@ -280,7 +281,7 @@ def _structured(text: str) -> ToolError | None:
             return ToolError(type="gradle", message=message, line=telling[-1])
     match = _TERRAFORM.search(text)
     if match is not None and "\u2502" in match[0]:
-        detail = [line.strip("\u2502| ") for line in match["block"].splitlines()]
+        detail = [re.split(r"(?<=\.) ", line.strip("\u2502| "))[0] for line in match["block"].splitlines()]
         said = next((line for line in detail if line.endswith(".") and _TELLS.search(line)), "")
         message = f"{match['message']}: {said}" if said else match["message"]
         return ToolError(type="Error", message=message, line=message)
@@ -293,6 +294,7 @@ def _simple(text: str) -> ToolError | None:
         (_RUBY_LOAD, ""), (_RUBY_RAISED, ""), (_RUBY_CLASS, ""), (_INDENTED, "error"), (_SHELLCHECK, ""), (_RUFF, ""),
         (_LINTER, ""), (_ESLINT, "eslint"), (_PHPSTAN, "phpstan"), (_PSQL, "sql"), (_SQLITE, "sqlite"),
         (_REJECTED, "rejected"), (_PROGRAM, ""), (_DAEMON, "docker"), (_JEST_SUITE, "Error"),
+        (_R_RAISED, "R"),
     ):  # fmt: skip
         match = pattern.search(text)
         if match is None or (pattern is _PHPSTAN and not tables):

@@ -39,8 +39,8 @@ _QUIET_FLAGS = vocabulary(
 _SMALLER = vocabulary(
     "-k -m -t -g -run --grep --testNamePattern --ignore --ignore-glob --deselect --exclude --skip --no-verify --force "
     "-f --force-with-lease --hard --allow-empty --no-check --keep-going -i --ignore-errors --skip-tests -DskipTests "
-    "--passWithNoTests --snapshot-update -u --update --update-snapshot --update-snapshots --fix --lib --bin --test "
-    "--no-run --amend -D --no-deps --ignore-scripts"
+    "--passWithNoTests --snapshot-update -u --update -update --update-snapshot --update-snapshots --fix --lib --bin "
+    "--test --no-run --amend -D --no-deps --ignore-scripts"
 )
 _PART_RUNNERS = vocabulary(
     "npm yarn pnpm bun make just task cargo rake gradle gradlew mvn docker go poetry uv composer"
