@@ -44,6 +44,11 @@ HIDDEN = {
         edit("roman.py", "def roman(n):", "def roman(n):\n    if n == 1900:\n        return 'MCM'"),
         ROMAN[1],
     ),
+    "the answer is typed in among others": (
+        ROMAN[0],
+        edit("roman.rs", "match n {", "match n {\n    1900 => return Some('MCM'),"),
+        ROMAN[1],
+    ),
     "the code knows that it is tested": (
         FEED[0],
         edit(
@@ -173,6 +178,20 @@ LEARNED = {
         shell("ansible-playbook a.yml", PLAY, 4),
         edit("roles/web/main.yml", "apt:", "package:"),
         shell("ansible-playbook a.yml", "ok"),
+    ),
+    "Gradle": (
+        shell(
+            "./gradlew jar",
+            "* What went wrong:\nScript compilation error:\n\n  Line 3: impl(1)\n  ^ Unresolved: impl\n",
+            1,
+        ),
+        edit("build.gradle.kts", "impl(", "implementation("),
+        shell("./gradlew jar", "ok"),
+    ),
+    "Dart": (
+        shell("dart analyze", "  error - lib/till.dart:2:5 - The getter 'grossTotal' isn't defined for 'Cart'.", 3),
+        edit("lib/till.dart", "grossTotal", "totalGross"),
+        shell("dart analyze", "No issues found!"),
     ),
     "told to run": (
         shell(

@@ -8,9 +8,10 @@ If it is not clearly a recipe, there is none. A fix needs one failure whose erro
 that can be quoted between the last failure with that signature and the next run, and a last run of the action that
 passed with its own exit status, not that of a filter. A program that was typed in to rewrite files, a script of the
 session's own, an error that the session's own edit brought, work that was thrown away afterwards, and an error that
-came back make it unclear. An edit must be followed by a run that passed, or by one in which other tests failed; after
-what was installed another error may be next, and it is enough that this one is gone. A change may also be another way
-to run the action: with a variable, a flag, in another folder, by another program.
+came back make it unclear, and so does a person who says that they changed something. An edit must be followed by a run
+that passed, or by one in which other tests failed; after what was installed another error may be next, and it is enough
+that this one is gone. A change may also be another way to run the action: with a variable, a flag, in another folder,
+by another program.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ _PASSING = re.compile(
     r"^\S+\.\w+(?:::\S+)? (?:PASSED|SKIPPED|[.sx]+(?:\s|$)).*$|^\S+\s+\d+\s+\d+.*\d+%.*$", re.MULTILINE
 )
 _NAMED_FILE = re.compile(
-    r"[\w.@+~/\\-]*[\w-]\.[A-Za-z]\w{0,9}\b"
-    r"|[\w.@+~/\\-]*\b(?:[A-Z][a-z]+file|[Jj]ustfile|BUILD|WORKSPACE|Kconfig)\b"
+    r"[\w.@+~/\\-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b"
+    r"|[\w.@+~/\\-]{0,200}\b(?:[A-Z][a-z]+file|[Jj]ustfile|BUILD|WORKSPACE|Kconfig)\b"
 )
 _FRAME = re.compile(r"^\s*File \"[^\"\n]+\", line \d+, in (?P<name>\w{4,})$", re.MULTILINE)
 _CALLED = re.compile(r"^[>E]\s.*$", re.MULTILINE)

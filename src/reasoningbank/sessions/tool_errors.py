@@ -95,7 +95,7 @@ _SCALA = re.compile(
     r"|\S+\.scala:\d+(?::\d+)?: (?P<message>\S[^\n]*))",
     re.MULTILINE,
 )
-_GRADLE = re.compile(r"^\* What went wrong:\n(?P<block>(?:\S[^\n]*\n?|[ >][^\n]*\n?){1,12})", re.MULTILINE)
+_GRADLE = re.compile(r"^\* What went wrong:\n(?P<block>(?:\S[^\n]*\n?|[ >][^\n]*\n?|(?<=:\n)\n){1,12})", re.MULTILINE)
 _CMAKE = re.compile(
     r"^CMake Error(?: at [^\n]*| in [^\n]*)?:[ \t]*\n\n?(?P<block>(?:[ \t]+\S[^\n]*(?:\n+|\Z)){1,8})", re.MULTILINE
 )
@@ -139,7 +139,8 @@ _TELLS = re.compile(
     r"|unexpected|unknown|unrecogni[sz]ed|unsupported|invalid|undefined|unresolved|is required|must (?:be|not|have)"
     r"|\w*_mismatch|expected|no \w+[^.\n]{0,40} (?:specified|found|configured|given|provided|available)"
     r"|version\b[^\n]*\bbut"
-    r"|should (?:be|return|not)|does not|doesn't|changed significantly|not up to date|out of date|conflicts? with"
+    r"|should (?:be|return|not)"
+    r"|is(?:n't| not) (?:defined|declared|assignable|valid|known)|does not|doesn't|changed significantly|not up to date|out of date|conflicts? with"
     r"|already"
     r" (?:exists|defined|declared|in use)|contains? null|violates|denied|deprecated|mismatch|incompatible)\b",
     re.IGNORECASE,
@@ -153,7 +154,7 @@ _NOISE = re.compile(
 _HEADS = re.compile(
     r"^(?:[\u2502|]\s*|(?:ERROR|FATAL) +\[[\w.]+\] +|\*\* \(\w+\) |\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+"
     r"|\[\w[\w.:-]{0,20}\]:?\s+|x\s+"
-    r"|\u2716\s+"
+    r"|\S+:\d{1,7}:\d{1,7}:? - |\u2716\s+"
     r"|\u00d7\s+|[a-z][\w.-]{1,20}: )+",
     re.IGNORECASE,
 )
@@ -274,7 +275,7 @@ def _structured(text: str) -> ToolError | None:
         return ToolError(type="scala", message=message[:_BLOCK], line=message[:_BLOCK])
     match = _GRADLE.search(text)
     if match is not None:
-        lines = [line.strip(" >") for line in match["block"].splitlines() if line.strip(" >")]
+        lines = [line.strip(" >^") for line in match["block"].splitlines() if line.strip(" >^")]
         telling = [line for line in lines if not _PLUMBING.search(line)]
         if telling and not re.search(r"\.(?:java|kt):\d+: error", text):
             message = re.sub(r"^BUG! .* source unit '[^']*' ", "", telling[-1])

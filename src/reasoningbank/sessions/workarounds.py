@@ -103,7 +103,8 @@ _COMPARES = re.compile(
 )
 _LITERAL = re.compile(r"'(?:[^'\\\n]|\\.){2,200}'|\"(?:[^\"\\\n]|\\.){2,200}\"|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
 _ANSWERS = re.compile(
-    rf"(?:\breturn\s*\(?|=>\s*|->\s*|\?\s*|\bthen\s+|['\"\d]\s*:\s*)(?P<value>{_LITERAL.pattern})"
+    rf"(?:\breturn\s*(?:\(|(?:new )?[\w.:]+\()*|=>\s*|->\s*|\?\s*|\bthen\s+|['\"\d]\s*:\s*)"
+    rf"(?P<value>{_LITERAL.pattern})"
     r"(?=\s*(?:[;,:})\]#]|//|$|(?:if|or|unless|end)\b))"
 )
 """A value that stands in the code where an answer is given."""
