@@ -68,7 +68,7 @@ _NAMED_FILE = re.compile(
     r"[\w.@+~/\\-]{0,200}[\w-]\.[A-Za-z]\w{0,9}\b"
     r"|[\w.@+~/\\-]{0,200}\b(?:[A-Z][a-z]+file|[Jj]ustfile|BUILD|WORKSPACE|Kconfig)\b"
 )
-_FRAME = re.compile(r"^\s*File \"[^\"\n]+\", line \d+, in (?P<name>\w{4,})$", re.MULTILINE)
+_FRAME = re.compile(r"^[ \t]*File \"[^\"\n]+\", line \d+, in (?P<name>\w{4,})$", re.MULTILINE)
 _CALLED = re.compile(r"^[>E]\s.*$", re.MULTILINE)
 _CALL = re.compile(r"\b([A-Za-z_]\w{3,})\(")
 _QUOTED = re.compile(r"['\"`\u2018]([^'\"`\u2018\u2019\n]{2,120})['\"`\u2019]")

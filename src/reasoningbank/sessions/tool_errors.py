@@ -140,7 +140,8 @@ _TELLS = re.compile(
     r"|\w*_mismatch|expected|no \w+[^.\n]{0,40} (?:specified|found|configured|given|provided|available)"
     r"|version\b[^\n]*\bbut"
     r"|should (?:be|return|not)"
-    r"|is(?:n't| not) (?:defined|declared|assignable|valid|known)|does not|doesn't|changed significantly|not up to date|out of date|conflicts? with"
+    r"|is(?:n't| not) (?:defined|declared|assignable|valid|known)|does not|doesn't|changed significantly"
+    r"|not up to date|out of date|conflicts? with"
     r"|already"
     r" (?:exists|defined|declared|in use)|contains? null|violates|denied|deprecated|mismatch|incompatible)\b",
     re.IGNORECASE,
