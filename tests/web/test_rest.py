@@ -243,7 +243,7 @@ def test_what_an_agent_was_shown_is_rated_credited_and_held_back(served: Served)
     assert own not in [each["id"] for each in served.said("GET", "/memories/search?q=prune+figs")["memories"]]
     assert served.said("POST", "/quarantines", {"memory_id": own}, status=400)["error"] == "invalid_input"
     assert served.call("DELETE", f"/quarantines/{held['id']}").status_code in {404, 405}
-    assert served.call("DELETE", f"/memories/{own}").status_code == 204
+    assert served.call("DELETE", f"/memories/{own}").json()["error"] == "memory_quarantined"
 
 
 @promise("web:loop")
