@@ -17,9 +17,10 @@ import pytest
 import reasoningbank.types
 from promises import promise
 from reasoningbank.cli.app import COMMANDS, GROUPS, SubGroup, command_of
+from reasoningbank.mcp.schemas import specs_of
 from reasoningbank.operations.json import schema_of
 from reasoningbank.operations.methods import answer_schema, interface
-from reasoningbank.operations.operation import Operation
+from reasoningbank.operations.operation import PROFILES, Operation
 from reasoningbank.operations.table import OPERATIONS, SHAPES
 from reasoningbank.settings import PREFIX, Settings
 from reasoningbank.web.routes import openapi
@@ -131,6 +132,32 @@ def test_the_openapi_description_names_every_route_and_only_what_it_defines() ->
     assert len(ids) == len(set(ids))
     routed = {each.route.path.replace(":path}", "}") for each in OPERATIONS if each.route is not None}
     assert routed < set(described["paths"])
+
+
+def bare_objects(schema: object) -> bool:
+    """Whether an object somewhere in a schema has neither named fields nor says that it is a free map."""
+    if isinstance(schema, list):
+        return any(map(bare_objects, schema))
+    if not isinstance(schema, dict):
+        return False
+    bare = schema.get("type") == "object" and not schema.get("properties") and "additionalProperties" not in schema
+    return bare or any(map(bare_objects, schema.values()))
+
+
+@promise(
+    "interface:described",
+    "No body, argument or answer in OpenAPI and in the tools is an object of which nothing is said.",
+    source="issue 10",
+)
+def test_no_object_of_an_interface_is_left_undescribed() -> None:
+    described = openapi()["paths"]
+    assert bare_objects({"items": {"type": "object"}})
+    assert not [f"{method} {path}" for path, each in described.items() for method in each if bare_objects(each[method])]
+    specs = specs_of(",".join(PROFILES)).values()
+    assert not [each.name for each in specs if bare_objects(each.input_schema) or bare_objects(each.output_schema)]
+    body = described["/conversations"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body["required"] == ["conv_id"]
+    assert set(body["properties"]["actions"]["items"]["properties"]) >= {"text", "parameters", "uses"}
 
 
 @promise("docs:settings-complete", "Every setting is documented with its variable.", source="spec/clients 4e")

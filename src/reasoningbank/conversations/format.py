@@ -7,16 +7,23 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import get_type_hints
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.graph.records import GraphRecord, RecordReader
-from reasoningbank.types.conversation import ANSWER, REQUEST, SPEAKERS, Conversation, LessonNote, Message, Wish
+from reasoningbank.types.conversation import (
+    ANSWER,
+    REQUEST,
+    SPEAKERS,
+    Conversation,
+    ConversationRecord,
+    LessonNote,
+    Message,
+    Wish,
+)
 from reasoningbank.types.graph import Edge, Node
 
-_KEYS = frozenset(
-    {"conv_id", "user_id", "user_role", "messages", "request", "answer", "sources", "actions", "nodes", "edges"}
-    | {"preferences", "lesson", "rests_on"}
-)
+_KEYS = frozenset(get_type_hints(ConversationRecord))
 _USED, _RESTS, _LED = (
     "'{source}' provides what the step '{target}' works with.",
     "'{source}' is what the answer '{target}' rests on.",

@@ -190,6 +190,8 @@ def _output(word: str, answer: Json) -> tuple[str, Json]:
 def _shallow(schema: Json) -> Json:
     if "enum" in schema:
         return dict(_TEXT)
+    if "additionalProperties" in schema:
+        return {"type": "object", "additionalProperties": schema["additionalProperties"]}
     return {"type": schema["type"]} if "type" in schema else {}
 
 

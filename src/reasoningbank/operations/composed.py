@@ -26,7 +26,7 @@ from reasoningbank.types.walk import GraphContext, WalkParameters, WalkResult
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.types.conversation import ConversationReport
+    from reasoningbank.types.conversation import ConversationRecord, ConversationReport
     from reasoningbank.types.mention import SourceReport
 
 Rendering: TypeAlias = Literal["text", "llm", "d3", "cypher", "mermaid"]
@@ -319,7 +319,7 @@ def keep_source(
     return bank.sources.add(text, pointer=pointer, source_type=source_type, conv_id=conv_id, tags=tags)
 
 
-def remember(bank: Bank, conversation: Mapping[str, object]) -> ConversationReport:
+def remember(bank: Bank, conversation: ConversationRecord) -> ConversationReport:
     """Store a finished conversation in the graph; the same conversation a second time adds nothing.
 
     Args:

@@ -31,11 +31,8 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             name="remember_conversation",
             profiles=("graph",),
             description=(
-                "Call once at the end of a task. conversation: {conv_id, user_id, user_role, request, answer, "
-                "sources: [{text, doc_pointer, relevant_parts}], actions: [{text, parameters, status, uses: "
-                "[source-1]}], rests_on: [action-1], edges: [{source, target, text, weight}], preferences: "
-                "[{preference_type, text}], lesson: {key_lesson, context_to_prefer, tags, link_nodes}}. Only conv_id "
-                "and request are needed."
+                "Call once at the end of a task. Only conv_id and request are needed; uses, rests_on, edges and "
+                "link_nodes name parts as source-1, action-1, request, answer."
             ),
             inputs="!conversation project_id",
             outputs="nodes message",
@@ -135,7 +132,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             profiles=("graph",),
             description="Shows one node whole, with its edges and lessons, or every node of a conversation in order.",
             inputs="id conv_id project_id",
-            outputs="node nodes edges",
+            outputs="node{id,label,text} nodes edges",
             reads=True,
         ),
     ),

@@ -179,6 +179,10 @@ def schema_of(annotation: object, *, depth: int = 4) -> Json:
     if isinstance(origin, type) and issubclass(origin, collections.abc.Iterable):
         kinds = [each for each in arguments if each is not Ellipsis]
         return {"type": "array", "items": schema_of(kinds[0], depth=depth)} if kinds else {"type": "array"}
+    if isinstance(annotation, type) and typing.is_typeddict(annotation):
+        parts = {name: schema_of(each, depth=depth) for name, each in hints_of(annotation).items()}
+        needed = sorted(getattr(annotation, "__required_keys__", ()))
+        return {"type": "object", "properties": parts, **({"required": needed} if needed else {})}
     if not isinstance(annotation, type) or not is_dataclass(annotation):
         return {}
     if annotation.__name__ in _AS_TEXT:

@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Union
 
-from reasoningbank.operations.json import hints_of
+from reasoningbank.operations.json import hints_of, schema_of
 from reasoningbank.operations.operation import Json
 
 ParameterKind: TypeAlias = Literal[
@@ -51,6 +51,7 @@ class Parameter:
         help: What the docstring says of it.
         variadic: True when the method takes its values one by one (``*values``).
         part_of: The argument whose dataclass it is a field of; empty for an argument of its own.
+        shape: The JSON Schema of an object whose fields are known; a command does not need it.
     """
 
     name: str
@@ -63,10 +64,13 @@ class Parameter:
     help: str = ""
     variadic: bool = False
     part_of: str = ""
+    shape: Json | None = None
 
     @property
     def schema(self) -> Json:
         """The JSON Schema of a value of it."""
+        if self.shape is not None:
+            return dict(self.shape)
         one: Json = {"enum": list(self.choices)} if self.choices else dict(_SCHEMAS[self.kind])
         return {"type": "array", "items": one} if self.many else one
 
@@ -156,7 +160,7 @@ class Description:
                 {
                     name: value.total_seconds() if isinstance(value, timedelta) else value
                     for name, value in asdict(each).items()
-                    if name in {"name", "kind"} or value != getattr(usual, name)
+                    if name in {"name", "kind"} or (name != "shape" and value != getattr(usual, name))
                 }
                 for each in self.parameters
             ],
@@ -244,6 +248,8 @@ def _parameter(name: str, hint: object, *, optional: bool) -> Parameter:
         kind: ParameterKind = next((known for known, types_ in _EITHER.items() if {*arguments} == types_), "other")
         kind = "path" if Path in arguments else kind
         return Parameter(name=name, kind="object" if _has_mapping(arguments) else kind, optional=optional)
+    if isinstance(hint, type) and typing.is_typeddict(hint):
+        return Parameter(name=name, kind="object", optional=optional, shape=schema_of(hint))
     if isinstance(origin, type) and issubclass(origin, collections.abc.Mapping):
         kind = "scores" if arguments[1] is float else "object"
         return Parameter(name=name, kind=kind, optional=optional)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.types.graph import Edge, Node, check_graph_id
+from reasoningbank.types.graph import Edge, Label, Node, check_graph_id
 from reasoningbank.types.graph_search import GraphAnswer, Lesson, LessonHit, Preference
 
 Speaker = Literal["user", "assistant", "system", "tool"]
@@ -64,6 +64,108 @@ class LessonNote:
     context_to_prefer: str = ""
     tags: tuple[str, ...] = ()
     link_nodes: tuple[str, ...] = ()
+
+
+class MessageRecord(TypedDict, total=False):
+    """A message of a conversation as JSON; its words are ``content`` or ``text``."""
+
+    role: Speaker
+    content: str
+    text: str
+
+
+class SourceRecord(TypedDict, total=False):
+    """A source of a conversation as JSON; further parts name it by its id, or as ``source-1``, ``source-2``."""
+
+    id: str
+    text: str
+    source_type: str
+    doc_pointer: str
+    relevant_parts: str
+    tags: list[str]
+
+
+class ActionRecord(TypedDict, total=False):
+    """A step of a conversation as JSON; ``uses`` names the sources and steps that it works with."""
+
+    id: str
+    text: str
+    status: str
+    parameters: str
+    uses: list[str]
+    tags: list[str]
+
+
+class NodeRecord(TypedDict, total=False):
+    """A node of a conversation as JSON, with the special fields of its label."""
+
+    id: str
+    label: Label
+    text: str
+    tags: list[str]
+    user_role: str
+    user_id: str
+    preference_type: str
+    analysis_types: list[str]
+    metrics: list[str]
+    status: str
+    parameter_field: str
+    source_type: str
+    start_date: str
+    end_date: str
+    doc_pointer: str
+    relevant_parts: str
+
+
+class EdgeRecord(TypedDict, total=False):
+    """A sentence between two parts of a conversation as JSON; an end may be ``request`` or ``answer``."""
+
+    id: str
+    source: str
+    target: str
+    text: str
+    weight: float
+    tags: list[str]
+
+
+class WishRecord(TypedDict, total=False):
+    """A preference that came up, as JSON."""
+
+    preference_type: str
+    text: str
+    tags: list[str]
+
+
+class LessonRecord(TypedDict, total=False):
+    """The lesson of a conversation as JSON."""
+
+    key_lesson: str
+    context_to_prefer: str
+    tags: list[str]
+    link_nodes: list[str]
+
+
+class ConversationName(TypedDict):
+    """What every conversation as JSON has."""
+
+    conv_id: str
+
+
+class ConversationRecord(ConversationName, total=False):
+    """A conversation as JSON: what a file, a tool or a request says; ``rests_on`` names what the answer rests on."""
+
+    user_id: str
+    user_role: str
+    request: str
+    answer: str
+    messages: list[MessageRecord]
+    sources: list[SourceRecord]
+    actions: list[ActionRecord]
+    nodes: list[NodeRecord]
+    rests_on: list[str]
+    edges: list[EdgeRecord]
+    preferences: list[WishRecord]
+    lesson: LessonRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -187,7 +187,8 @@ def _operation(operation: Operation, route: Route) -> Json:
             if each.given in schemas
         ]
     elif route.method != "DELETE":
-        body: Json = {"type": "object"}
+        whole = next((each for each in inputs_of(route.inputs) if each.spread and each.parameter != "fields"), None)
+        body: Json = {"type": "object"} if whole is None else signature.named(whole.parameter).schema
         if schemas:
             named = {each.given: each.parameter for each in inputs_of(route.inputs) if not each.spread}
             body["properties"] = {

@@ -28,7 +28,7 @@ EXECUTE: Mapping[str, Json] = {
     "ask_clarifications": {"type": "boolean", "default": True},
     "user_id": _TEXT,
     "user_role": _TEXT,
-    "preferences": {"type": "object"},
+    "preferences": {"type": "object", "properties": {"user_id": _TEXT, "user_role": _TEXT}},
     "project_id": _TEXT,
 }
 """What ``POST /workflow/execute`` takes."""
@@ -37,7 +37,14 @@ ANSWER: Mapping[str, Json] = {
     "message_id": _TEXT,
     "response": _TEXT,
     "reasoning": _TEXT,
-    "tool_calls": {"type": "array", "items": {"type": "object"}},
+    "tool_calls": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": True,
+            "description": "A call as the client writes it.",
+        },
+    },
     "project_id": _TEXT,
 }
 """What ``POST /workflow/ai-answer`` takes."""
