@@ -8,7 +8,7 @@ in ``test_runs``. "0 tests", "no tests ran" and runs that only skipped prove not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -20,8 +20,8 @@ class Summary:
     """Hold what one run of a test runner reported.
 
     Attributes:
-        runner: pytest, unittest, go, cargo, jest, vitest, mocha, maven, node, rspec, dotnet, phpunit, gradle, deno, bun
-            or ctest.
+        runner: pytest, unittest, go, cargo, jest, vitest, mocha, maven, node, rspec, dotnet, phpunit, gradle, deno,
+            bun, ctest, or one of those that count in one line (``_LINES``).
         passed: Tests that passed (packages for go without ``-v``, test tasks for gradle, which does not count).
         failed: Tests that failed.
         errors: Tests, files or builds that could not be run.
@@ -375,6 +375,189 @@ def _ctest(text: str, line: str) -> _Found:
             yield match.end(), Summary("ctest", max(0, int(match["ran"]) - failed), failed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A runner that counts in one line.
+
+    Attributes:
+        clue: What every output of the runner holds.
+        shape: Names what it counts: ``ran``, ``passed``, ``failed``, ``errors``, ``skipped``, or ``bad`` for a word
+            that says that the run failed without counting.
+        adds: True when each part of the project has a line of its own.
+    """
+
+    runner: str
+    clue: str
+    shape: re.Pattern[str]
+    adds: bool = False
+
+    def read(self, text: str, line: str) -> _Found:
+        """Yield each count, or their sum where every part of the project has one."""
+        whole = Summary(self.runner)
+        end = 0
+        for match in self.shape.finditer(text):
+            if match[0].strip() in line:
+                continue
+            found = self._counted({name: value for name, value in match.groupdict().items() if value})
+            end = match.end()
+            if not self.adds:
+                yield end, found
+            whole = Summary(
+                self.runner,
+                whole.passed + found.passed,
+                whole.failed + found.failed,
+                whole.errors + found.errors,
+                whole.skipped + found.skipped,
+            )
+        if end and self.adds:
+            yield end, whole
+
+    def _counted(self, said: Mapping[str, str]) -> Summary:
+        failed, errors, skipped = (int(said.get(name, 0)) for name in ("failed", "errors", "skipped"))
+        passed = int(said["passed"]) if "passed" in said else int(said.get("ran", 0)) - failed - errors - skipped
+        if "passed" in said and "ran" in said:
+            failed = int(said["ran"]) - passed
+        if "bad" in said and not (failed or errors):
+            failed, passed = 1, 0
+        elif "ok" in said:
+            passed = max(passed, 1)
+        return Summary(self.runner, max(0, passed), failed, errors, skipped)
+
+
+def _line(runner: str, clue: str, *shapes: str, adds: bool = False) -> _Line:
+    shape = "|".join(shapes)
+    return _Line(runner, clue, re.compile(rf"^[ \t]{{0,12}}(?:{shape})[ \t]*$", re.MULTILINE), adds)
+
+
+_N = _COUNT
+_LINES = (
+    _line(
+        "swift",
+        "Executed ",
+        rf"Executed (?P<ran>{_N}) tests?, with (?:{_N} tests? skipped and )?(?P<failed>{_N}) failures? "
+        rf"\({_N} unexpected\) in [^\n]{{1,40}}",
+    ),
+    _line(
+        "swift",
+        "Test run with ",
+        rf"\S Test run with (?P<ran>{_N}) tests?(?: in {_N} suites?)? (?:passed|(?P<bad>failed)) after [^\n]{{1,80}}",
+    ),
+    _line(
+        "sbt",
+        "Tests: succeeded ",
+        rf"(?:\[\w+\] )?Tests: succeeded (?P<passed>{_N}), failed (?P<failed>{_N}), canceled {_N}, "
+        rf"ignored (?P<skipped>{_N}), pending {_N}",
+        adds=True,
+    ),
+    _line(
+        "sbt",
+        ": Total ",
+        rf"\[\w+\] (?:Passed|Failed|Error): Total {_N}, Failed (?P<failed>{_N}), Errors (?P<errors>{_N}), "
+        rf"Passed (?P<passed>{_N})(?:, [^\n]{{0,60}})?",
+        adds=True,
+    ),
+    _line(
+        "mix",
+        " failure",
+        rf"(?:{_N} (?:doctests?|propert(?:y|ies)), ){{0,2}}(?P<ran>{_N}) tests?, (?P<failed>{_N}) failures?"
+        rf"(?:, (?P<skipped>{_N}) skipped)?(?:, {_N} excluded)?",
+        adds=True,
+    ),
+    _line(
+        "nextest",
+        " tests run: ",
+        rf"Summary \[[^\]\n]{{1,20}}\] {_N}(?:/{_N})? tests run: (?P<passed>{_N}) passed[^,\n]{{0,40}}"
+        rf"(?:, (?P<failed>{_N}) (?:failed|timed out)[^,\n]{{0,40}})?(?:, (?P<skipped>{_N}) skipped)?",
+    ),
+    _line(
+        "ginkgo",
+        " Passed | ",
+        rf"(?:SUCCESS|FAIL)! -- (?P<passed>{_N}) Passed \| (?P<failed>{_N}) Failed \| {_N} Pending \| "
+        rf"(?P<skipped>{_N}) Skipped[^\n]{{0,40}}",
+        adds=True,
+    ),
+    _line(
+        "bazel",
+        " out of ",
+        rf"Executed {_N} out of {_N} tests?: (?:(?P<passed>{_N}) tests? pass(?:es)?)?(?: and |, )?"
+        rf"(?:(?P<failed>{_N}) fails?(?: \w+| to build)?)?(?:(?: and |, )(?P<errors>{_N}) fails? to build)?"
+        rf"(?:(?: and |, )(?P<skipped>{_N}) (?:was|were) skipped)?\.",
+    ),
+    _line(
+        "cabal",
+        "test suites (",
+        rf"{_N} of {_N} test suites \((?P<passed>{_N}) of (?P<ran>{_N}) test cases\) passed\.",
+    ),
+    _line("stack", "est suite", r"\S{1,80}> Test suite (?:\S{1,80} (?P<ok>passed)|(?P<bad>failure) for package \S+)"),
+    _line(
+        "zig",
+        "tests passed",
+        rf"All (?P<ran>{_N}) tests passed\.",
+        rf"Build Summary: [^\n]{{1,80}}?; (?P<passed>{_N})/{_N} tests passed(?:; (?P<skipped>{_N}) skipped)?"
+        rf"(?:; (?P<failed>{_N}) failed)?",
+    ),
+    _line("zig", "; ", rf"{_N} passed; (?P<skipped>{_N}) skipped; (?P<failed>{_N}) failed\."),
+    _line(
+        "clojure",
+        " errors",
+        rf"Ran {_N} tests containing (?P<ran>{_N}) assertions\.\n(?P<failed>{_N}) failures, "
+        rf"(?P<errors>{_N}) errors\.",
+    ),
+    _line(
+        "testthat",
+        "[ FAIL ",
+        rf"\[ FAIL (?P<failed>{_N}) \| WARN {_N} \| SKIP (?P<skipped>{_N}) \| PASS (?P<passed>{_N}) \]",
+    ),
+    _line("julia", "Testing ", r"Testing \S{1,80} tests (?P<ok>passed)"),
+    _line(
+        "julia",
+        "Some tests did not pass",
+        rf"(?:ERROR: )?(?:LoadError: )?Some tests did not pass: (?P<passed>{_N}) passed, (?P<failed>{_N}) failed, "
+        rf"(?P<errors>{_N}) errored, (?P<skipped>{_N}) broken\.",
+    ),
+    _line(
+        "minitest",
+        " assertions, ",
+        rf"(?P<ran>{_N}) (?:runs|tests), {_N} assertions, (?P<failed>{_N}) failures, (?P<errors>{_N}) errors, "
+        rf"(?:(?P<skipped>{_N}) skips|{_N} pendings, [^\n]{{1,80}})",
+    ),
+    _line("prove", "Result: ", rf"Files={_N}, Tests=(?P<ran>{_N}), [^\n]{{0,120}}\nResult: (?:PASS|(?P<bad>FAIL))"),
+    _line(
+        "dart",
+        ": ",
+        rf"{_N}:\d\d \+(?P<passed>{_N})(?: ~(?P<skipped>{_N}))?(?: -(?P<failed>{_N}))?: "
+        r"(?:All tests passed!|Some tests failed\.)",
+    ),
+    _line(
+        "playwright",
+        " passed (",
+        rf"(?:(?P<failed>{_N}) failed\n(?: {{4}}[^\n]*\n){{0,200}} {{0,4}})?(?:{_N} (?:flaky|interrupted|did not run)\n"
+        rf"(?: {{4}}[^\n]*\n){{0,200}} {{0,4}})?(?:(?P<skipped>{_N}) skipped\n {{0,4}})?"
+        rf"(?P<passed>{_N}) passed \([\d.]{{1,8}}(?:ms|s|m)\)",
+    ),
+    _line(
+        "busted",
+        " successes / ",
+        rf"(?P<passed>{_N}) successes / (?P<failed>{_N}) failures? / "
+        rf"(?P<errors>{_N}) errors? / (?P<skipped>{_N}) pending[^\n]{{0,40}}",
+    ),
+    _line(
+        "pest",
+        " assertions)",
+        rf"Tests: {{1,8}}(?:(?P<failed>{_N}) failed, )?(?:{_N} (?:risky|warnings?|todos?|incomplete), ){{0,3}}"
+        rf"(?:(?P<skipped>{_N}) skipped, )?(?P<passed>{_N}) passed \({_N} assertions\)",
+    ),
+    _line(
+        "karma",
+        "Executed ",
+        rf"[^\n]{{0,80}}: Executed (?P<ran>{_N}) of {_N}(?: \((?P<failed>{_N}) FAILED\))?"
+        rf"(?: \(skipped (?P<skipped>{_N})\))?(?: SUCCESS)?(?: \([^\n]{{1,40}}\))?",
+    ),
+    _line("tox", "congratulations :)", r"(?P<ok>congratulations) :\)(?: \([^\n]{1,40}\))?"),
+    _line("tox", "evaluation failed :(", r"(?P<bad>evaluation failed) :\((?: \([^\n]{1,40}\))?"),
+)
+"""Runners that say in one line, or two, how the run ended."""
+
 _READERS: tuple[tuple[str, Callable[[str, str], _Found]], ...] = (
     (" in ", _pytest),
     ("Ran ", _unittest),
@@ -393,5 +576,6 @@ _READERS: tuple[tuple[str, Callable[[str, str], _Found]], ...] = (
     (" tests across ", _bun),
     (" test across ", _bun),
     ("% tests passed, ", _ctest),
+    *((each.clue, each.read) for each in _LINES),
 )
 """Each reader with a text that every output of its runner holds, so that other outputs cost next to nothing."""
