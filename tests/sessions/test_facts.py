@@ -54,7 +54,7 @@ def test_another_command_repairs_nothing() -> None:
     assert not of_kind("repair", *steps)
     (error,) = errors(*steps)
     assert error.step == 0
-    assert error.name == "make build"
+    assert error.name == "check: make build"
     assert "exit status 2" in error.detail
 
 

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+from reasoningbank.sessions.changes import LINTERS
 from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
-from reasoningbank.sessions.test_runs import TestRun, covers, passed_again, run_of, stashes
+from reasoningbank.sessions.test_runs import (
+    TestRun,
+    ci_run,
+    covers,
+    passed_again,
+    passed_silently,
+    run_of,
+    stashes,
+)
 from reasoningbank.types.session import Evidence, Step
 
 _COMMITTED = re.compile(
@@ -26,6 +35,13 @@ _SHOWN = 80
 
 THROWN_AWAY = "edits of"
 """With this begins the name of a fact that uncommitted edits were thrown away."""
+REFUSED = "refused"
+"""With this begins the name of a fact that a commit or push was refused and not made later."""
+_NOTHING_TO_DO = re.compile(
+    r"nothing (?:added )?to commit|no changes added to commit|Everything up-to-date|unknown (?:option|switch)"
+    r"|tell me who you are|unable to auto-detect email|not a git repository|^usage: git",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass
@@ -51,16 +67,19 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
     the session had worked on one of them. What was stashed and not brought back is thrown away.
     """
     history = _History()
+    refused: dict[str, int] = {}
     for index, step in enumerate(steps):
         if "git" not in step.action:
             continue
-        for part in parts(command(step)):
-            if part.program == "git" and len(part.words) > 1:
-                plain = _without_options(part)
-                if not step.failed:
-                    _follow(history, index, step, plain, steps[:index])
-                if stashes(plain) is False and history.stashed:
-                    history.stashed.pop()
+        programs = [part for part in parts(command(step)) if part.program == "git" and len(part.words) > 1]
+        if programs:
+            _note_refusal(refused, index, step, _without_options(programs[-1]).word(1))
+        for part in programs:
+            plain = _without_options(part)
+            if not step.failed:
+                _follow(history, index, step, plain, steps[:index])
+            if stashes(plain) is False and history.stashed:
+                history.stashed.pop()
     history.discarded += [(index, "", "stash") for index in history.stashed]
     found = [
         Evidence(
@@ -82,6 +101,16 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
         )
         for index, commit, how in history.undone
     ]
+    found += [
+        Evidence(
+            kind="commit",
+            positive=False,
+            detail=f"git {verb} was refused: {_clip(steps[index].error or steps[index].observation)}"[: _SHOWN * 2],
+            step=index,
+            name=f"{REFUSED} {verb}",
+        )
+        for verb, index in refused.items()
+    ]
     last_commit = max((commit.step for commit in history.kept), default=-1)
     for index, files, how in history.discarded:
         if index > last_commit:
@@ -96,6 +125,18 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
                 )
             )
     return found
+
+
+def _note_refusal(refused: dict[str, int], index: int, step: Step, verb: str) -> None:
+    """Remember that a commit or push failed, until one is made."""
+    if verb not in {"commit", "push"}:
+        return
+    said = f"{step.error}\n{step.observation}"
+    if not step.failed:
+        if step.exit_code == 0:
+            refused.pop(verb, None)
+    elif step.exit_code not in _NEVER_RAN and not _NOTHING_TO_DO.search(said):
+        refused[verb] = index
 
 
 def _without_options(part: Program) -> Program:
@@ -294,6 +335,38 @@ def verdict_in(text: str) -> tuple[bool, str] | None:
     return found
 
 
+_GAVE_UP = re.compile(
+    rf"^(?:{_OPENING})?(?:(?:but|however|though|although|so far|after [\w ]{{1,40}},|despite [\w ]{{1,40}},)[, ]*)*(?:"
+    r"(?:i|we)(?: was| were)? ?(?:(?:still|also|just|really|ultimately|unfortunately) )*"
+    r"(?:could not|couldn't|unable to|not able to|did not manage to|didn't manage to"
+    r"|failed to|have not been able to|haven't been able to) "
+    r"(?!(?:find|see|identify|spot|think of) any|tell|say|run |verify|check|test |confirm|access|see )\w+"
+    r"|(?:i|we)(?: must| have to| will|'ll)? ?(?:give|gave|giving) up\b"
+    r")"
+)
+_STILL_WRONG = re.compile(
+    r"(?:^|[,;:] |\b(?:but|and|because) )(?:it|this|that|the [\w ]{1,40}?)(?: is| are)? still "
+    r"(?:fails?|failing|hangs?|crash(?:es|ing)?|broken|does not|doesn't|do not|don't|times? out|answers? \d)"
+)
+
+
+def admission(answer: str) -> str:
+    """Return the sentence of an agent's last answer that admits that the work is not done; empty without one.
+
+    What an agent says against itself is believed, what it says for itself is not. What it cannot do now ("I cannot
+    change a paid booking") may be a rule that it keeps: only what it could not do counts.
+    """
+    words = answer[:_MAX_TEXT].lower().replace("\u2019", "'")
+    for match in _SENTENCE.finditer(_QUOTED_LINE.sub("", _FENCED.sub("\n", words))):
+        for clause in re.split(r", (?=but |however )", match[0]):
+            said = " ".join(clause.split()).strip("*_\"'() ")
+            if said.endswith("?") or len(said) > _MAX_SENTENCE:
+                continue
+            if _GAVE_UP.match(said) or _STILL_WRONG.search(said):
+                return said
+    return ""
+
+
 _ERROR_START = re.compile(
     r"^(?:error|fatal|failed)\b[^\n]{0,20}?:|^Error (?:executing|running|calling) ", re.IGNORECASE
 )
@@ -315,11 +388,12 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
       reported no error (for the whole session: it has no step).
     * ``commit``: commits kept or undone, edits thrown away.
     * ``user_verdict``: explicit words of the user, from the second turn on.
+    * ``commit`` against success also says that a commit or push was refused.
     * ``last_word``: the last thing that was run, failing tests aside, is a build that failed or a program that crashed.
 
     Promises: never raises, changes nothing, and takes time proportional to the text.
     """
-    runs, passed_over = _runs(steps)
+    runs, passed_over = runs_of(steps)
     found = [
         Evidence(kind="test_run", positive=run.succeeded, detail=run.detail, step=index, name=run.name)
         for index, run in runs.items()
@@ -331,17 +405,23 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     return tuple(sorted(found, key=lambda fact: len(steps) if fact.step is None else fact.step))
 
 
-def _runs(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
+def runs_of(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
     """Return the test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
     runs: dict[int, TestRun] = {}
     passed_over: set[int] = set()
     open_failures: dict[str, TestRun] = {}
-    aside = False
+    aside = pushed = False
     for index, step in enumerate(steps):
+        pushed = pushed or ("git" in step.action and _PUSH.search(step.action) is not None)
         moves = [stashes(part) for part in parts(command(step))] if "stash" in step.action else []
         if aside or True in moves:
             passed_over.add(index)
-        elif run := run_of(step) or passed_again(step, open_failures.values()):
+        elif run := (
+            run_of(step)
+            or passed_again(step, open_failures.values())
+            or _by_status(steps, index, open_failures.values())
+            or (ci_run(step) if pushed else None)
+        ):
             runs[index] = run
             open_failures = {name: old for name, old in open_failures.items() if not covers(run.name, name)}
             if not run.succeeded:
@@ -349,6 +429,21 @@ def _runs(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
         for move in moves:
             aside = aside if move is None else move
     return runs, frozenset(passed_over)
+
+
+_PUSH = re.compile(r"\bgit\b[^\n;&|]{0,80}\bpush\b")
+
+
+def _by_status(steps: Sequence[Step], index: int, failures: Iterable[TestRun]) -> TestRun | None:
+    """Return the run that passed without a count; None where the same program failed otherwise and was not repaired.
+
+    A script that the session itself wrote is none, either.
+    """
+    run = passed_silently(steps[index])
+    if run is None or any(failure.part.program == run.part.program for failure in failures):
+        return None
+    own = "/" in run.part.words[0] and _worked_on(steps[:index], run.part.program)
+    return None if own else run
 
 
 def _user_verdicts(steps: Sequence[Step]) -> list[Evidence]:
@@ -391,7 +486,9 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
     found = repaired
     failed_runs = {run.name for run in runs.values()}
     found += [
-        Evidence(kind="exit_code", positive=False, detail=_failure(steps[index]), step=index, name=name)
+        Evidence(
+            kind="exit_code", positive=False, detail=_failure(steps[index]), step=index, name=_named(name, steps[index])
+        )
         for name, index in open_failures.items()
         if name not in failed_runs
     ]
@@ -400,13 +497,25 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
     return found
 
 
+def _named(name: str, step: Step) -> str:
+    """Return the name under which a failed action is kept. What never ran, or complains of style, is no check."""
+    linter = name.split(" ", 1)[0] in LINTERS
+    built = _BUILD.search(name) is not None and not _STYLE.search(command(step))
+    return f"{CHECK} {name}" if (linter or built) and step.exit_code not in _NEVER_RAN else name
+
+
 _BUILD = re.compile(
     r"^g?make(?: (?:-\S+|all|build|compile|dist|install))*$"
     r"|^(?:\S*/)?(?:cmake|ninja|tsc|gcc|g\+\+|cc|clang|javac|rustc|webpack|vite build|cargo (?:build|check)"
     r"|go build|mvnw?|gradlew?|msbuild|dotnet build|swift build|docker build"
     r"|(?:npm|yarn|pnpm|bun) (?:run )?build|python3? -m build|python3? setup\.py)(?:\s|$)"
 )
+
+
 _STYLE = re.compile(r"lint|checkstyle|spotless|format|\bfmt|spotbugs|\bpmd\b|detekt", re.IGNORECASE)
+CHECK = "check:"
+"""With this begins the name of a build, a linter or a type check that failed: tests that pass take nothing of it back.
+"""
 _NEVER_RAN = frozenset((124, 126, 127, 130, 137, 143))
 """Statuses of a command that was not found, ran out of time, or was stopped from outside."""
 _CRASH = re.compile(

@@ -9,11 +9,14 @@ kind          for  against  why
 ============  ===  =======  ===========================================================================
 user_verdict  3.0      3.0  who asked for the work knows best (0.95 alone); 1.0 when not the last word
 test_run      2.2      2.2  tests are written to decide, but may test something else (0.90 alone)
-commit        0.6      1.0  kept work was not thrown away; it may still be wrong
+.. by status  1.5      2.1  a test command that counted nothing: its exit status may be about something else
+commit        0.6      1.0  kept work was not thrown away, or a commit or push was refused; it may still be wrong
 submission    0.4      2.2  handing something in proves little, ending with nothing to hand in much
 repair        0.3        -  the agent got past an error; 1.2 when work was committed after that and kept
-exit_code     0.3      0.6  actions that worked prove little; errors that stayed add up, to 1.8 at most
+exit_code     0.3      0.6  actions that worked prove little; errors that stayed add up, to 1.8 at most; a build,
+                            a linter or a type check that failed counts 1.0
 last_word       -      2.2  a build that failed or a program that crashed, then at most failing tests
+admission       -      1.8  what an agent says against its own work is believed, but may be about a part of it
 ============  ===  =======  ===========================================================================
 
 The weights are choices, not fitted to any set, made so that only tests, a user's words, or an error that was repaired
@@ -21,19 +24,20 @@ before a commit was kept make a success (from 0.85), and tests, a user's words, 
 end, or several different failures beside which little worked, make a failure (up to 0.15). Without a user's word the
 probability is at most 0.9: tests that pass do not say that the task was done. A success of a session whose actions name
 none of the files that its task names is partial; only a short task counts, for a long one is a report that names files
-as examples. A user's verdict was not the last word when the user spoke again later, or when the agent went on working
-after a rejection. What sub-agents saw counts half, unless several agents talk of whom none leads. Facts for success do
-not add up within a kind: ten passing runs beside a failing one are no success. Between the borders facts of both signs
-make it partial, those of one sign leave it unknown: that nothing went wrong is no success (spec row H10), an error that
-stayed among much that worked is partial
-(H19).
+as examples. Partial is also one whose failed tests came to pass because they were skipped, removed or made weaker, or
+whose tests are of another part of the repository than its edits. A user's verdict was not the last word when the user
+spoke again later, or when the agent went on working after a rejection. What sub-agents saw counts half, unless several
+agents talk of whom none leads. Facts for success do not add up within a kind: ten passing runs beside a failing one are
+no success. Between the borders facts of both signs make it partial, those of one sign leave it unknown: that nothing
+went wrong is no success (spec row H10), an error that stayed among much that worked is partial (H19).
 
 What no longer stands: an earlier fact of the same kind and name; a test run whose tests were run again within a wider
 run; a passing run before a failing run of a part of it; passing runs and repairs before a build or crash as the last
-word; an error that was repaired, or after which tests passed; an undone commit before one that was kept; passing runs
-and repairs before edits were thrown away or a commit was undone, and thrown edits before tests passed again; and
-whatever contradicts a later verdict of the user. A sub-agent's fact makes only sub-agents' facts obsolete. The order is
-that of the steps; facts without a step come last.
+word; an error that was repaired, or after which tests passed, unless it is that of a build, a linter or a type check
+which those tests do not run; an undone commit before one that was kept; passing runs and repairs before edits were
+thrown away or a commit was undone, and thrown edits before tests passed again; and whatever contradicts a later verdict
+of the user. A sub-agent's fact makes only sub-agents' facts obsolete. The order is that of the steps;
+facts without a step come last.
 
 The session reaches the model as quoted data between marks that the session cannot contain, never among the
 instructions, and the answer is read as a whole object with a closed set of verdicts: no word inside a sentence, of the
@@ -60,8 +64,9 @@ from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.commands import READING, only_reads
 from reasoningbank.sessions.digest import digest
-from reasoningbank.sessions.facts import THROWN_AWAY, facts
-from reasoningbank.sessions.test_runs import covers
+from reasoningbank.sessions.facts import CHECK, REFUSED, THROWN_AWAY, admission, facts
+from reasoningbank.sessions.test_changes import disguised, tested_elsewhere
+from reasoningbank.sessions.test_runs import BY_STATUS, covers
 from reasoningbank.types.ports import LanguageModel, Prompt
 from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Trajectory, Verdict
 
@@ -80,6 +85,7 @@ _FOR: dict[EvidenceKind, float] = {
     "repair": 0.3,
     "exit_code": 0.3,
     "last_word": 0.0,
+    "admission": 0.0,
 }
 _REPAIR_KEPT = 1.2
 """What a repair counts after which work was committed and kept."""
@@ -92,8 +98,13 @@ _AGAINST: dict[EvidenceKind, float] = {
     "submission": 2.2,
     "exit_code": 0.6,
     "last_word": 2.2,
+    "admission": 1.8,
 }
 _ERRORS_AT_MOST = 1.8
+_CHECK_FAILED = 1.0
+"""What a build, linter or type check counts that failed and was not repaired."""
+_BY_STATUS = {True: 1.5, False: 2.1}
+"""What a run of tests counts that only its exit status tells of, for and against success."""
 _SUPERSEDED_WORD = 1.0
 _NAMED = 4
 _CLIP = 160
@@ -110,6 +121,10 @@ class _Fact:
     def weight(self) -> float:
         if self.evidence.kind == "user_verdict" and not self.last_word:
             return _SUPERSEDED_WORD
+        if self.evidence.kind == "test_run" and self.evidence.name.startswith(BY_STATUS):
+            return _BY_STATUS[self.evidence.positive] * self.share
+        if self.evidence.kind == "exit_code" and not self.evidence.positive and self.evidence.name.startswith(CHECK):
+            return _CHECK_FAILED * self.share
         weights = _FOR if self.evidence.positive else _AGAINST
         return weights.get(self.evidence.kind, 0.0) * self.share
 
@@ -125,20 +140,30 @@ class _Fact:
             return part_failed or covers(mine.name, old.name)
         if mine.kind == "last_word" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
             return True
-        if mine.kind == "commit" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
+        thrown = mine.kind == "commit" and not mine.positive and not mine.name.startswith(REFUSED)
+        if thrown and old.positive and old.kind in {"test_run", "repair"}:
             return True
         if mine.positive and not old.positive:
             if mine.kind == "test_run" and old.kind == "exit_code":
-                return True
+                return not old.name.startswith(CHECK) or _program(mine.name) == _program(old.name)
             if mine.kind == "test_run" and old.kind == "commit" and old.name.startswith(THROWN_AWAY):
                 return True
             if mine.kind == "repair" and old.kind in {"exit_code", "test_run"} and mine.name == old.name:
                 return True
-            if mine.kind == old.kind == "commit":
+            if mine.kind == old.kind == "commit" and not old.name.startswith(REFUSED):
                 return True
         both_errors = mine.kind == "exit_code" and not mine.positive and not old.positive
         same = mine.kind == old.kind and bool(mine.name) and mine.name == old.name
         return same and (self.share == earlier.share or not both_errors)
+
+
+_RUNNER_PROGRAMS = {"maven": "mvn", "nextest": "cargo", "mvnw": "mvn", "gradlew": "gradle"}
+
+
+def _program(name: str) -> str:
+    """Return the program of an action or a test run: when its tests run, what it builds was built."""
+    first = name.removeprefix(CHECK).strip().removeprefix(BY_STATUS).split(" ", 1)[0].split("@", 1)[0]
+    return _RUNNER_PROGRAMS.get(first, first)
 
 
 def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None = None) -> Judgement:
@@ -153,6 +178,11 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
         user: A verdict that a person gave just now: it decides alone.
     """
     evidence = trajectory.evidence or facts(trajectory.steps)
+    admitted = admission(trajectory.final_answer)
+    if admitted and trajectory.steps:
+        words = f"the agent said: {admitted}"[:200]
+        last = len(trajectory.steps) - 1
+        evidence = (*evidence, Evidence(kind="admission", positive=False, detail=words, step=last))
     if user is not None:
         evidence = (*evidence, user)
     weighed = _weighed(trajectory, evidence, user)
@@ -161,7 +191,7 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     said = [fact for fact in standing if fact.evidence.kind == "user_verdict"]
     missed = ""
     if not any(fact.evidence.positive for fact in said):
-        missed = untouched(trajectory)
+        missed = _unproven(trajectory, standing)
         probability = min(probability, _BELOW_SUCCESS if missed else MOST_EVIDENT)
     verdict = _verdict(probability, standing)
     if missed and verdict == "unknown" and probability == _BELOW_SUCCESS:
@@ -171,8 +201,7 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     return Judgement(
         verdict=verdict,
         probability=probability,
-        rationale=_rationale(verdict, standing)
-        + (f" No action names {missed}, which the task names." if missed else ""),
+        rationale=_rationale(verdict, standing) + (f" {missed}" if missed else ""),
         judge="user" if by_user else "evidence",
         evidence=evidence,
         at=at,
@@ -223,6 +252,18 @@ def untouched(trajectory: Trajectory) -> str:
     if not named or not actions or any(base in action for base in named for action in actions):
         return ""
     return ", ".join([*named][:_NAMED])
+
+
+def _unproven(trajectory: Trajectory, standing: Sequence[_Fact]) -> str:
+    """Return why what speaks for success does not prove that the task was done, as a sentence; empty without a reason.
+
+    The steps are looked at again only where tests passed: nothing else could be disguised.
+    """
+    if names := untouched(trajectory):
+        return f"No action names {names}, which the task names."
+    if any(fact.evidence.kind == "test_run" and fact.evidence.positive for fact in standing):
+        return disguised(trajectory) or tested_elsewhere(trajectory)
+    return ""
 
 
 def _log_odds(standing: Sequence[_Fact], found: Sequence[_Fact]) -> float:

@@ -24,7 +24,7 @@ from typing import Literal
 
 from reasoningbank.sessions.changes import FILTERS, LINTERS, Change, Doing, cut_command, doings_of
 from reasoningbank.sessions.commands import command, only_reads, vocabulary
-from reasoningbank.sessions.facts import commit_facts, failed, verdict_in
+from reasoningbank.sessions.facts import REFUSED, commit_facts, failed, verdict_in
 from reasoningbank.sessions.interventions import intervened
 from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, settles, supplies
 from reasoningbank.sessions.signatures import Signature, signature_of
@@ -619,7 +619,10 @@ def _purpose(doing: Doing, run: TestRun | None) -> Literal["tests", "linter", "b
 
 def _thrown_away(steps: Sequence[Step]) -> int:
     """Return the last step at which the session threw edits or a commit away; -1 when it never did."""
-    return max((fact.step or 0 for fact in commit_facts(steps) if not fact.positive), default=-1)
+    return max(
+        (fact.step or 0 for fact in commit_facts(steps) if not fact.positive and not fact.name.startswith(REFUSED)),
+        default=-1,
+    )
 
 
 def _rejected(steps: Sequence[Step]) -> bool:

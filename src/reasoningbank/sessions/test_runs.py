@@ -17,15 +17,27 @@ _TEST_SCRIPT = re.compile(r"(?:^|[/_.:-])(?:tests?|spec|check|verify|tox|nox)(?:
 TEST_SCRIPT_RUNNERS = vocabulary("npm yarn pnpm bun make just task rake")
 """Programs that run a script or target of the project, whose name says that it tests."""
 _INTERPRETERS = vocabulary("python python3 node ruby bash sh")
-_NO_SUCH_PROGRAM = frozenset((126, 127))
+_NEVER_ENDED = frozenset((124, 126, 127))
+"""Statuses of a run out of time and of a program that is not there: they say nothing of the tests."""
 _PYTEST_DID_NOT_TEST = frozenset((2, 3, 4, 5))
 _VERBS = vocabulary("test run nextest discover verify install package clean")
 _EVERYTHING = frozenset(("", ".", "..."))
 _INSIDE = vocabulary("pytest jest vitest mocha mvn go cargo rspec phpunit dotnet ctest gradle")
 """Runners that are looked for in the command that a container or another machine is given."""
 _TEST_COMMANDS = frozenset(
-    (*((program, "test") for program in ("go", "cargo", "dotnet", "deno", "bun")), ("cargo", "nextest"))
+    (
+        *((program, "test") for program in ("go", "cargo", "dotnet", "deno", "bun", "swift", "mix", "zig", "rails")),
+        *((program, "test") for program in ("bazel", "bazelisk", "pants", "dune", "cabal", "stack", "lein", "flutter")),
+        *((program, "test") for program in ("dart", "playwright", "buck2", "forge")),
+        ("cargo", "nextest"),
+        ("dune", "runtest"),
+    )
 )
+_TEST_PROGRAMS = vocabulary("jest vitest mocha rspec phpunit ctest ginkgo prove bats busted pest karma ava")
+_BUILD_TOOLS = vocabulary("sbt zig mill clojure clj")
+"""Programs one of whose targets, in a word that may stand anywhere, runs the tests."""
+_TARGET = re.compile(r"(?:^|[/:.\s'\"-])test(?:Only|Quick|s)?(?:$|[\s'\"])")
+_TEST_CALL = re.compile(r"\b(?:devtools::test|testthat::test_\w+|Pkg\.test|tinytest::\w+)\(")
 _GRADLE_TESTS = re.compile(r"(?:^|:)(?:(?!testClasses$)test\w*|\w+Test|check|build)$")
 _TASKS = vocabulary("test verify install package check build")
 _ONLY_LISTS: dict[str, frozenset[str]] = {
@@ -44,7 +56,14 @@ _ONLY_LISTS: dict[str, frozenset[str]] = {
 """Options with which a runner ends with status 0 without running all of its tests."""
 _SHOWS_ITSELF = vocabulary("--version --help -h")
 _SKIPS_TESTS = ("-DskipTests", "-Dmaven.test.skip", "--list=", "-list=")
-_NO_TESTS = re.compile(r"\bno tests?\b|\bNO-SOURCE\b|\btests are skipped\b", re.IGNORECASE)
+_NO_TESTS = re.compile(
+    r"\bno tests?\b|\bNO-SOURCE\b|\btests are skipped\b|\b0 tests\b|\bnothing to (?:be done|do)\b"
+    r"|\bis up to date\b",
+    re.IGNORECASE,
+)
+BY_STATUS = "status:"
+"""With this begins the name of a run that only its exit status tells of: it proves less than a count."""
+_LEAVES_OUT = ("--deselect", "--ignore", "--ignore-glob", "--exclude", "--skip", "-skip", "--testPathIgnorePatterns")
 _REMEMBERED = 100
 """The number of failed runs that a run without a count is compared with, the latest."""
 _SPACE = re.compile(r"\s+")
@@ -58,6 +77,7 @@ class TestRun:
     Attributes:
         name: Equal for runs of the same tests: runner, folder and targets; see ``covers``.
         part: The program that ran the tests.
+        ran: The number of tests that passed or failed; 0 when the runner did not count.
     """
 
     name: str
@@ -65,6 +85,7 @@ class TestRun:
     detail: str
     failures: int
     part: Program
+    ran: int = 0
 
 
 def run_of(step: Step) -> TestRun | None:
@@ -83,13 +104,15 @@ def run_of(step: Step) -> TestRun | None:
         part, runner = Program(("",)), ""
     alone = len(programs) == 1 and bool(tests) and "|" not in line
     if summary is None or summary.empty:
-        return _without_summary(step, part, runner) if alone and runner and summary is None else None
+        return _without_summary(step, part, runner) if alone and summary is None else None
     if not tests:
         part = next((each for each in reversed(programs) if not each.reads), part)
     name = _name(part, summary.runner) if tests else _plain_name(part, summary.runner)
     contradicted = alone and summary.succeeded and step.exit_code not in {None, 0}
     detail = f"{summary}, but exit status {step.exit_code}" if contradicted else str(summary)
-    return TestRun(name, summary.succeeded and not contradicted, detail, summary.failed + summary.errors, part)
+    failures = summary.failed + summary.errors
+    ran = summary.passed + summary.failed
+    return TestRun(name, summary.succeeded and not contradicted, detail, failures, part, ran)
 
 
 def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
@@ -111,6 +134,52 @@ def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
     if run is None or _NO_TESTS.search(step.observation) or summary_of(step.observation, line) is not None:
         return None
     return run
+
+
+def passed_silently(step: Step) -> TestRun | None:
+    """Return the run that ended with status 0 and counted nothing; None when it was no run of the project's tests.
+
+    A script that an interpreter was given may be anything: it is none.
+
+    Args:
+        step: A step that is no run by ``run_of``.
+    """
+    line = command(step)
+    if step.failed or step.exit_code != 0 or not line or _NO_TESTS.search(step.observation):
+        return None
+    if summary_of(step.observation, line) is not None:
+        return None
+    for part in reversed(proven_by_status(line)):
+        runner = _runner(part)
+        if runner is None or part.silent or part.reads or part.program in _INTERPRETERS or _lists_only(part, runner):
+            continue
+        detail = f"{' '.join(part.words)[:_MAX_NAME]}: ended with exit status 0, no test was counted"
+        return TestRun(_status_name(part, runner), True, detail, 0, part)
+    return None
+
+
+def ci_run(step: Step) -> TestRun | None:
+    """Return what the step saw of a run of the tests elsewhere, after a push; None when it asked for none.
+
+    Only commands count whose status is that of the run: ``gh pr checks``, ``gh run watch --exit-status`` and
+    ``gh run view --exit-status``.
+    """
+    line = command(step)
+    if "gh " not in line or step.exit_code is None:
+        return None
+    for part in parts(line) if step.exit_code else proven_by_status(line):
+        words = part.words[1:3]
+        if part.program != "gh" or "--required" in part.words:
+            continue
+        if words == ("pr", "checks") or (words[:1] == ("run",) and "--exit-status" in part.words):
+            if step.exit_code not in {0, 1} or (step.exit_code and not _CI_FAILED.search(step.observation)):
+                return None
+            said = "passed" if step.exit_code == 0 else "failed"
+            return TestRun("ci", step.exit_code == 0, f"{' '.join(part.words)[:_MAX_NAME]}: {said}", 0, part)
+    return None
+
+
+_CI_FAILED = re.compile(r"\bfail(?:ed|ing|ure|s)?\b|^X ", re.IGNORECASE | re.MULTILINE)
 
 
 def _same_again(line: str, earlier: Iterable[TestRun]) -> TestRun | None:
@@ -139,6 +208,10 @@ def covers(later: str, earlier: str) -> bool:
     """
     if later == earlier:
         return True
+    if earlier.startswith(BY_STATUS):
+        # The same command line, which counted this time.
+        command_line = earlier.removeprefix(BY_STATUS)
+        return later.partition(" ")[2] == command_line or covers(later, command_line)
     runner, *targets = later.split(" ")
     earlier_runner, *earlier_targets = earlier.split(" ")
     chosen = {target for target in targets if target.startswith("-")}
@@ -179,11 +252,7 @@ def _runner(part: Program) -> str | None:
         runner = "pytest"
     elif program.startswith("python") and second == "-m" and part.word(2) in {"pytest", "unittest"}:
         runner = part.word(2)
-    elif (
-        program in {"jest", "vitest", "mocha", "rspec", "phpunit", "ctest"}
-        or (program == "node" and "--test" in words)
-        or (program, second) in _TEST_COMMANDS
-    ):
+    elif _is_runner(part):
         runner = program
     elif program == "php" and second.rsplit("/", 1)[-1] == "phpunit":
         runner = "phpunit"
@@ -191,7 +260,7 @@ def _runner(part: Program) -> str | None:
         runner = "gradle"
     elif program in {"mvn", "mvnw", "mvnd"} and {"test", "verify", "install", "package"} & set(words):
         runner = "maven"
-    elif program in {"tox", "nox", "gradle", "gradlew"} or (
+    elif program in {"tox", "nox"} or (
         (program in TEST_SCRIPT_RUNNERS and any(_TEST_SCRIPT.search(word) for word in words[1:]))
         or (program in _INTERPRETERS and any(_TEST_SCRIPT.search(word) for word in words[1:] if word[:1] != "-"))
         or _TEST_SCRIPT.search(words[0])
@@ -201,6 +270,15 @@ def _runner(part: Program) -> str | None:
         inner = [index for index, word in enumerate(words) if word in _INSIDE]
         runner = _runner(Program(words[inner[0] :])) if inner else None
     return runner
+
+
+def _is_runner(part: Program) -> bool:
+    """Return whether the program is a test runner, or is told by its arguments to be one."""
+    words, program = part.words, part.program
+    known = program in _TEST_PROGRAMS or (program, part.word(1)) in _TEST_COMMANDS
+    told = program in _BUILD_TOOLS and any(map(_TARGET.search, words[1:]))
+    called = program in {"R", "Rscript", "julia"} and any(map(_TEST_CALL.search, words[1:]))
+    return known or told or called or (program == "node" and "--test" in words)
 
 
 def _lists_only(part: Program, runner: str | None) -> bool:
@@ -225,6 +303,10 @@ def _name(part: Program, runner: str) -> str:
             targets.append(f"{word}={_SPACE.sub('_', next(rest, ''))}")
         elif word.startswith(("-run=", "-Dtest=", "--grep=", "-k=", "--testNamePattern=", "-pl")):
             targets.append(_SPACE.sub("_", word))
+        elif word in _LEAVES_OUT:
+            targets.append(f"{word}={_SPACE.sub('_', next(rest, ''))}")
+        elif word.startswith(tuple(f"{option}=" for option in _LEAVES_OUT)):
+            targets.append(_SPACE.sub("_", word))
         elif not word.startswith("-") and word not in _VERBS:
             targets.append(_SPACE.sub("_", word.removeprefix("./").rstrip("/")))
     return " ".join([label, *(target for target in targets if target not in _EVERYTHING)])[:_MAX_NAME]
@@ -238,10 +320,18 @@ def _plain_name(part: Program, runner: str) -> str:
 def _without_summary(step: Step, part: Program, runner: str) -> TestRun | None:
     """Return a runner that failed before it counted: a failed build, a file that cannot be collected."""
     status = step.exit_code
-    if status in {None, 0} or status in _NO_SUCH_PROGRAM or status is None or status < 0 or status > 128:
+    if status in {None, 0} or status in _NEVER_ENDED or status is None or status < 0 or status > 128:
         return None
     if runner == "pytest" and status in _PYTEST_DID_NOT_TEST:
         return None
-    return TestRun(
-        _name(part, runner), False, f"{runner}: ended with exit status {status} before any test was counted", 1, part
-    )
+    if not runner and part.program in _INTERPRETERS:
+        return None
+    label = runner or " ".join(part.words)[:_MAX_NAME]
+    detail = f"{label}: ended with exit status {status} before any test was counted"
+    return TestRun(_name(part, runner) if runner else _status_name(part, runner), False, detail, 1, part)
+
+
+def _status_name(part: Program, runner: str) -> str:
+    """Return the name of a run that only its exit status tells of."""
+    folder = f"@{part.folder} " if part.folder else ""
+    return f"{BY_STATUS}{folder}{_name(part, runner) if runner else ' '.join(part.words)}"[:_MAX_NAME]

@@ -19,10 +19,15 @@ TEST_PLACE = re.compile(
 )
 """Files that hold tests, or what tests compare with."""
 _SNAPSHOT = re.compile(r"(?:^|/)(?:__snapshots__|snapshots?|goldens?)/|\.(?:snap|ambr|golden)$")
-_AROUND = re.compile(
+SKIPS = re.compile(
     r"\bmark\.(?:skip|xfail)|\bpytest\.(?:skip|xfail|importorskip)\(|\bunittest\.(?:skip|expectedFailure)|\bskipTest\("
     r"|@(?:skip|Ignore|Disabled)\b|\b(?:it|test|describe)\.(?:skip|todo|only)\b|\bx(?:it|describe|test)\(|\bt\.Skip\w*\("
     r"|#\[ignore|--deselect\b|--ignore\b|\baddopts\b|-k\s*=?\s*['\"]?not\b|\bcollect_ignore|\btestPathIgnore"
+    r"|@tag :skip|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip|\bpending[\s(]['\"]|\bAssume\.|\bassumeTrue\("
+)
+"""Words that leave tests out."""
+_AROUND = re.compile(
+    rf"{SKIPS.pattern}"
     r"|except\b[^\n:]{0,80}:\s*(?:pass\b|\.\.\.|continue\b)|\bcatch\s*(?:\([^)\n]{0,60}\))?\s*\{\s*\}"
     r"|\bcontextlib\.suppress\b|\bsuppress\(|\|\|\s*(?:true\b|:(?:\s|$)|exit 0)|--no-verify\b"
     r"|\bset \+e\b|continue-on-error"
@@ -30,7 +35,6 @@ _AROUND = re.compile(
     r"|\bUPDATE_\w*(?:GOLDEN|SNAPSHOT|EXPECT)\w*="
     r"|\binsta accept\b|\bINSTA_UPDATE\b|#\s*(?:type:\s*ignore|noqa|pylint:\s*disable|pragma: no)|@ts-(?:ignore|nocheck"
     r"|expect-error)|\beslint-disable|//\s*nolint|#!?\[allow\("
-    r"|@tag :skip|\bmarkTest(?:Skipped|Incomplete)\b|\bXCTSkip|\bpending[\s(]['\"]|\bAssume\.|\bassumeTrue\("
     r"|\bfailed_when:\s*(?:false|no)\b|\bignore_errors:\s*(?:true|yes)\b"
     r"|\bcontinueOnError['\"]?:\s*true|hadolint ignore"
     r"|\bexcept\s*(?:\(?(?:Base)?Exception\)?(?: as \w+)?)?\s*:|\brescue\s*(?:=>|StandardError\b|Exception\b|$)"
@@ -39,7 +43,7 @@ _AROUND = re.compile(
     r"|-fdefer-type-errors|@Suppress\(|swiftlint:disable|credo:disable|tflint-ignore|#\[cfg\(any\(\)\)\]",
     re.MULTILINE,
 )
-_CHECKED = re.compile(
+CHECKED = re.compile(
     r"\bassert|\bexpect\(|\bassert\w*\(|\brequire\.|\.should\b|\bEXPECT_|\bASSERT_|\bto(?:Be|Equal|Match|Throw|Have|Contain)\w*\("
     r"|\bto (?:eq|be|raise|include|match)\w*\b|\bmust_\w+|\bt\.(?:Fatal|Error)\w*\(",
     re.IGNORECASE,
@@ -139,7 +143,7 @@ def hides(signature: Signature, said: str, tested: bool, change: Change) -> bool
     """
     in_test = TEST_PLACE.search(change.file) is not None
     asserted = signature.type in _ASSERTIONS or bool(signature.test)
-    if (in_test and asserted) or (_CHECKED.search(change.old) and (in_test or asserted)):
+    if (in_test and asserted) or (CHECKED.search(change.old) and (in_test or asserted)):
         return True
     if (
         _turns_off(change)

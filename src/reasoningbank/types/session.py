@@ -14,7 +14,9 @@ from reasoningbank.types.memory import Outcome, new_id
 from reasoningbank.types.signal import Rater
 
 Verdict = Literal["success", "failure", "partial", "unknown"]
-EvidenceKind = Literal["exit_code", "test_run", "repair", "commit", "submission", "user_verdict", "last_word"]
+EvidenceKind = Literal[
+    "exit_code", "test_run", "repair", "commit", "submission", "user_verdict", "last_word", "admission"
+]
 
 CAPTURE, DISTILL = "capture", "distill"
 """The kinds of jobs that capture the file of their payload, and that distill the trajectory that is their key."""
@@ -43,6 +45,7 @@ EVIDENCE_KINDS: tuple[EvidenceKind, ...] = (
     "submission",
     "user_verdict",
     "last_word",
+    "admission",
 )
 
 

@@ -1,0 +1,125 @@
+"""Tell whether passing tests prove the work: not when they were skipped, removed or weakened, or are of another part.
+
+Only what the session itself shows counts: an edit, a command, a count. Where the person asked for exactly that, it is
+the work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from reasoningbank.sessions.changes import Change, doings_of
+from reasoningbank.sessions.facts import runs_of
+from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
+from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE
+from reasoningbank.types.session import Trajectory
+
+_TESTS = r"[^.\n]{0,60}\b(?:tests?|specs?|assert\w*|expect\w*|snapshots?|suite)\b"
+_ASKED_TO_REMOVE = re.compile(
+    rf"\b(?:remov|delet|skip|disabl|drop|ignor|quarantin|mark|exclud|prun|dedup)\w*\b{_TESTS}", re.IGNORECASE
+)
+_ASKED_TO_CHANGE = re.compile(
+    rf"\b(?:updat|adapt|adjust|chang|rewrit|writ|add|creat|extend|correct|improv|port|migrat|refactor)\w*\b{_TESTS}",
+    re.IGNORECASE,
+)
+_DELETED = re.compile(r"^\*\*\* Delete File: (?P<file>[^\n]+)$", re.MULTILINE)
+_REMOVES = (["rm"], ["unlink"], ["git", "rm"])
+_COUNTS_TESTS = frozenset(
+    (
+        "pytest", "unittest", "cargo", "nextest", "jest", "vitest", "mocha", "maven", "node", "rspec", "dotnet",
+        "phpunit", "mix", "sbt", "minitest", "deno", "bun", "ctest", "dart", "pest", "prove", "testthat",
+    )
+)  # fmt: skip
+"""Runners that count single tests, and count them the same in every run."""
+_PARTS = re.compile(r"^(?P<parent>[\w.-]+(?:/[\w.-]+)*)/(?P<name>[\w.-]+)$")
+
+
+def disguised(trajectory: Trajectory) -> str:
+    """Return how tests that had failed came to pass without a repair, as a sentence; empty when they did not.
+
+    They were skipped or removed, fewer of them ran, or only what they assert was changed.
+    """
+    asked = "\n".join((trajectory.task, *(step.user for step in trajectory.steps)))
+    runs, _ = runs_of(trajectory.steps)
+    doings = doings_of(trajectory.steps)
+    may_remove = _ASKED_TO_REMOVE.search(asked) is not None
+    may_change = may_remove or _ASKED_TO_CHANGE.search(asked) is not None
+    for start, end in _mended(runs):
+        changes = [(index, change) for index in range(start, end + 1) for change in doings[index].changes]
+        own = {
+            change.file.rsplit("/", 1)[-1]
+            for doing in doings[:start]
+            for change in doing.changes
+            if change.whole and change.file
+        }
+        if not may_remove:
+            for index, change in changes:
+                if _leaves_out(change, own):
+                    return f"Tests that had failed were skipped or removed at step {index}."
+            for index in range(start, end):
+                removed = [match["file"] for match in _DELETED.finditer(trajectory.steps[index].action)]
+                if any(TEST_PLACE.search(file) and file.rsplit("/", 1)[-1] not in own for file in removed):
+                    return f"Tests that had failed were skipped or removed at step {index}."
+            before, after = runs[start], runs[end]
+            if 0 < after.ran < before.ran and before.name == after.name and _runner(after) in _COUNTS_TESTS:
+                return f"Of {before.ran} tests that ran at step {start} only {after.ran} ran at step {end}."
+        if not may_change and _only_asserts_less([change for _, change in changes], own):
+            return f"Only the tests were changed after they failed at step {start}."
+    return ""
+
+
+def tested_elsewhere(trajectory: Trajectory) -> str:
+    """Return that the tests which passed last are of another part of the repository than the edits, as a sentence.
+
+    Parts are folders of one parent, such as ``services/billing`` and ``services/auth``.
+    """
+    runs, _ = runs_of(trajectory.steps)
+    last = max((index for index, run in runs.items() if run.succeeded), default=-1)
+    part = _PARTS.match(runs[last].part.folder.removeprefix("./")) if last >= 0 else None
+    if part is None:
+        return ""
+    tested = f"/{part[0]}/"
+    beside = f"/{part['parent']}/"
+    edited = [f"/{change.file}" for doing in doings_of(trajectory.steps) for change in doing.changes if change.file]
+    if not edited or any(tested in file for file in edited) or not all(beside in file for file in edited):
+        return ""
+    return f"The tests of {part[0]} passed, where nothing was changed."
+
+
+def _mended(runs: Mapping[int, TestRun]) -> Iterator[tuple[int, int]]:
+    """Yield the steps of each failing run and of the first passing one that covers it."""
+    ordered = sorted(runs.items())
+    for place, (start, failing) in enumerate(ordered):
+        if failing.succeeded:
+            continue
+        for end, later in ordered[place + 1 :]:
+            if later.succeeded and covers(later.name, failing.name):
+                yield start, end
+                break
+
+
+def _leaves_out(change: Change, own: set[str]) -> bool:
+    """Return whether the change skips or removes tests that the session did not write itself."""
+    words = [word.strip("'\"") for word in change.text.removeprefix("ran: ").split()]
+    if change.text.startswith("ran: ") and (words[:1] in _REMOVES or words[:2] in _REMOVES):
+        return any(TEST_PLACE.search(word) and word.rsplit("/", 1)[-1] not in own for word in words[1:])
+    if not TEST_PLACE.search(change.file) or change.file.rsplit("/", 1)[-1] in own:
+        return False
+    added = change.new if change.old or change.new else change.text
+    if any(match[0] not in change.old for match in SKIPS.finditer(added)):
+        return True
+    return not change.whole and len(TEST_DEFINED.findall(change.new)) < len(TEST_DEFINED.findall(change.old))
+
+
+def _only_asserts_less(changes: Sequence[Change], own: set[str]) -> bool:
+    """Return whether nothing but tests was changed, among it what one of them asserts."""
+    if not changes or not all(change.file and change.clear for change in changes):
+        return False
+    if not all(TEST_PLACE.search(change.file) and change.file.rsplit("/", 1)[-1] not in own for change in changes):
+        return False
+    return any(CHECKED.search(change.old) and change.old != change.new for change in changes)
+
+
+def _runner(run: TestRun) -> str:
+    return run.name.removeprefix(BY_STATUS).split(" ", 1)[0].split("@", 1)[0]

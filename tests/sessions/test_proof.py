@@ -1,0 +1,197 @@
+"""What passing tests prove, and what they do not: disguises, refusals, other parts, runs without a count."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promises import promise
+from reasoningbank.sessions.judge import by_evidence
+from reasoningbank.sessions.test_summaries import Summary, summary_of
+from reasoningbank.types.session import Judgement, Step, Trajectory
+from sessions.judged_cases import NOW, shell, suite
+
+EDIT = Step(tool="Edit", action='{"file_path": "sums.py", "old_string": "a", "new_string": "b"}', observation="done")
+FAILED = shell("pytest -q", "1 failed, 9 passed in 0.1s", 1)
+PASSED = shell("pytest -q", "10 passed in 0.1s")
+FEWER = shell("pytest -q", "9 passed in 0.1s")
+
+
+def edit(file: str, old: str, new: str) -> Step:
+    what = json.dumps({"file_path": file, "old_string": old, "new_string": new})
+    return Step(tool="Edit", action=what, observation="done")
+
+
+def judged(*steps: Step, task: str = "Repair the sums", answer: str = "") -> Judgement:
+    return by_evidence(Trajectory(task=task, steps=steps, final_answer=answer, created_at=NOW), at=NOW)
+
+
+@promise(
+    "judging:disguised",
+    "Tests that failed and then passed because they were skipped, removed, left out or made weaker are no success; "
+    "where the person asked for that, they are.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [FAILED, edit("tests/test_a.py", "def test_x():", "@pytest.mark.skip\ndef test_x():"), PASSED],
+        [FAILED, edit("tests/test_a.py", "assert total == 3", "assert total"), PASSED],
+        [FAILED, EDIT, edit("tests/test_a.py", "def test_x():\n    assert 1\n", ""), PASSED],
+        [FAILED, shell("git rm tests/test_a.py", "rm 'tests/test_a.py'"), FEWER],
+        [FAILED, Step(tool="apply_patch", action="*** Delete File: tests/test_a.py", observation="ok"), FEWER],
+        [FAILED, shell("python3 tidy.py", "ok"), FEWER],
+        [FAILED, EDIT, shell("pytest -q --deselect tests/test_a.py::test_x", "9 passed, 1 deselected in 0.1s")],
+    ],
+)
+def test_a_disguise_is_no_success(steps: list[Step]) -> None:
+    assert judged(*steps).verdict == "partial"
+    assert judged(*steps, Step(user="It works now, thanks!", thought="fine")).verdict == "success"
+
+
+@promise("judging:disguised")
+@pytest.mark.parametrize(
+    ("steps", "task"),
+    [
+        ([FAILED, edit("tests/test_a.py", "assert total == 3", "assert total == 4"), PASSED], "Update the tests to 4"),
+        ([FAILED, shell("git rm tests/test_a.py", "rm 'tests/test_a.py'"), FEWER], "Remove the obsolete tests"),
+        ([FAILED, EDIT, edit("tests/test_a.py", "assert total == 3", "assert total == 4"), PASSED], "Repair the sums"),
+        ([FAILED, EDIT, PASSED], "Repair the sums"),
+    ],
+)
+def test_what_was_asked_for_or_repaired_is_no_disguise(steps: list[Step], task: str) -> None:
+    assert judged(*steps, task=task).verdict == "success"
+
+
+@promise(
+    "judging:not-delivered",
+    "A commit or push that was refused, a build, linter or type check that failed and was not run again, a failed run "
+    "in CI after a push, and an agent's own word that it did not get there make tests that passed no success; "
+    "what is made good later does not.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    "last",
+    [
+        shell("git commit -m x", "ruff....Failed\n- hook id: ruff", 1),
+        shell("git push", " ! [rejected] main -> main (fetch first)", 1),
+        shell("ruff check .", "Found 1 error.", 1),
+    ],
+)
+def test_a_refusal_after_passing_tests_is_partial(last: Step) -> None:
+    again = shell(last.action, "ok")
+    assert judged(EDIT, PASSED, last).verdict == "partial"
+    assert judged(EDIT, PASSED, last, EDIT, again).verdict == "success"
+
+
+@promise("judging:not-delivered")
+def test_a_build_that_failed_is_not_made_good_by_tests_that_do_not_build_it() -> None:
+    image, crate = shell("docker build .", "failed", 1), shell("cargo build", "error[E0308]: mismatched types", 101)
+    cargo = shell("cargo test", "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out")
+    assert judged(image, EDIT, PASSED).verdict == "partial"
+    assert judged(image, EDIT, shell("docker build .", "ok"), PASSED).verdict == "success"
+    assert judged(crate, EDIT, cargo).verdict == "success"
+
+
+@promise("judging:not-delivered")
+def test_a_failed_run_in_ci_counts_after_a_push_only() -> None:
+    checks = shell("gh pr checks 7", "build\tpass\nlint\tfail", 1)
+    push = shell("git push", "ok")
+    assert judged(EDIT, PASSED, push, checks).verdict == "partial"
+    assert judged(EDIT, PASSED, push, checks, EDIT, push, shell("gh pr checks 7", "build\tpass")).verdict == "success"
+    assert judged(checks).verdict == "unknown"
+
+
+@promise("judging:not-delivered")
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("The tests pass, but I was not able to make it faster.", "partial"),
+        ("I couldn't get the upload to work.", "partial"),
+        ("Done. The download still fails.", "partial"),
+        ("I couldn't find any other problem.", "success"),
+        ("I could not run the slow tests here.", "success"),
+        ("Done; it still works with old files.", "success"),
+    ],
+)
+def test_what_an_agent_says_against_itself_is_believed(answer: str, verdict: str) -> None:
+    assert judged(EDIT, PASSED, answer=answer).verdict == verdict
+
+
+@promise(
+    "judging:elsewhere",
+    "Tests of one part of a repository prove nothing of edits in another part beside it.",
+    source="issue 11 Judge",
+)
+def test_tests_of_another_part_are_no_success() -> None:
+    change = edit("/w/services/billing/limit.py", "a", "b")
+    other = shell("cd services/auth && pytest -q", "10 passed in 0.1s")
+    own = shell("cd services/billing && pytest -q", "10 passed in 0.1s")
+    assert judged(change, other).verdict == "partial"
+    assert judged(change, own).verdict == "success"
+    assert judged(change, shell("cd build && ctest", "100% tests passed, 0 tests failed out of 3")).verdict == "success"
+
+
+@promise(
+    "judging:by-status",
+    "A command for tests that counts nothing is judged by its exit status, and is believed less than a count; not when "
+    "the status is another program's, the run was cut off, or the session wrote the script itself.",
+    source="issue 11 Judge",
+)
+def test_a_test_command_without_a_count_is_judged_by_its_exit_status() -> None:
+    counted = judged(EDIT, PASSED).probability
+    for command in ("make test", "./run_tests.sh", "dune runtest", "npm test"):
+        passing = judged(EDIT, shell(command, "fine"))
+        assert passing.verdict == "success"
+        assert passing.probability < counted
+        assert judged(EDIT, shell(command, "wrong", 1)).verdict == "failure"
+        assert judged(shell(command, "wrong", 1), EDIT, shell(command, "fine")).verdict == "success"
+        for hidden in (f"{command} | tail -3", f"{command} || true", f"{command}; echo done", f"{command} &"):
+            assert judged(EDIT, shell(hidden, "fine")).verdict == "unknown"
+        assert judged(EDIT, shell(f"timeout 9 {command}", "", 124)).verdict not in {"success", "failure"}
+    wrote = Step(tool="Write", action='{"file_path": "run_tests.sh", "content": "exit 0"}', observation="done")
+    assert judged(wrote, shell("./run_tests.sh", "fine")).verdict == "unknown"
+    assert judged(EDIT, shell("make test", "make: Nothing to be done for 'test'.")).verdict == "unknown"
+    assert judged(EDIT, shell("./gradlew assemble", "")).verdict == "unknown"
+
+
+@promise("judging:test-runs")
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        ("\t Executed 5 tests, with 1 failure (0 unexpected) in 0.1 (0.2) seconds\n", Summary("swift", 4, 1)),
+        ("✔ Test run with 8 tests in 2 suites passed after 0.01 seconds.\n", Summary("swift", 8)),
+        ("✘ Test run with 8 tests failed after 0.01 seconds with 1 issue.\n", Summary("swift", 0, 1)),
+        ("[info] Tests: succeeded 3, failed 1, canceled 0, ignored 2, pending 0\n", Summary("sbt", 3, 1, 0, 2)),
+        ("[info] Passed: Total 4, Failed 0, Errors 0, Passed 4\n", Summary("sbt", 4)),
+        ("2 doctests, 9 tests, 1 failure\n", Summary("mix", 8, 1)),
+        ("     Summary [   0.5s] 9 tests run: 7 passed, 2 failed, 1 skipped\n", Summary("nextest", 7, 2, 0, 1)),
+        ("FAIL! -- 8 Passed | 1 Failed | 0 Pending | 2 Skipped\n", Summary("ginkgo", 8, 1, 0, 2)),
+        ("Executed 2 out of 3 tests: 2 tests pass and 1 fails locally.\n", Summary("bazel", 2, 1)),
+        ("Executed 3 out of 3 tests: 3 tests pass.\n", Summary("bazel", 3)),
+        ("0 of 1 test suites (2 of 3 test cases) passed.\n", Summary("cabal", 2, 1)),
+        ("app> Test suite spec passed\n", Summary("stack", 1)),
+        ("All 5 tests passed.\n", Summary("zig", 5)),
+        ("Ran 6 tests containing 14 assertions.\n1 failures, 0 errors.\n", Summary("clojure", 13, 1)),
+        ("[ FAIL 0 | WARN 1 | SKIP 2 | PASS 21 ]\n", Summary("testthat", 21, 0, 0, 2)),
+        ("     Testing App tests passed \n", Summary("julia", 1)),
+        ("12 runs, 30 assertions, 1 failures, 2 errors, 3 skips\n", Summary("minitest", 6, 1, 2, 3)),
+        ("Files=3, Tests=21,  0 wallclock secs\nResult: PASS\n", Summary("prove", 21)),
+        ("00:02 +13 -1: Some tests failed.\n", Summary("dart", 13, 1)),
+        ("  1 failed\n    [a] b.spec.ts:3:1 c\n  4 passed (6.1s)\n", Summary("playwright", 4, 1)),
+        ("3 successes / 1 failure / 0 errors / 0 pending : 0.1 seconds\n", Summary("busted", 3, 1)),
+        ("  Tests:    1 failed, 13 passed (30 assertions)\n", Summary("pest", 13, 1)),
+        ("  evaluation failed :( (5.3 seconds)\n", Summary("tox", 0, 1)),
+    ],
+)
+def test_runners_that_count_in_one_line_are_read(text: str, summary: Summary) -> None:
+    assert summary_of(text) == summary
+    assert summary_of(text, text) is None, "what the command itself holds is no summary"
+
+
+@promise("judging:disguised")
+def test_a_file_that_the_session_wrote_may_be_taken_away_again() -> None:
+    wrote = Step(tool="Write", action='{"file_path": "tests/test_try.py", "content": "def test_a(): pass"}')
+    assert judged(wrote, FAILED, EDIT, shell("rm tests/test_try.py"), PASSED).verdict == "success"
+    assert judged(suite(False), EDIT, suite(True)).verdict == "success"
