@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from promises import promise
 from sessions.learned_sessions import RBANK, REPAIRED, UNDECIDED, environment, written
 
@@ -68,6 +70,9 @@ def test_status_says_what_is_installed_learned_and_waiting(tmp_path: Path) -> No
     assert later["hooks_last_ran"].endswith("claude-code SessionStart")
     assert [*later["hooks"]] == ["claude-code"]
     assert "not JSON" in later["errors"][-1]
+    (cure,) = (each for each in later["next"] if "not JSON" in each)
+    assert cure.startswith("The hook user-prompt-submit failed: the payload is not JSON")
+    assert cure.endswith("rbank doctor.")
     assert later["model"]["most"] == {"tokens": 500_000, "sessions": 20}
     assert "codex is not on this machine" in later["model"]["problem"]
     text = said(tmp_path, "status")
@@ -180,3 +185,32 @@ def test_doctor_makes_no_bank_of_a_mistyped_project(tmp_path: Path) -> None:
     assert said(tmp_path, "--project", "shpo", "doctor", "--json")["problems"] == []
     said(tmp_path, "--project", "shpo", "doctor", "--reembed", status=3)
     assert {path.name for path in (tmp_path / "data" / "banks").rglob("*")} == before
+
+
+@promise(
+    "install:status-next",
+    "rbank status never says that nothing is to be done beside an error: every error it shows has a next step that "
+    "says what to type.",
+    source="issue 11 Installer and status",
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-01-02T03:04:05+00:00 'SessionStart' 'store_error: the disk is full. Free some space and try again.'",
+        "2026-01-02T03:04:05+00:00 'Stop' 'KeyError at hooks.py:12'",
+        "2026-01-02T03:04:05+00:00 'Stop' \"configuration: 'x' is no model. Name another.\"",
+        "something else",
+    ],
+)
+def test_every_error_that_is_shown_has_a_next_step(line: str, tmp_path: Path) -> None:
+    said(tmp_path, "install", "claude-code")
+    said(tmp_path, "hook", "session-start", given='{"session_id": "s", "hook_event_name": "SessionStart"}')
+    assert said(tmp_path, "status", "--json", "--quick")["next"] == ["Nothing."]
+    with (tmp_path / "data" / "hooks.log").open("a") as log:
+        log.write(f"{line}\n{line}\n")
+    found = said(tmp_path, "status", "--json", "--quick")
+    assert found["errors"] == [line, line]
+    (step,) = found["next"]
+    assert step.endswith("rbank doctor.")
+    words = line.split(": ", 1)[-1].strip("'\"") if "_error" in line or "configuration" in line else line.split()[-1]
+    assert words.strip("'\"") in step

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -112,7 +113,7 @@ def examined(call: Call, *, ask: bool) -> Status:
         learned_this_week=learned,
         credited_this_week=credited,
         errors=errors,
-        next=_next(clients, sessions, model, ran=bool(ran)),
+        next=_next(clients, sessions, model, errors, ran=bool(ran), failed=failed),
     )
 
 
@@ -193,7 +194,36 @@ def _tail(log: Path) -> list[str]:
         return []
 
 
-def _next(clients: list[ClientStatus], sessions: Iterable[SessionState], model: ModelStatus, *, ran: bool) -> list[str]:
+_LOGGED = re.compile(r"^\S+ (?P<event>['\"].*?['\"]) ['\"](?:(?P<code>[a-z_]+): )?(?P<said>.*?)['\"]?$")
+
+
+def _cures(errors: Sequence[str]) -> list[str]:
+    """Return for every error that is shown what to do next and what to type: the error's own advice, then the check."""
+    found: dict[str, None] = {}
+    for line in errors:
+        match = _LOGGED.match(line)
+        if match is None:
+            found[f"The log of the hooks says: {line}. See whether it is still so: rbank doctor."] = None
+            continue
+        said = match["said"] if match["code"] else f"{match['said']} was not foreseen."
+        found[f"The hook {match['event'].strip(_QUOTES)} failed: {said} See whether it is still so: rbank doctor."] = (
+            None
+        )
+    return [*found]
+
+
+_QUOTES = "'\""
+
+
+def _next(
+    clients: list[ClientStatus],
+    sessions: Iterable[SessionState],
+    model: ModelStatus,
+    errors: Sequence[str],
+    *,
+    ran: bool,
+    failed: int,
+) -> list[str]:
     said: list[str] = []
     if not clients:
         said.append("Install into a client: rbank install CLIENT.")
@@ -202,6 +232,9 @@ def _next(clients: list[ClientStatus], sessions: Iterable[SessionState], model: 
     said += [f"{each['client']}: {each['says']}" for each in clients if each["says"].endswith("cannot start it.")]
     if model["problem"]:
         said.append(model["problem"])
+    said += _cures(errors)
+    if failed:
+        said.append(f"{counted(failed, 'job')} failed for good: rbank jobs says why.")
     waiting = [one.verdict for one in sessions if one.state == "waiting"]
     unknown = waiting.count("unknown")
     if len(waiting) > unknown and not model["name"]:
