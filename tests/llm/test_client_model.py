@@ -315,3 +315,29 @@ def test_no_hint_names_a_package_that_a_stranger_could_register() -> None:
     own = re.compile(r"(?:pip install|uvx|uv tool install|pipx install|npx)[^\n]{0,40}\b(?:reasoningbank|rbank)\b")
     source = Path(reasoningbank.__file__).parent
     assert [path.name for path in source.rglob("*.py") if own.search(path.read_text(encoding="utf-8"))] == []
+
+
+@promise(
+    "llm:nothing-left-over",
+    "What a run of the user's client needs lies below the data directory and is gone afterwards; of a process that was "
+    "killed, the next run removes it, and nothing is left in the system's folder for temporary files.",
+    source="issue 11",
+)
+def test_a_killed_process_leaves_nothing_over(program: Any, tmp_path: Path) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    temporary.mkdir()
+    source = str(Path(reasoningbank.__file__).parents[1])
+    slow = program("time.sleep(15)") | {"TMPDIR": str(temporary), "PYTHONPATH": source}
+    command = [sys.executable, "-c", ASK, "client:claude-code", str(home), "60", "500000", "", json.dumps(SCHEMA)]
+    with subprocess.Popen(command, env=slow, start_new_session=True) as asking:
+        runs = home / "runs"
+        deadline = time.monotonic() + 60
+        while not (runs.is_dir() and [*runs.iterdir()]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        asking.kill()
+    (left,) = runs.iterdir()
+    assert left.name.startswith(f"{asking.pid}-")
+    answers = 'print(json.dumps({"result": "{}", "is_error": False}))'
+    ask("client:claude-code", home, program(answers) | {"TMPDIR": str(temporary)}, seconds=30)
+    assert [*runs.iterdir()] == []
+    assert not [path for path in temporary.iterdir() if "reasoningbank" in path.name]

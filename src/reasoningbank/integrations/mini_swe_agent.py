@@ -11,7 +11,6 @@ import importlib
 import json
 import shutil
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -21,9 +20,10 @@ from typing import Protocol, cast
 
 from reasoningbank.errors import ConfigurationError, InvalidInput, UnreadableTranscript
 from reasoningbank.integrations.agent_command import block
+from reasoningbank.llm.run_folders import run_folder
 from reasoningbank.safety.quotation import memories_in
 from reasoningbank.sessions.readers import Skipped, prepare, read
-from reasoningbank.settings import secret_variables, set_default_variable
+from reasoningbank.settings import data_directory, secret_variables, set_default_variable
 from reasoningbank.types.matts import Task
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.recall import Hit
@@ -223,8 +223,8 @@ class _Module(Protocol):
 
 
 def _trajectory(record: Mapping[str, object], task: Task, place: Path) -> Trajectory:
-    with tempfile.TemporaryDirectory(prefix="reasoningbank-") as folder:
-        path = Path(folder) / "run.traj.json"
+    with run_folder(data_directory()) as folder:
+        path = folder / "run.traj.json"
         path.write_text(json.dumps(record, default=str), encoding="utf-8")
         entries = list(read(path, format="mini-swe-agent"))
     for entry in entries:

@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from typing import IO
 from reasoningbank.errors import ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import SessionBudget, TokenBudget
 from reasoningbank.llm.provider import paid_calls_refused
+from reasoningbank.llm.run_folders import run_folder
 from reasoningbank.settings import OWN_RUN, child_environment, own_run
 from reasoningbank.telemetry import chatted
 from reasoningbank.types.ports import Completion, Prompt
@@ -379,14 +379,14 @@ class ClientModel:
             f"{prompt.instructions}\n\nUse no tool. Answer with one JSON object that follows this JSON schema, and "
             f"with nothing else:\n{wanted}"
         )
-        with tempfile.TemporaryDirectory(prefix="reasoningbank-") as aside:
+        with run_folder(self._home) as aside:
             question = HeadlessQuestion(
                 program=program,
                 model=self._model,
                 instructions=_sendable(instructions),
                 material=_sendable(prompt.material),
                 directory=directory,
-                aside=Path(aside),
+                aside=aside,
                 capture=lambda arguments: self._captured(program, arguments, directory),
             )
             run = self._headless.prepare(question)

@@ -37,6 +37,7 @@ from reasoningbank.integrations.shared_server import (
     peer_is_own,
     sweep,
 )
+from reasoningbank.llm.run_folders import remove_left_over
 from reasoningbank.mcp.banks import Banks, UsualProject
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.questions import Answering
@@ -290,6 +291,7 @@ def main() -> None:
     listener.set_inheritable(False)
     os.chdir(directory)
     settings = load_settings()
+    remove_left_over(settings.home)
     path = Path(listener.getsockname())
     server = SharedServer(settings, listener, Place(path.parent, name, directory), descriptor)
     server.run()
