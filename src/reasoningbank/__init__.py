@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from reasoningbank.types.matts import Rollout, Scaled, Task
     from reasoningbank.types.memory import Event, Health, ImportReport, Memory, OutcomeReport, Rating, Stats
     from reasoningbank.types.promotion import GeneralText, Promotion, PromotionCandidate, Reference, ShareReport
-    from reasoningbank.types.recall import Brief, Filter, Hit, Leg, Recall, SessionOutcome
+    from reasoningbank.types.recall import Brief, Filter, Hit, Leg, Recall, SessionCredit, SessionOutcome
     from reasoningbank.types.scope import Membership, Scope
     from reasoningbank.types.session import (
         Captured,
@@ -150,6 +150,7 @@ _PLACES = {
     "Rollout": "types.matts",
     "Scaled": "types.matts",
     "Scope": "types.scope",
+    "SessionCredit": "types.recall",
     "SessionOutcome": "types.recall",
     "SessionSummary": "types.session",
     "Settings": "settings",
@@ -251,6 +252,7 @@ __all__ = [
     "Rollout",
     "Scaled",
     "Scope",
+    "SessionCredit",
     "SessionOutcome",
     "SessionSummary",
     "Settings",

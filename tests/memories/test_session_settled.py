@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.memories.evidence import MOST_USAGE
+from reasoningbank.operations.text import session_outcome_text
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.recall import FITTING
 from reasoningbank.types.session import Evidence, Step, Trajectory, Verdict
@@ -460,3 +461,42 @@ def test_a_report_names_the_confidence_that_is_stored(local_bank: Bank, succeede
     if not succeeded:
         assert report is not None
         assert f"{stored:.3f}" in report.message
+
+
+@promise(
+    "credit:answer",
+    "What session-outcome answers is how things stand after it: each memory that the session's end counts for or "
+    "against, from what to what, in whatever order verdicts and reports came and however often.",
+    source="issue 11 Credit",
+)
+@pytest.mark.parametrize("order", [*permutations(("captured", "agent", "person", "agent again"), 4)])
+def test_a_report_answers_how_things_stand_after_it(order: Sequence[str], local_bank: Bank) -> None:
+    memory = lesson(local_bank)
+    start = local_bank.get(memory).confidence
+    local_bank.search(TASK, session="s")
+    for said in order:
+        if said == "captured":
+            local_bank.sessions.keep(ended("s", "success"))
+            continue
+        rater: Rater = "human" if said == "person" else "agent"
+        report = local_bank.sessions.outcome("s", said != "person", rater=rater)
+        (counted,) = report.counted
+        (signal,) = (one for one in signals(local_bank, memory) if one.type == "outcome")
+        now = local_bank.get(memory).confidence
+        assert (counted.memory_id, counted.succeeded, counted.new_confidence) == (memory, signal.positive, now)
+        assert counted.previous_confidence == start
+        direction = "for" if signal.positive else "against"
+        lines = session_outcome_text(report).splitlines()
+        assert lines[0] == f"{memory}: counts {direction} it, confidence {start:.3f} to {now:.3f}."
+        assert lines[1].startswith("1 credited")
+
+
+@promise("credit:answer")
+def test_an_end_that_was_judged_before_the_report_is_no_zero(local_bank: Bank) -> None:
+    memory = lesson(local_bank)
+    local_bank.search(TASK, session="s")
+    local_bank.sessions.keep(ended("s", "success"))
+    report = local_bank.sessions.outcome("s", True, rater="agent")
+    assert report.credited == ()
+    assert [one.memory_id for one in report.counted] == [memory]
+    assert "1 credited, 1 of them by what was said before." in session_outcome_text(report)

@@ -63,9 +63,10 @@ def test_the_commands_have_the_interface_that_other_programs_rely_on(home: Path)
     run("briefing", "--task", LESSON["title"], "--session", "s")
     ended = run("session-outcome", "s", "succeeded")
     assert set(ended) == {"credited"}
-    assert set(ended["credited"][0]) == {"memory_id", "new_confidence"}
+    assert set(ended["credited"][0]) == {"memory_id", "succeeded", "previous_confidence", "new_confidence"}
+    assert ended["credited"][0]["succeeded"] is True
     assert ended["credited"][0]["new_confidence"] == run("get", stored["id"])["confidence"] > 0.8
-    assert run("session-outcome", "s", "succeeded") == {"credited": []}
+    assert run("session-outcome", "s", "succeeded") == ended
     replaced = run("session-outcome", "s", "failed")["credited"]
     assert [one["memory_id"] for one in replaced] == [stored["id"]]
     assert replaced[0]["new_confidence"] == run("get", stored["id"])["confidence"] < 0.8

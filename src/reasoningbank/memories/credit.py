@@ -18,7 +18,7 @@ from reasoningbank.memories.evidence import settle_outcome, settle_usage
 from reasoningbank.memories.exposure import decide_served
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import OutcomeReport
-from reasoningbank.types.recall import FITTING
+from reasoningbank.types.recall import FITTING, SessionCredit
 from reasoningbank.types.session import SessionEnd
 
 _DID_NOT_FAIL = frozenset({"success", "partial"})
@@ -94,6 +94,30 @@ def _settled(
     if report.recorded and says:
         decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)
     return report
+
+
+def credit_of(reader: StoreReader, memory_id: str, session: str) -> SessionCredit | None:
+    """Return what a session's end counts for a memory now; None when it counts nothing.
+
+    Args:
+        reader: Where the memory is.
+        memory_id: The memory.
+        session: As it is named where the memory is.
+    """
+    given = reader.evidence.given(memory_id, "outcome", session)
+    if given is None:
+        return None
+    memory = reader.memories.get(memory_id)
+    belief = memory.belief.without_evidence(positive=given.positive, weight=given.weight or 0)
+    used = reader.evidence.given(memory_id, "usage", session)
+    if used is not None:
+        belief = belief.without_evidence(positive=used.positive, weight=used.weight or 0)
+    return SessionCredit(
+        memory_id=memory_id,
+        succeeded=given.positive,
+        previous_confidence=replace(memory, belief=belief).confidence,
+        new_confidence=memory.confidence,
+    )
 
 
 def _with_usage(report: OutcomeReport, confidence: float) -> OutcomeReport:

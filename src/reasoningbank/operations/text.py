@@ -248,11 +248,18 @@ def origins_text(origins: Sequence[Origin]) -> str:
 
 def session_outcome_text(report: SessionOutcome) -> str:
     """Return what the end of a session did."""
-    lines = [f"{one.memory_id}: {one.message}" for one in report.credited]
-    kept = f"; {len(report.unchanged)} had an outcome of this session already" if report.unchanged else ""
-    kept += f"; {len(report.quarantined)} in quarantine, not credited" if report.quarantined else ""
-    if report.credited or kept:
-        lines.append(f"{len(report.credited)} credited{kept}.")
+    lines = [
+        f"{one.memory_id}: counts {'for' if one.succeeded else 'against'} it, confidence "
+        f"{one.previous_confidence:.3f} to {one.new_confidence:.3f}."
+        for one in report.counted
+    ]
+    known = {one.memory_id for one in report.counted}
+    lines += [f"{one.memory_id}: {one.message}" for one in report.credited if one.memory_id not in known]
+    held = f"; {len(report.quarantined)} in quarantine, not credited" if report.quarantined else ""
+    if report.counted or report.credited or held:
+        before = len([one for one in report.unchanged if one in known])
+        said = f", {before} of them by what was said before" if before else ""
+        lines.append(f"{len(report.counted)} credited{said}{held}.")
     else:
         lines.append(f"0 credited: nothing was shown in a session named {one_line(report.session)} that fitted a task.")
     if report.judged:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, StoreError
 from reasoningbank.memories.admission import has_space
-from reasoningbank.memories.credit import settle, shown
+from reasoningbank.memories.credit import credit_of, fitting, settle, shown
 from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
 from reasoningbank.search.proven import proven, standing
@@ -36,7 +36,7 @@ from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.promotion import CONFLICT_COSINE, PROMOTED_FROM, Reference
-from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
+from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall, SessionCredit
 from reasoningbank.types.scope import LEVELS, SCOPE_WEIGHTS, Level, Scope, session_in
 from reasoningbank.types.session import SessionEnd
 
@@ -395,6 +395,13 @@ def credit(
     place = session_in(store.scope, session, origin)
     with store.transaction() as transaction:
         return settle(transaction, place, end, own=own, at=at, shared_by=shared_by)
+
+
+def credits_in(store: Store, session: str, origin: Scope) -> Sequence[SessionCredit]:
+    """Return what the session's end counts now for what a wider scope has shown it and fitted."""
+    place = session_in(store.scope, session, origin)
+    known = (credit_of(store, each, place) for each in store.memories.many(fitting(shown(store, place))))
+    return [each for each in known if each is not None]
 
 
 def log_wider(stores: Sequence[Store], answer: Recall, origin: Scope, *, usage: bool) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import Memory, OutcomeReport
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
-from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall
+from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Recall, SessionCredit
 from reasoningbank.types.scope import LEVELS, Level
 from reasoningbank.types.session import SessionEnd
 from reasoningbank.types.uplift import Exposure
@@ -133,6 +133,15 @@ class Search:
             for store in stores
             for report in credit(store, session, origin, end, own=own, at=at, shared_by=shared_by)
         ]
+
+    def counted_wider(self, session: str) -> list[SessionCredit]:
+        """Return what the session's end counts now for what the team and the org have shown it and fitted."""
+        if not self._context.wider:
+            return []
+        from reasoningbank.search.cascade import credits_in
+
+        origin = self._context.scope
+        return [each for store in self.wider_stores()[0] for each in credits_in(store, session, origin)]
 
     def heard(self, question: Question) -> Question:
         """Return the question that is asked in a long query: the passage that this bank speaks for."""

@@ -250,6 +250,7 @@ class Sessions:
             unchanged=tuple(one for one in kept if one not in held),
             quarantined=tuple(held),
             judged=judged,
+            counted=self._settlement.counted(place),
         )
 
     def _reported(self, transaction: Transaction, session: str, succeeded: bool) -> tuple[str, ...]:

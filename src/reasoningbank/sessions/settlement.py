@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.sessions.ends import end_of_session, personal
+from reasoningbank.types.recall import SessionCredit
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import CREDIT, DISTILL, Judgement, Trajectory, Verdict
 
@@ -80,6 +81,14 @@ class Settlement:
         if wider:
             reports += self._search.credit_wider(session, end, own=own, at=at, shared_by=sharers)
         return reports
+
+    def counted(self, session: str) -> tuple[SessionCredit, ...]:
+        """Return what the session's end counts now for each memory that fitted its questions."""
+        from reasoningbank.memories.credit import credit_of, fitting, shown
+
+        store = self._context.store()
+        known = (credit_of(store, each, session) for each in store.memories.many(fitting(shown(store, session))))
+        return (*(each for each in known if each is not None), *self._search.counted_wider(session))
 
     def credited(self, trajectory_id: str) -> None:
         """Do the job that settles what the session was shown, at once; a worker does it when this process is killed."""

@@ -249,6 +249,22 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCredit:
+    """Hold what the end of one session counts for one memory now.
+
+    Attributes:
+        succeeded: True when it speaks for the memory, False when against it.
+        previous_confidence: The confidence without this session's end and use.
+        new_confidence: The confidence that the memory has.
+    """
+
+    memory_id: str
+    succeeded: bool
+    previous_confidence: float
+    new_confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOutcome:
     """Hold what the end of a session did to the memories that were shown in it.
 
@@ -260,6 +276,8 @@ class SessionOutcome:
         quarantined: Ids of shown memories that are in quarantine, so that an agent's word does not count for them.
         learned: What the branch's own account taught, when it gave one.
         judged: Ids of the session's trajectories whose verdict a person's report is.
+        counted: How things stand after this call, whoever said it when: each memory for which the session's end counts,
+            with the confidence that it would have without the session and the one that it has.
     """
 
     session: str
@@ -269,11 +287,20 @@ class SessionOutcome:
     quarantined: tuple[str, ...] = ()
     learned: DistilReport | None = None
     judged: tuple[str, ...] = ()
+    counted: tuple[SessionCredit, ...] = ()
 
     @property
-    def credits(self) -> tuple[Mapping[str, str | float], ...]:
-        """The memories whose confidence has moved, and how high it is now."""
-        return tuple({"memory_id": one.memory_id, "new_confidence": one.new_confidence} for one in self.credited)
+    def credits(self) -> tuple[Mapping[str, str | float | bool], ...]:
+        """The memories for which the session's end counts now: for or against them, from what to what."""
+        return tuple(
+            {
+                "memory_id": one.memory_id,
+                "succeeded": one.succeeded,
+                "previous_confidence": one.previous_confidence,
+                "new_confidence": one.new_confidence,
+            }
+            for one in self.counted
+        )
 
 
 FITTING = 0.5
