@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import traceback
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -232,7 +231,8 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     """Return the text for the agent's context; empty when nothing is relevant or there is no bank yet.
 
     Inside of a client that we run as a language model it is empty, too. The user's shared server is asked first, and
-    started when there is something to ask about; when it does not say in time, the bank is opened here.
+    started when there is something to ask about; when it does not say in time, the bank is opened here, and a recipe
+    for the error is shown at once.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -262,16 +262,25 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     asked = question(
         "hook", scope, membership_of(place, settings), url, {"event": event, "task": task, "session": session}
     )
-    with suppress(Unanswered):
+    late = False
+    try:
         answer = ask(settings, asked, start=bool(url) or (settings.home / BANKS).is_dir(), seconds=ANSWER_SECONDS)
         text = answer.get("text") if answer is not None else None
         if isinstance(text, str):
             return text
+    except Unanswered:
+        late = True
 
     bank = open_bank(payload, place, make=False)
     if bank is None:
         return ""
     with bank:
+        if (
+            task
+            and event in {"PostToolUse", "PostToolUseFailure"}
+            and (recipe := _recipe(bank, task, session, repeat=late))
+        ):
+            return recipe  # at once: the rest would have to wait for the model
         return shown(bank, event, task, session)
 
 
@@ -288,12 +297,24 @@ def shown(bank: Bank, event: HookEvent, task: str | None, session: str) -> str:
         text = bank.briefing(budget=START_BUDGET, session=session).text
         return "\n".join(filter(None, (text, reminder(bank))))
     if event in {"PostToolUse", "PostToolUseFailure"}:
-        named, _, error = task.partition("\n")
-        recipe = bank.recipes.briefing(error, session=session, command=named.partition(" ")[2]).text
+        recipe = _recipe(bank, task, session)
         if event == "PostToolUse":
             return recipe
         return recipe + bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
     return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
+
+
+def _recipe(bank: Bank, task: str, session: str, *, repeat: bool = False) -> str:
+    """Return the recipes for what a tool printed, which needs no model.
+
+    Args:
+        bank: The bank.
+        task: The tool and its action, and below what it printed.
+        session: The client's name for the session.
+        repeat: Whether those are shown, too, that a server may have kept as shown without answering in time.
+    """
+    named, _, error = task.partition("\n")
+    return bank.recipes.briefing(error, session=session, command=named.partition(" ")[2], repeat=repeat).text
 
 
 RAN_FILE = "hooks-ran"

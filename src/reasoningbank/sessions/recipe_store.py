@@ -84,7 +84,9 @@ class Recipes:
         trajectory = self._sessions.get(check_memory_id(trajectory_id))
         return learn_recipes(self._context.store(), self._context.embedder, trajectory, at=self._context.clock.now())
 
-    def briefing(self, error: str, budget: int = BUDGET, session: str | None = None, command: str = "") -> Brief:
+    def briefing(
+        self, error: str, budget: int = BUDGET, session: str | None = None, command: str = "", *, repeat: bool = False
+    ) -> Brief:
         """Return the recipes for an error, the same one first and then one that is near; nothing when none is known.
 
         What is shown is logged as a delivery, as in every briefing; what this session was shown before is left out. An
@@ -96,6 +98,7 @@ class Recipes:
             budget: Most cl100k tokens of the text.
             session: What the delivery counts for; None takes the bank's own.
             command: The command that failed; empty when it is not known.
+            repeat: Whether what this session was shown before is shown again.
         """
         place = session_name(session) or self._context.session
         action = doing_of(Step(tool=_SHELL, action=command)).shown if command else ""
@@ -103,7 +106,7 @@ class Recipes:
         if signature is None:
             return Brief(session=place)
         store = self._context.store()
-        seen = shown(store, place)
+        seen = {} if repeat else shown(store, place)
         found = [
             hit
             for hit in known_for(store, signature)
