@@ -20,7 +20,7 @@ from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
-from reasoningbank.types.memory import OUTCOMES, STATES, Health, ImportReport, Stats
+from reasoningbank.types.memory import OUTCOMES, STATES, Health, ImportReport, Repair, Stats
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Indexed
@@ -308,6 +308,50 @@ class Admin:
         remade = remake(store, self._context.embedder, progress)
         with store.transaction() as transaction:
             return put_remade(transaction, self._context.embedder, remade)
+
+    def check_store(self) -> tuple[str, ...]:
+        """Read the whole bank and return every defect of it, one sentence each."""
+        if self._context.damage is not None:
+            return (f"{self._context.damage} {self._context.damage.hint}",)
+        return self._context.store().check().problems
+
+    def repair(self, *, progress: Progress | None = None) -> Repair:
+        """Write every whole row of a damaged bank into a new file beside it; the damaged one stays as it is.
+
+        The words and vectors that searches need are made anew, and confidences follow from their evidence again.
+
+        Args:
+            progress: Called with memories, nodes and edges done, and with how many there are in all.
+
+        Raises:
+            StoreUnavailable: When there is no bank file.
+            ScopeViolation: When the file is the bank of another tenant or project.
+        """
+        from reasoningbank.graph.nodes import words
+        from reasoningbank.memories.admission import Passed, admit_edges, admit_nodes
+        from reasoningbank.memories.evidence import hold_evidence
+
+        embedder = self._context.embedder
+        with self._context.salvaged() as (store, found, path):
+            remade = remake(store, embedder, progress)
+            nodes = store.graph.node_page(GraphFilter(), limit=0)
+            edges = store.graph.edge_page(limit=0)
+            with store.transaction() as transaction:
+                passed = Passed([*nodes, *edges])
+                admit_nodes(transaction, [(node, words(node)) for node in nodes], passed=passed)
+                admit_edges(transaction, [(edge, words(edge)) for edge in edges], passed=passed)
+                put_remade(transaction, embedder, remade)
+                held = hold_evidence(transaction, self._context.clock.now())
+            problems = store.check().problems
+        return Repair(
+            path=str(path),
+            recovered=found.recovered,
+            missing=found.missing,
+            held=held,
+            pages=found.pages,
+            damaged_pages=found.damaged_pages,
+            problems=problems,
+        )
 
     def check(self) -> Health:
         """Read the whole bank, try the embedder, and list every defect."""

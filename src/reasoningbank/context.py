@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +17,7 @@ from reasoningbank.storage.store import Storage, Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import check_memory_id, new_session
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel, Reranker
-from reasoningbank.types.records import Job
+from reasoningbank.types.records import Job, Salvage
 from reasoningbank.types.scope import Membership, Scope, session_in
 
 ROLL_UP = "roll_up"
@@ -229,6 +230,12 @@ class Context:
             return
         with store.transaction() as transaction:
             transaction.jobs.enqueue(Job(kind=ROLL_UP, key="daily", due=now + _ROLL_UP_EVERY))
+
+    @contextmanager
+    def salvaged(self) -> Iterator[tuple[Store, Salvage, Path]]:
+        """Give a new store of every whole row of the bank, whether it can be opened or not; ``Storage`` says how."""
+        with self.storage.salvaged(self.scope) as found:
+            yield found
 
     def restore(self, source: Path) -> None:
         """Replace the bank's content by that of a backup; a damaged bank can be read again afterwards."""

@@ -13,6 +13,7 @@ from reasoningbank import __version__
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import print_json, print_note, print_text, progress
+from reasoningbank.cli.repair_text import repair_text
 from reasoningbank.errors import BankError
 from reasoningbank.integrations.hook_actions import last_runs
 from reasoningbank.llm import model_problem
@@ -29,15 +30,22 @@ from reasoningbank.types.scope import Scope
     COMMANDS["doctor"],
     click.Option(["--reembed"], is_flag=True, help="First compute all vectors again with the embedder of today."),
     click.Option(["--ask-model"], is_flag=True, help="Ask a model's server that is not on this machine, too."),
+    click.Option(["--repair"], is_flag=True, help="Save every whole row of a damaged bank in a new file."),
 )
-def doctor(call: Call, *, reembed: bool, ask_model: bool) -> None:
+def doctor(call: Call, *, reembed: bool, ask_model: bool, repair: bool) -> None:
     """Print facts and problems; exit status 1 when there is a problem.
+
+    With --repair, every whole row of a damaged bank is written to a new file beside it, and what is missing is named,
+    table by table. The damaged file stays as it is; rbank restore FILE puts the new one in its place.
 
     Of a language model it is checked that it has a key or a URL, that its program is there, and that a server on this
     machine answers. No prompt is sent to it.
     """
     from reasoningbank.operations.json import to_json
 
+    if repair:
+        _repair(call)
+        return
     done = 0
     if reembed:
         with call.open_bank(makes=False) as bank, progress("re-embedding") as bar:
@@ -57,6 +65,24 @@ def doctor(call: Call, *, reembed: bool, ask_model: bool) -> None:
         summary = "Everything is in order." if not count else f"{counted(count, 'problem')}."
         print_text("\n".join([*lines, summary]))
     if not health.healthy:
+        sys.exit(1)
+
+
+def _repair(call: Call) -> None:
+    """Print what could be saved, and what is missing; exit status 1 when something is."""
+    from reasoningbank.operations.json import to_json
+
+    with call.open_bank(reads=True, makes=False) as bank:
+        if bank.admin.check_store():
+            with progress("making vectors") as bar:
+                done = bank.admin.repair(progress=bar.step)
+        else:
+            done = None
+    if call.as_json:
+        print_json({"repair": None if done is None else to_json(done)})
+    else:
+        print_text("Everything is in order; there is nothing to repair." if done is None else repair_text(done))
+    if done is not None and (done.missing or done.held or done.problems):
         sys.exit(1)
 
 

@@ -34,7 +34,8 @@ from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
-from reasoningbank.types.memory import PROVEN, Cause, Memory, OutcomeReport, Rating
+from reasoningbank.types.memory import PROVEN, STATES, Cause, Memory, OutcomeReport, Rating
+from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Given, Voices, WeightChange
 from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import (
@@ -48,6 +49,7 @@ from reasoningbank.types.signal import (
     SignalAggregate,
     SignalType,
     later,
+    replay,
 )
 
 
@@ -461,6 +463,38 @@ def _unchanged(memory: Memory, succeeded: bool, message: str) -> OutcomeReport:
 def roll_up(transaction: Transaction, at: datetime) -> int:
     """Move signals older than thirty days into counts; no score changes (seed 000 FR-005c)."""
     return transaction.evidence.roll_up(at - timedelta(days=RECENT_DAYS), at)
+
+
+def hold_evidence(transaction: Transaction, at: datetime) -> int:
+    """Let every confidence follow from its evidence again, where a part of that is lost; return of how many memories.
+
+    What a memory has earned and no stored signal says any more becomes a part of its rolled-up sums. Where the signals
+    say more than the memory, it is the memory that is older, and its confidence is made of them.
+
+    Args:
+        transaction: Where it is written.
+        at: When that is.
+    """
+    held = 0
+    for memory in transaction.memories.page(Filter(states=STATES), limit=0, offset=0):
+        aggregate, signals = transaction.evidence.aggregate(memory.id), transaction.evidence.signals(memory.id)
+        said = replay(memory.belief.initial, aggregate, signals, transaction.evidence.weights())
+        for_it, against = memory.belief.positive - said.positive, memory.belief.negative - said.negative
+        if not for_it and not against:
+            continue
+        held += 1
+        if for_it < 0 or against < 0:
+            transaction.memories.update_state(replace(memory, belief=said))
+            continue
+        transaction.evidence.set_aggregate(
+            replace(
+                aggregate,
+                positive=(aggregate.positive or 0) + for_it,
+                negative=(aggregate.negative or 0) + against,
+                last_rollup=aggregate.last_rollup or at,
+            )
+        )
+    return held
 
 
 def _signal(

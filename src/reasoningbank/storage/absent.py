@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.storage.store import Storage, Store
+from reasoningbank.types.records import Salvage
 from reasoningbank.types.scope import Scope
 
 
@@ -40,3 +42,7 @@ class AbsentAsEmpty:
     def restore(self, scope: Scope, source: Path) -> None:
         """Replace the scope's bank in the place by a backup of the same scope."""
         self._place.restore(scope, source)
+
+    def salvaged(self, scope: Scope) -> AbstractContextManager[tuple[Store, Salvage, Path]]:
+        """Give a new store of every whole row of a damaged one in the place."""
+        return self._place.salvaged(scope)

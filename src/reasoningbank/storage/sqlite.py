@@ -105,7 +105,7 @@ class Medium(Protocol):
         """Open a connection; the database is made, without a schema, when there is none."""
 
     def settle(self) -> None:
-        """Put in order what another program has left behind in a whole bank."""
+        """Put in order what another program has left behind in a whole bank, and a killed process beside it."""
 
     def backup(self, connection: apsw.Connection, target: Path) -> None:
         """Write a complete copy to a file, which replaces what was there; raise StoreUnavailable, StoreFull."""
@@ -204,7 +204,7 @@ class Opening:
             owner = facts
             if not owner:
                 return False
-            if owner != _owner(self._scope):
+            if owner != owner_rows(self._scope):
                 raise ScopeViolation(f"{self._medium.path.name} belongs to another tenant or project")
             if change < acknowledged:
                 raise StoreCorrupt(
@@ -224,7 +224,7 @@ class Opening:
         migrate(source.connection)
         if not self._is_current(source):
             with source.connection:
-                for name, value in _owner(self._scope).items():
+                for name, value in owner_rows(self._scope).items():
                     source.run("INSERT INTO meta VALUES (?, ?)", (name, value))
         prepare_vocabulary(source.connection)
 
@@ -237,7 +237,7 @@ def scope_of(meta: Mapping[str, str]) -> Scope | None:
     return Scope(tenant=meta["tenant"], project=meta["project"], level=level)
 
 
-def _owner(scope: Scope) -> dict[str, str]:
+def owner_rows(scope: Scope) -> dict[str, str]:
     """Return what a bank's own records say of its scope: a project's do not say that it is one."""
     owner = {"tenant": scope.tenant, "project": scope.project}
     return owner if scope.level == "project" else owner | {"level": scope.level}

@@ -16,6 +16,7 @@ import apsw
 
 from reasoningbank.errors import BankError, ScopeViolation, StoreCorrupt, StoreUnavailable
 from reasoningbank.storage.locks import BankLock
+from reasoningbank.storage.scratch import Purpose, remove_abandoned, scratch_file, scratch_folder
 from reasoningbank.storage.sidecars import SidecarFiles
 from reasoningbank.storage.sqlite import SqliteDatabase, scope_of
 from reasoningbank.storage.sqlite_connection import (
@@ -31,6 +32,7 @@ from reasoningbank.storage.sqlite_connection import (
 )
 from reasoningbank.storage.sqlite_repair import renew_checksums
 from reasoningbank.storage.store import Store
+from reasoningbank.types.records import Salvage
 from reasoningbank.types.scope import LEVELS, Scope, directory_name
 
 SUFFIX = ".db"
@@ -91,6 +93,7 @@ class BankFile:
         return open_connection(self.path, vfs=self._vfs)
 
     def settle(self) -> None:
+        remove_abandoned(self.path.parent, f"{self.path.name}.")
         if self._vfs is None:
             _settle(self.path, self.lock)
 
@@ -215,6 +218,31 @@ class SqliteStorage:
                 lock.mark(restore(scope, source, target))
         finally:
             lock.close()
+
+    @contextmanager
+    def salvaged(self, scope: Scope) -> Iterator[tuple[Store, Salvage, Path]]:
+        """Give a new store of every whole row of a damaged one, which stays as it is.
+
+        When the block ends without an error, the new store is a file beside the damaged one.
+
+        Raises:
+            StoreUnavailable: When there is no bank file.
+            ScopeViolation: When it is the bank of another scope.
+        """
+        from reasoningbank.storage.sqlite_salvage import salvage
+
+        source = self.file_of(scope)
+        if not source.is_file():
+            raise StoreUnavailable(f"there is no bank at {source}", hint="Restore a backup with `rbank restore`.")
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        target = source.with_name(f"{source.name}.repaired-{stamp}")
+        with translated(source), scratch_folder(source, "repairing") as folder:
+            made = folder / f"bank{SUFFIX}"
+            with closing(_lock_of(source)) as lock, lock.held():
+                found = salvage(scope, source, made, change=lock.marked() or 0)
+            with closing(SqliteStorage(made).open(scope)) as store:
+                yield store, found, target
+                store.backup(target)
 
     def _place(self, scope: Scope) -> Path:
         """Return where the scope's bank is made, in a directory that exists and is private."""
@@ -380,16 +408,10 @@ def sync_directory(directory: Path) -> None:
 
 
 @contextmanager
-def _beside(target: Path, purpose: str) -> Iterator[Path]:
+def _beside(target: Path, purpose: Purpose) -> Iterator[Path]:
     """Give a new, private file beside the target, which is gone after the block unless it was renamed."""
-    path = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.{purpose}")
-    with translated(target):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        try:
-            yield path
-        finally:
-            for suffix in ("", "-journal", "-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with translated(target), scratch_file(target, purpose) as path:
+        yield path
 
 
 def _reading(path: Path) -> apsw.Connection:

@@ -12,17 +12,20 @@ import itertools
 import threading
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 import apsw
 
+from reasoningbank.errors import StoreUnavailable
 from reasoningbank.storage.locks import ProcessLock
 from reasoningbank.storage.sidecars import SidecarArrays
 from reasoningbank.storage.sqlite import Opening, SqliteDatabase
 from reasoningbank.storage.sqlite_connection import RESERVED_BYTES, checksum_vfs, configure, translated
 from reasoningbank.storage.sqlite_file import copy, restore_pages, verify
 from reasoningbank.storage.store import Store
+from reasoningbank.types.records import Salvage
 from reasoningbank.types.scope import LEVELS, Scope
 
 VFS = "reasoningbank-pages"
@@ -268,6 +271,10 @@ class ProcessStorage:
                     bank.lock.mark(restore_pages(source, connection))
             finally:
                 connection.close()
+
+    def salvaged(self, scope: Scope) -> AbstractContextManager[tuple[Store, Salvage, Path]]:  # noqa: ARG002 - the port
+        """Refuse: a bank without a file has nothing on a disk that could be damaged."""
+        raise StoreUnavailable("a bank in memory has no file to repair", hint="Open it again.")
 
     def _bank(self, scope: Scope) -> BankPages:
         with self._lock:

@@ -25,7 +25,7 @@ from reasoningbank.storage.session_tables import SessionTables
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.memory import STATES
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Run, StoreReport, WordsWorth
+from reasoningbank.types.records import Run, Salvage, StoreReport, WordsWorth
 from reasoningbank.types.scope import Membership, Scope
 from reasoningbank.types.signal import replay
 
@@ -255,3 +255,12 @@ class Storage(Protocol):
 
     def restore(self, scope: Scope, source: Path) -> None:
         """Replace the scope's store by a backup of the same scope; an old file is kept aside."""
+
+    def salvaged(self, scope: Scope) -> AbstractContextManager[tuple[Store, Salvage, Path]]:
+        """Give a new store of every whole row of a damaged one, which stays as it is.
+
+        When the block ends without an error, the new store is a file beside the damaged one.
+
+        Raises:
+            StoreUnavailable: When there is nothing to take rows from.
+        """

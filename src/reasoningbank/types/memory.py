@@ -401,6 +401,29 @@ class ImportReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """Hold what a repair took out of a damaged bank.
+
+    Attributes:
+        path: The new file, in the form of a backup; ``restore`` puts it in the place of the damaged one.
+        recovered: Whole rows in it, by table.
+        missing: Rows that are known to have been there and are not whole, by table; at least so many.
+        held: Memories whose evidence was lost in part; their confidence stays, as a sum.
+        pages: How many pages the damaged file has.
+        damaged_pages: How many of them do not hold what was written to them.
+        problems: One sentence per defect of the new file.
+    """
+
+    path: str
+    recovered: Mapping[str, int]
+    missing: Mapping[str, int]
+    held: int
+    pages: int
+    damaged_pages: int
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """Hold what a check of everything found.
 

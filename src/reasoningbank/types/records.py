@@ -321,6 +321,23 @@ class StoreReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Salvage:
+    """Hold what was taken out of a damaged bank, and what is known to be missing.
+
+    Attributes:
+        recovered: Whole rows, by table.
+        missing: Rows that are known to have been there and are not whole, by table; at least so many.
+        pages: How many pages the damaged file has.
+        damaged_pages: How many of them do not hold what was written to them.
+    """
+
+    recovered: Mapping[str, int]
+    missing: Mapping[str, int]
+    pages: int
+    damaged_pages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryEntry:
     """A stored trajectory in a list.
 
