@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -117,12 +115,14 @@ def hook(call: Call, *, event: str) -> None:
 def worker(call: Call, *, once: bool, poll: float) -> None:
     """Do the background work of all your banks until stopped; several workers may share a bank.
 
-    With --project only of that one. Projects whose banks are made meanwhile are looked after too.
+    With --project only of that one. Projects whose banks are made meanwhile are looked after too. Told to end, it
+    finishes the job in hand when that takes few seconds; the next worker takes up what it left.
     """
+    from reasoningbank.integrations.leaving import told_to_end
     from reasoningbank.operations.json import to_json
     from reasoningbank.operations.session_text import work_text
 
-    with _stopped_by_signals() as stop:
+    with told_to_end() as stop:
         rounds = _rounds(call)
         report = rounds.finish(stop) if once else rounds.run(stop, poll=poll)
     for message in report.messages:
@@ -168,15 +168,3 @@ def _rounds(call: Call) -> Rounds:
 
     storage = open_storage(call.url or settings.url or None, home=settings.home)
     return Rounds(storage, lambda: (tenant,), use, project=call.project)
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
-    """Give an event that SIGINT and SIGTERM set while the block runs, so that the job in hand is finished first."""
-    stop = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

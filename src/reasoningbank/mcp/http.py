@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -20,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from reasoningbank.errors import ConfigurationError, MissingTenantError
+from reasoningbank.integrations.leaving import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.server import RequestContext, build_server
@@ -82,7 +84,7 @@ def run(
         + ("" if host in _LOOPBACK else "The connection is not encrypted: put a TLS proxy in front of it.\n")
     )
     sys.stderr.flush()
-    server = uvicorn.Server(
+    server = _Server(
         uvicorn.Config(
             app,
             # Its own configuration would close the log handlers of the program that this server runs in.
@@ -94,6 +96,14 @@ def run(
         )
     )
     server.run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Ends in time when it was told to, whatever its calls are doing."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        leave_after()
+        super().handle_exit(sig, frame)
 
 
 def build_app(

@@ -28,6 +28,7 @@ from anyio import CapacityLimiter, to_thread
 from reasoningbank.embedding import configured_embedder
 from reasoningbank.errors import BankError
 from reasoningbank.integrations.client_sessions import client_process, session_of
+from reasoningbank.integrations.leaving import leave_after
 from reasoningbank.integrations.shared_server import (
     Greeting,
     Place,
@@ -142,6 +143,7 @@ class SharedServer:
     async def _stop_on_signal(self) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for _ in signals:
+                leave_after()
                 self.stop()
 
     async def _watch(self) -> None:

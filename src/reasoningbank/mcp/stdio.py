@@ -30,6 +30,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
 from reasoningbank.integrations.client_sessions import client_process, session_of
+from reasoningbank.integrations.leaving import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
@@ -309,9 +310,7 @@ async def _serve(server: Server[None], source: int, sink: int) -> None:
 async def _stop_on_signal(scope: anyio.CancelScope) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
-            deadline = threading.Timer(LEAVE_SECONDS, os._exit, args=(0,))
-            deadline.daemon = True
-            deadline.start()
+            leave_after(LEAVE_SECONDS)
             scope.cancel()
             return
 
