@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
@@ -15,6 +16,7 @@ from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
 from reasoningbank.safety.arguments import checked_limit, usable_path
 from reasoningbank.safety.files import open_regular, write_whole
+from reasoningbank.storage import BACKUPS
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
@@ -23,7 +25,7 @@ from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
 from reasoningbank.types.memory import OUTCOMES, STATES, Health, ImportReport, Repair, Stats
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Indexed
+from reasoningbank.types.records import ErasedSessions, Indexed
 from reasoningbank.types.signal import SIGNAL_TYPES
 
 if TYPE_CHECKING:
@@ -199,7 +201,7 @@ class Admin:
             return path
         from reasoningbank.types.scope import directory_name
 
-        folder = self._context.settings.home / "backups" / directory_name(self._context.scope.tenant)
+        folder = self._context.settings.home / BACKUPS / directory_name(self._context.scope.tenant)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = self._context.scope.file_name
         path = folder / f"{name}.{self._context.clock.now():%Y%m%dT%H%M%S%f}.db"
@@ -217,6 +219,32 @@ class Admin:
             ScopeViolation: When it is a backup of another tenant or project.
         """
         self._context.restore(usable_path(source))
+
+    def erase(self, *, session: str | None = None, before: datetime | None = None) -> ErasedSessions:
+        """Erase what a session has left, or all that sessions have left before a time; memories stay.
+
+        Its logged searches, what it was shown, its record of what happened, its workflow and its name are gone from
+        the bank's files, and from the copies that were made without being asked for. What it said of memories stays as
+        sums, so that no confidence changes.
+
+        Args:
+            session: The name of the session; workflow-ID for a workflow.
+            before: Everything of sessions that have left nothing since, and older searches and records of the others.
+
+        Raises:
+            InvalidInput: When neither is given, or both.
+        """
+        from reasoningbank.conversations.workflows import erase_workflows
+        from reasoningbank.safety.arguments import session_name
+
+        if bool(session) == (before is not None):
+            raise InvalidInput("name a session or a time", hint="Pass one of --session and --before.")
+        store, now = self._context.store(), self._context.clock.now()
+        with store.transaction() as transaction:
+            erasure = transaction.erasure
+            names = frozenset({session_name(session)}) if before is None else erasure.names_before(before)
+            found = erasure.erase(names, at=now, before=before)
+            return replace(found, workflows=erase_workflows(transaction, names, before))
 
     def export(self, target: str | Path) -> int:
         """Write all memories with their evidence as JSON lines, secrets removed; return how many memories.
@@ -315,7 +343,7 @@ class Admin:
             return (f"{self._context.damage} {self._context.damage.hint}",)
         return self._context.store().check().problems
 
-    def repair(self, *, progress: Progress | None = None) -> Repair:
+    def repair(self, *, progress: OnProgress | None = None) -> Repair:
         """Write every whole row of a damaged bank into a new file beside it; the damaged one stays as it is.
 
         The words and vectors that searches need are made anew, and confidences follow from their evidence again.

@@ -276,6 +276,9 @@ class AsyncAdmin(Awaited[Admin]):
     """Admin, awaited."""
 
     stats = awaited(Admin.stats)
+    erase = awaited(Admin.erase)
+    repair = awaited(Admin.repair)
+    check_store = awaited(Admin.check_store)
     weights = awaited(Admin.weights)
     roll_up = awaited(Admin.roll_up)
     backup = awaited(Admin.backup)

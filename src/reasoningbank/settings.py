@@ -87,6 +87,8 @@ class Settings:
         decay_recorded: Let memories that a person recorded decay too.
         prune_below: Memories below this confidence are archived once they are unused.
         prune_after_days: For so many days.
+        keep_logs_days: For so many days logged searches, what sessions were shown, and the names of sessions in the
+            evidence are kept; 0 for ever.
         repository: The git repository in which the worker looks up what became of commits; empty for none.
         shared: Use one server of the user for ``rbank serve`` on stdio, hooks and commands.
         run_directory: Where its socket is; empty for the user's own directory of the running system.
@@ -130,6 +132,7 @@ class Settings:
     decay_recorded: bool = False
     prune_below: float = 0.3
     prune_after_days: int = 90
+    keep_logs_days: int = 365
     repository: str = ""
     shared: bool = True
     run_directory: str = ""
@@ -140,6 +143,8 @@ class Settings:
         for name in ("idle_minutes", "model_idle_minutes"):
             if not 0.0 < getattr(self, name) < float("inf"):
                 raise ConfigurationError(f"{name} must be above 0", hint="Set it to a number of minutes, as 30.")
+        if self.keep_logs_days < 0:
+            raise ConfigurationError("keep_logs_days cannot be below 0", hint="Set it to 0 to keep logs for ever.")
         if not 0.0 <= self.holdout < 1.0:
             raise ConfigurationError(
                 f"holdout is a share of the sessions, at least 0 and below 1, not {self.holdout}",

@@ -20,7 +20,7 @@ waiting        cancel               cancelled
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
@@ -178,6 +178,23 @@ def read_workflow(reader: StoreReader, workflow_id: str) -> Workflow:
     return _read(json.loads(document.value))
 
 
+def erase_workflows(transaction: Transaction, sessions: Collection[str], before: datetime | None) -> int:
+    """Erase the workflows that are among these sessions, or are older than a time; return how many."""
+    found = [
+        document
+        for document in transaction.documents.below(COLLECTION)
+        if session_of_workflow(document.key) in sessions or (before is not None and document.updated_at < before)
+    ]
+    for document in found:
+        transaction.documents.delete_document(*document.place)
+    return len(found)
+
+
+def session_of_workflow(workflow_id: str) -> str:
+    """Return what the searches of a workflow count for."""
+    return f"workflow-{workflow_id}"[:200]
+
+
 def write_workflow(transaction: Transaction, workflow: Workflow, model_id: str, at: datetime) -> None:
     """Store a workflow; of one that is too long the oldest events are left out, then the oldest turns."""
     text = to_text(_fields(workflow))
@@ -322,7 +339,7 @@ class Workflows:
                 lessons=DEFAULT_LESSONS,
                 user=workflow.user,
                 role=workflow.role,
-                session=f"workflow-{workflow_id}"[:200],
+                session=session_of_workflow(workflow_id),
             )
         except BankError as error:
             problem = error

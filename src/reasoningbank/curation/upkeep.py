@@ -78,6 +78,7 @@ class Upkeep:
             ("prune", lambda: f"{_memories(self._curation.prune().pruned)} archived"),
             ("consolidate", self._consolidate_step),
             ("stability", self._stability_step),
+            ("expire logs", self._expire_step),
         )
         runs, first = list[Run](), None
         for kind, step in steps:
@@ -121,6 +122,17 @@ class Upkeep:
             return ""
         check = self._curation.check_stability(repository)
         return f"{_memories(check.reports)} moved by {counted(check.commits, 'commit')}"
+
+    def _expire_step(self) -> str:
+        """Erase logs that are older than they are kept; nothing is said when there are none."""
+        days, now = self._context.settings.keep_logs_days, self._context.clock.now()
+        if not days:
+            return ""
+        before = now - timedelta(days=days)
+        with self._context.store().transaction() as transaction:
+            names = transaction.erasure.names_before(before)
+            found = transaction.erasure.erase(names, at=now, before=before, history=False)
+        return f"{counted(found.searches, 'search', 'searches')} erased from the log" if found.some else ""
 
     def _repository(self) -> Path | None:
         """Return the configured repository, else the working directory's when that is this project's.

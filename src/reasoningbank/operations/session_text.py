@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from reasoningbank.jobs.jobs import WorkReport
     from reasoningbank.operations import composed
     from reasoningbank.types.matts import Scaled
-    from reasoningbank.types.records import TrajectoryEntry
+    from reasoningbank.types.records import ErasedSessions, TrajectoryEntry
     from reasoningbank.types.session import (
         CaptureReport,
         DistilReport,
@@ -50,6 +50,20 @@ def capture_text(report: CaptureReport) -> str:
     ]
     counts = f"{report.captured} captured, {report.duplicates} known already, {report.skipped_lines} skipped"
     return "\n".join([*lines, counts])
+
+
+def erased_sessions_text(erased: ErasedSessions) -> str:
+    """Return what was erased, and that nothing was where that is so."""
+    if not erased.some:
+        return "Nothing was there."
+    parts = (
+        counted(erased.searches, "logged search", "logged searches"),
+        counted(erased.exposures, "note of what was shown", "notes of what was shown"),
+        counted(erased.trajectories, "captured session"),
+        counted(erased.workflows, "workflow"),
+    )
+    held = counted(erased.signals, "rating or outcome stays as a sum", "ratings and outcomes stay as sums")
+    return f"Erased: {', '.join(parts)}. {held}, and no confidence has changed."
 
 
 def trajectories_text(entries: Sequence[TrajectoryEntry]) -> str:

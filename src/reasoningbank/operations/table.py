@@ -393,6 +393,16 @@ OPERATIONS: tuple[Operation, ...] = (
         echo=("trajectory_id",),
     ),
     Operation(
+        method="admin.erase",
+        summary="Erase what a session has left, or all that is older than a time; memories stay.",
+        command=Command(
+            name="erase",
+            section="Sessions",
+            confirm="Erase what sessions have left, for good?",
+        ),
+        route=Route(method="POST", path="/sessions/erase", inputs="session before"),
+    ),
+    Operation(
         method="sessions.verdict",
         summary="Say how a captured session ended.",
         command=Command(name="verdict", section="Sessions", arguments=("trajectory_id", "verdict")),

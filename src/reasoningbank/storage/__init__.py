@@ -12,6 +12,10 @@ BANKS = "banks"
 """The directory below the data directory in which the files of banks are."""
 
 
+BACKUPS = "backups"
+"""The directory below it in which automatic backups are, in a folder per tenant."""
+
+
 def open_storage(url: str | None, *, home: Path) -> Storage:
     """Return the place where banks live.
 
@@ -26,12 +30,12 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
     if url is None:
         from reasoningbank.storage.sqlite_file import SqliteStorage
 
-        return SqliteStorage(home / BANKS)
+        return SqliteStorage(home / BANKS, backups=home / BACKUPS)
     place = absolute_url(url)
     if place.startswith(SQLITE):
         from reasoningbank.storage.sqlite_file import SqliteStorage
 
-        return SqliteStorage(Path(unquote(place.removeprefix(SQLITE))))
+        return SqliteStorage(Path(unquote(place.removeprefix(SQLITE))), backups=home / BACKUPS)
     from reasoningbank.storage.sqlite_memory import shared_storage
 
     parts = urlsplit(place)

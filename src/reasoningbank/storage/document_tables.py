@@ -135,6 +135,7 @@ class DocumentTables:
         with self._unit.whole():
             self._source.run("DELETE FROM documents WHERE number = ?", rows[0])
             self._unit.note_erasure()
+            self._unit.note_erased("document", "\0".join([collection, *path, key]))
             self._unit.note_change()
         return True
 

@@ -120,7 +120,7 @@ INSERT INTO aggregates (key, {AGGREGATE_COLUMNS})
 SELECT key, {", ".join(_SUMS.values())},
     sum(CASE WHEN positive = 1 THEN weight ELSE 0 END), sum(CASE WHEN positive = 1 THEN 0 ELSE weight END), ?,
     max(CASE WHEN type <> 'disuse' THEN at END), max(CASE WHEN type = 'disuse' THEN at END)
-FROM signals WHERE at < ? GROUP BY key
+FROM signals WHERE {{}} GROUP BY key
 ON CONFLICT (key) DO UPDATE SET
     {", ".join(f"{name} = aggregates.{name} + excluded.{name}" for name in (*COUNTERS, "positive", "negative"))},
     last_rollup = excluded.last_rollup,
@@ -390,8 +390,19 @@ class EvidenceTables:
         moved = cast(int, self._source.run("SELECT count(*) FROM signals WHERE at < ?", (limit,))[0][0])
         if moved:
             with self._unit.whole():
-                self._source.run(_ROLL_UP, (to_microseconds(at), limit))
+                self._source.run(_ROLL_UP.format("at < ?"), (to_microseconds(at), limit))
                 self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
+        return moved
+
+    def roll_up_sessions(self, sessions: Collection[str], at: datetime) -> int:
+        """Move the signals of these sessions into aggregates, whatever their age; return how many."""
+        chosen, listed = "session IN (SELECT value FROM texts_in(?))", json.dumps(sorted(sessions))
+        rows = self._source.run(f"SELECT count(*) FROM signals WHERE {chosen}", (listed,))  # noqa: S608 - constant
+        moved = cast(int, rows[0][0])
+        if moved:
+            with self._unit.whole():
+                self._source.run(_ROLL_UP.format(chosen), (to_microseconds(at), listed))
+                self._source.run(f"DELETE FROM signals WHERE {chosen}", (listed,))  # noqa: S608 - constant
         return moved
 
 

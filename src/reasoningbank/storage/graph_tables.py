@@ -417,6 +417,7 @@ class GraphTables:
                 self._erase("edge", cast(int, row[0]))
             self._erase("node", key)
             self._unit.note_erasure()
+            self._unit.note_erased("node", node_id)
 
     def delete_edge(self, edge_id: str, /) -> None:
         """Erase an edge and its vector; raise EdgeNotFound."""
@@ -426,6 +427,7 @@ class GraphTables:
         with self._unit.whole():
             self._erase("edge", cast(int, rows[0][0]))
             self._unit.note_erasure()
+            self._unit.note_erased("edge", edge_id)
 
     def link_node(self, pointer: Pointer, /) -> bool:
         """Store a link; False when it is there. Raises NodeNotFound or MemoryNotFound when one end does not exist."""

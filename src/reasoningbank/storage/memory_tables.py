@@ -361,6 +361,7 @@ class MemoryTables:
             self._source.run("DELETE FROM memories WHERE key = ?", (key,))
             self._source.run("INSERT INTO deletions VALUES (?, ?)", (key, self._unit.say_change()))
             self._unit.note_erasure()
+            self._unit.note_erased("memory", memory_id)
         self._unit.note_deletion(memory_id, key)
 
     def note(self, change: StateChange) -> None:

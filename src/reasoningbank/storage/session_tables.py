@@ -363,6 +363,7 @@ class SessionTables:
             self._source.run("DELETE FROM refusals WHERE trajectory = ?", (trajectory_id,))
             self._source.run("DELETE FROM trajectories WHERE number = ?", (number,))
             self._unit.note_erasure()
+            self._unit.note_erased("trajectory", trajectory_id)
             self._unit.note_change()
 
     def judge(self, trajectory_id: str, judgement: Judgement) -> None:

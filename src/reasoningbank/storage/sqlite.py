@@ -26,7 +26,7 @@ from reasoningbank.storage.sqlite_connection import (
     prepare_vocabulary,
     translated,
 )
-from reasoningbank.storage.unit import ERASURE, Standings, Unit
+from reasoningbank.storage.unit import COPIES, ERASURE, Standings, Unit
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
@@ -46,8 +46,9 @@ REWRITE_LIMIT = 16 * 2**20
 """Bytes of a bank up to which it is rewritten after every deletion: a quarter of a second."""
 LOG_MILLISECONDS = 250
 REWRITE_MILLISECONDS = 2_000
+_PENDING = f"'{ERASURE}', '{COPIES}'"
 _FACTS_SQL = (
-    f"SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level', 'model_id', '{ERASURE}') "  # noqa: S608
+    f"SELECT name, value FROM meta WHERE name IN ('tenant', 'project', 'level', 'model_id', {_PENDING}) "  # noqa: S608
     "UNION ALL SELECT name, value FROM counters WHERE name = 'change'"
 )
 """Whose bank it is and how far it has come."""
@@ -113,6 +114,13 @@ class Medium(Protocol):
     def keep_version(self, connection: apsw.Connection, version: int) -> None:
         """Keep a copy of a bank of this version, which is about to be migrated."""
 
+    @property
+    def has_copies(self) -> bool:
+        """Return whether there are copies of it that nobody has asked for."""
+
+    def erase_in_copies(self, erasures: Sequence[tuple[str, str]]) -> None:
+        """Delete in them what was deleted here; what cannot be read stays as it is."""
+
     def close(self) -> None:
         """Give back what this store alone has of it."""
 
@@ -127,6 +135,7 @@ class Opening:
     Attributes:
         model_id: The vector space as the last connection found it; None when there was none.
         unerased: True when it found that deleted memories may have left traces.
+        in_copies: What it found to be deleted here and perhaps not in copies; None for nothing.
     """
 
     def __init__(self, medium: Medium, scope: Scope) -> None:
@@ -134,6 +143,7 @@ class Opening:
         self._scope = scope
         self.model_id: str | None = None
         self.unerased = False
+        self.in_copies: str | None = None
 
     def prepare(self) -> ConnectionSource:
         """Return a connection to a whole, current bank of the scope.
@@ -201,6 +211,7 @@ class Opening:
                 facts = dict(cast("list[tuple[str, str]]", source.run(_FACTS_SQL)))
                 change, self.model_id = int(facts.pop("change")), facts.pop("model_id", None)
                 self.unerased = facts.pop(ERASURE, None) is not None
+                self.in_copies = facts.pop(COPIES, None)
             owner = facts
             if not owner:
                 return False
@@ -329,6 +340,8 @@ class SqliteDatabase:
             self._unerased = self._opening.unerased
             if self._unerased:
                 self._erase_again()
+            if self._opening.in_copies is not None:
+                self._erase_in_copies(self._opening.in_copies)
         except BaseException:
             self._medium.close()
             raise
@@ -370,6 +383,7 @@ class SqliteDatabase:
                         raise StoreTooNew(f"a newer version has changed {self.path.name} while this one had it open")
                     yield unit
                     unit.check_whole()
+                    noted = self._noted(unit)
                     renewal = self._announced(source, unit, sidecars)
                     unit.commit()
                 except BaseException:
@@ -388,6 +402,8 @@ class SqliteDatabase:
                 renewal.write()
         if unit.deleted:
             self._medium.sidecars.erase(unit.deleted)
+        if noted:
+            self._erase_in_copies(noted)
 
     @contextmanager
     def search(
@@ -511,6 +527,24 @@ class SqliteDatabase:
             elif self._unerased or self._medium.log_bytes > self._log_limit:
                 emptied = _empty_log(source.connection)
                 self._log_limit = LOG_LIMIT if emptied else 2 * self._medium.log_bytes
+
+    def _noted(self, unit: Unit) -> str:
+        """Keep in the transaction what copies may hold that is deleted here; a killed process leaves the note."""
+        if not unit.erasures or not self._medium.has_copies:
+            return ""
+        waiting = unit.run("SELECT value FROM meta WHERE name = ?", (COPIES,))
+        erasures = [*(json.loads(str(waiting[0][0])) if waiting else []), *unit.erasures]
+        unit.put_meta(COPIES, noted := json.dumps(erasures))
+        return noted
+
+    def _erase_in_copies(self, noted: str) -> None:
+        """Delete in the copies what the note says, then the note, unless somebody has written another one."""
+        with decoding("what copies of the bank hold"):
+            self._medium.erase_in_copies([(str(kind), str(digest)) for kind, digest in json.loads(noted)])
+        with suppress(StoreError), self._medium.lock.held():
+            source = self._taken_writer()
+            source.run("DELETE FROM meta WHERE name = ? AND value = ?", (COPIES, noted))
+            self._give_back(source)
 
     def _erase_again(self) -> None:
         """Finish what a killed process or a full disk has left undone after a deletion."""

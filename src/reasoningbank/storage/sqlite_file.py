@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ import apsw
 
 from reasoningbank.errors import BankError, ScopeViolation, StoreCorrupt, StoreUnavailable
 from reasoningbank.storage.locks import BankLock
-from reasoningbank.storage.scratch import Purpose, remove_abandoned, scratch_file, scratch_folder
+from reasoningbank.storage.scratch import COMPANIONS, Purpose, remove_abandoned, scratch_file, scratch_folder
 from reasoningbank.storage.sidecars import SidecarFiles
 from reasoningbank.storage.sqlite import SqliteDatabase, scope_of
 from reasoningbank.storage.sqlite_connection import (
@@ -40,6 +41,10 @@ FILE_SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3"})
 _FORMATS = slice(18, 20)
 """The bytes of a database that say how it is written and read: 2 for a write-ahead log, 1 for a rollback journal."""
 _ROLLBACK = 1
+_KEPT = re.compile(r"\.before-restore-\d{8}T\d{12}$")
+_BEFORE_VERSION = re.compile(r"\.before-\d+$")
+KEPT_RESTORES = 3
+"""What so many restores have replaced is kept beside the bank."""
 
 
 class BankFile:
@@ -48,12 +53,14 @@ class BankFile:
     Args:
         path: The bank file.
         vfs: Another SQLite VFS, for tests that cut the power.
+        backups: How the names of its automatic backups begin; None when it has none.
     """
 
     journal = "wal"
 
-    def __init__(self, path: Path, *, vfs: str | None = None) -> None:
+    def __init__(self, path: Path, *, vfs: str | None = None, backups: Path | None = None) -> None:
         self.path = path
+        self._backups = backups
         self.location = str(path)
         self.lock = _lock_of(path)
         directory = path.with_name(path.name + ".vectors")
@@ -106,6 +113,29 @@ class BankFile:
     def keep_version(self, connection: apsw.Connection, version: int) -> None:
         self.backup(connection, self.path.with_name(f"{self.path.name}.before-{version + 1}"))
 
+    @property
+    def has_copies(self) -> bool:
+        return bool(self._copies())
+
+    def erase_in_copies(self, erasures: Sequence[tuple[str, str]]) -> None:
+        from reasoningbank.storage.copies import erase_in
+
+        with self._sidecar_lock.held():
+            for path in self._copies():
+                if _BEFORE_VERSION.search(path.name):
+                    # It is of an earlier schema, in which nothing can be deleted any more.
+                    path.unlink(missing_ok=True)
+                else:
+                    erase_in(path, erasures, _opened_copy)
+
+    def _copies(self) -> list[Path]:
+        """Return the copies of the bank that nobody has asked for."""
+        beside = self.path.parent.glob(f"{escape(self.path.name)}.before-*")
+        found = [path for path in beside if _KEPT.search(path.name) or _BEFORE_VERSION.search(path.name)]
+        if self._backups is not None:
+            found += self._backups.parent.glob(f"{escape(self._backups.name)}.*{SUFFIX}")
+        return sorted(path for path in found if path.is_file() and not path.is_symlink())
+
     def close(self) -> None:
         self.lock.close()
         self._sidecar_lock.close()
@@ -121,9 +151,11 @@ class SqliteStorage:
     Args:
         path: The file or directory; made when it does not exist, directories 0700 and files 0600.
         vfs: Another SQLite VFS for all files, for tests that cut the power.
+        backups: The directory of automatic backups, with a folder per tenant; None when there are none.
     """
 
-    def __init__(self, path: Path, *, vfs: str | None = None) -> None:
+    def __init__(self, path: Path, *, vfs: str | None = None, backups: Path | None = None) -> None:
+        self._backups = backups
         try:
             self._path = path.expanduser().absolute()
         except RuntimeError as error:
@@ -135,13 +167,23 @@ class SqliteStorage:
     def open(self, scope: Scope) -> Store:
         """Return the scope's store, made when it does not exist."""
         if self._single and scope.level != "project":
-            return Store(SqliteDatabase(BankFile(self._place(scope), vfs=self._vfs), scope), scope)
+            return self._opened(self._place(scope), scope)
         try:
-            return Store(SqliteDatabase(BankFile(self._place(scope), vfs=self._vfs), scope), scope)
+            return self._opened(self._place(scope), scope)
         except ScopeViolation:
             if not self._single:
                 raise
-            return Store(SqliteDatabase(BankFile(self._sibling(scope), vfs=self._vfs), scope), scope)
+            return self._opened(self._sibling(scope), scope)
+
+    def backups_of(self, scope: Scope) -> Path | None:
+        """Return how the names of a scope's automatic backups begin; None when there are none."""
+        return None if self._backups is None else self._backups / directory_name(scope.tenant) / scope.file_name
+
+    def _opened(self, file: Path, scope: Scope) -> Store:
+        backups = self.backups_of(scope)
+        if backups is not None:
+            remove_abandoned(backups.parent, f"{backups.name}.")
+        return Store(SqliteDatabase(BankFile(file, vfs=self._vfs, backups=backups), scope), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that exist here, by level and name.
@@ -216,6 +258,7 @@ class SqliteStorage:
         try:
             with lock.held():
                 lock.mark(restore(scope, source, target))
+                _keep_newest(target)
         finally:
             lock.close()
 
@@ -259,6 +302,14 @@ class SqliteStorage:
     def _sibling(self, scope: Scope) -> Path:
         owner = f"{directory_name(scope.tenant)}--{scope.file_name}"
         return self._path.with_name(f"{self._path.stem}--{owner}{self._path.suffix}")
+
+
+def _opened_copy(source: Path, target: Path) -> Store | None:
+    """Return a copy of a bank as a bank of its own at another place; None when it is not the copy of one."""
+    with translated(source), closing(_reading(source)) as connection:
+        copy(connection, target, vfs=checksum_vfs())
+    scope = _owner(target)
+    return None if scope is None else Store(SqliteDatabase(BankFile(target), scope), scope)
 
 
 def _make_private(directory: Path, *, ours: bool = True) -> None:
@@ -342,6 +393,7 @@ def copy(connection: apsw.Connection, target: Path, *, vfs: str | None) -> None:
             raise StoreUnavailable(
                 f"the directory {target.parent} does not exist", hint="Create it, then back up again."
             )
+    remove_abandoned(target.parent, f"{target.name}.")
     with _beside(target, "partial") as partial:
         with closing(apsw.Connection(str(partial), vfs=vfs)) as copied:
             _pour(connection, copied)
@@ -469,6 +521,16 @@ def _is_whole(target: Path) -> bool:
 def _kept_name(target: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     return target.with_name(f"{target.name}.before-restore-{stamp}")
+
+
+def _keep_newest(target: Path) -> None:
+    """Remove what earlier restores have kept, but for the newest."""
+    kept = sorted(
+        path for path in target.parent.glob(f"{escape(target.name)}.before-restore-*") if _KEPT.search(path.name)
+    )
+    for path in kept[:-KEPT_RESTORES]:
+        for suffix in COMPANIONS:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _pour_over(prepared: Path, target: Path, kept: Path) -> int:

@@ -218,6 +218,11 @@ class BankPages:
     def keep_version(self, connection: apsw.Connection, version: int) -> None:
         """Keep nothing: what this process made is of this process's version."""
 
+    has_copies = False
+
+    def erase_in_copies(self, erasures: Sequence[tuple[str, str]]) -> None:
+        """Do nothing: it has none."""
+
     def close(self) -> None:
         """Keep the pages for the other stores of the bank; they end with the storage."""
 

@@ -16,6 +16,7 @@ from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.database import Database, GraphReader
 from reasoningbank.storage.delivery_tables import DeliveryTables
 from reasoningbank.storage.document_tables import DocumentTables
+from reasoningbank.storage.erasure import SessionErasure
 from reasoningbank.storage.evidence_tables import EvidenceTables
 from reasoningbank.storage.graph_tables import GraphTables, GraphText, Pointer
 from reasoningbank.storage.job_tables import JobTables
@@ -112,6 +113,11 @@ class Transaction(StoreReader):
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit, unit)
         self._unit = unit
+
+    @property
+    def erasure(self) -> SessionErasure:
+        """Names and traces of sessions, and their end."""
+        return SessionErasure(self._unit, self._unit)
 
     def whole(self) -> AbstractContextManager[None]:
         """Return a block whose writes happen together or not at all, also when its error is caught."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,6 +15,8 @@ from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value, current_weigh
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.signal import ProjectWeights
 
+COPIES = "copies"
+"""Name in ``meta`` of what was deleted and may still be in copies of the bank that nobody has asked for."""
 ERASURE = "erasure"
 """Name in the bank's ``meta`` table as long as deleted memories may have left traces in its files."""
 _PUT_META = upsert("meta", "name, value", "name")
@@ -97,6 +100,11 @@ class _Ended:
         return self.run(sql)
 
 
+def digest_of(name: str) -> str:
+    """Return what stands for a name that must not be kept."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def _over() -> StoreClosed:
     return StoreClosed("the transaction has ended", hint="Write inside the block of store.transaction().")
 
@@ -162,6 +170,7 @@ class Unit:
         self.undone = 0
         self.deleted: list[int] = []
         self.erased = False
+        self.erasures: list[tuple[str, str]] = []
 
     @classmethod
     def outside(cls, project: str) -> Unit:
@@ -299,6 +308,10 @@ class Unit:
         """Say in the file that what was deleted may have left traces in it."""
         self.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", (ERASURE, "pending"))
         self.erased = True
+
+    def note_erased(self, kind: str, name: str, *, plain: bool = False) -> None:
+        """Keep what was deleted, for copies of the bank: its kind and a digest of its name."""
+        self.erasures.append((kind, name if plain else digest_of(name)))
 
     def put_meta(self, name: str, value: str) -> None:
         """Replace one of the bank's facts about itself."""

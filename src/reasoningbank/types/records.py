@@ -321,6 +321,36 @@ class StoreReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErasedSessions:
+    """Hold how much of sessions was erased.
+
+    Attributes:
+        sessions: Names of sessions that nothing names any more.
+        searches: Logged searches, with their queries.
+        exposures: Notes of what sessions were shown.
+        trajectories: Records of what happened in sessions.
+        workflows: Workflows with their questions and answers.
+        signals: Ratings, outcomes and uses that became sums without a name; no confidence has changed.
+        renamed: Further places that named a session and now have an invented name.
+    """
+
+    sessions: int = 0
+    searches: int = 0
+    exposures: int = 0
+    trajectories: int = 0
+    workflows: int = 0
+    signals: int = 0
+    renamed: int = 0
+
+    @property
+    def some(self) -> bool:
+        """Return whether anything was there."""
+        return bool(
+            self.searches or self.exposures or self.trajectories or self.workflows or self.signals or self.renamed
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Salvage:
     """Hold what was taken out of a damaged bank, and what is known to be missing.
 
