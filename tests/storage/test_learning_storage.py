@@ -181,6 +181,10 @@ def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monk
         ("daily 1", 1, {"n": "ä"}),
     ]
     assert [(job.lease, job.error) for job in jobs] == [("", "")] * 2
+    kept = open_connection(bank.with_name("bank.db.before-2"))
+    assert kept.pragma("user_version") == 1
+    assert kept.execute("SELECT count(*) FROM jobs").get == 2
+    kept.close()
     with store.transaction() as transaction:
         assert not transaction.jobs.enqueue(jobs[0])
         assert transaction.jobs.finish(replace(jobs[0], lease=""))
@@ -195,10 +199,7 @@ def test_a_bank_of_the_first_schema_keeps_its_memories_and_jobs(bank: Path, monk
     report = store.check()
     assert (report.problems, report.schema) == ((), len(schema.MIGRATIONS))
     store.close()
-    kept = open_connection(bank.with_name("bank.db.before-2"))
-    assert kept.pragma("user_version") == 1
-    assert kept.execute("SELECT count(*) FROM jobs").get == 2
-    kept.close()
+    assert not bank.with_name("bank.db.before-2").exists(), "it still held what was deleted"
 
 
 @promise("learning:similar-traces")

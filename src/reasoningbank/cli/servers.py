@@ -118,7 +118,7 @@ def worker(call: Call, *, once: bool, poll: float) -> None:
     With --project only of that one. Projects whose banks are made meanwhile are looked after too. Told to end, it
     finishes the job in hand when that takes few seconds; the next worker takes up what it left.
     """
-    from reasoningbank.integrations.leaving import told_to_end
+    from reasoningbank.integrations.end import told_to_end
     from reasoningbank.operations.json import to_json
     from reasoningbank.operations.session_text import work_text
 

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from reasoningbank.errors import ConfigurationError, MissingTenantError
-from reasoningbank.integrations.leaving import leave_after
+from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.server import RequestContext, build_server

@@ -28,7 +28,7 @@ from anyio import CapacityLimiter, to_thread
 from reasoningbank.embedding import configured_embedder
 from reasoningbank.errors import BankError
 from reasoningbank.integrations.client_sessions import client_process, session_of
-from reasoningbank.integrations.leaving import leave_after
+from reasoningbank.integrations.end import leave_after
 from reasoningbank.integrations.shared_server import (
     Greeting,
     Place,

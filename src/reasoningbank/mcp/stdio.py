@@ -30,7 +30,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
 from reasoningbank.integrations.client_sessions import client_process, session_of
-from reasoningbank.integrations.leaving import leave_after
+from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines

@@ -26,7 +26,7 @@ _SIZES = tuple(2**power for power in range(9, 17))
 _LOG_MAGIC = (0x377F0682, 0x377F0683)
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 _SAMPLE = 64
-"""Pages that are looked at to find out how large pages are when the header does not say it."""
+"""DamagedPages that are looked at to find out how large pages are when the header does not say it."""
 _TABLE_LEAF, _TABLE_INNER, _INDEX_LEAF, _INDEX_INNER = 0x0D, 0x05, 0x0A, 0x02
 _INNER = frozenset({_TABLE_INNER, _INDEX_INNER})
 _WIDTHS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
@@ -37,7 +37,7 @@ Judge = Callable[[bytes], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class PageRecord:
     """One record of a page.
 
     Attributes:
@@ -65,12 +65,12 @@ class Leaf:
     """
 
     number: int
-    rows: tuple[Found, ...]
+    rows: tuple[PageRecord, ...]
     children: tuple[int, ...]
     lost: int
 
 
-class Pages:
+class DamagedPages:
     """The newest image of every page: in the file, or in the part of its log that was committed.
 
     Args:
@@ -123,7 +123,7 @@ class Pages:
         pointers = start + (12 if kind in _INNER else 8)
         if pointers + 2 * count > self._usable:
             return None
-        rows: list[Found] = []
+        rows: list[PageRecord] = []
         children = [int.from_bytes(image[start + 8 : start + 12])] if kind in _INNER else []
         lost = 0
         for place in range(pointers, pointers + 2 * count, 2):
@@ -138,7 +138,7 @@ class Pages:
                 rows.append(row)
         return Leaf(number=number, rows=tuple(rows), children=tuple(children), lost=lost)
 
-    def _cell(self, number: int, image: bytes, kind: int, place: int) -> tuple[int | None, Found | None]:
+    def _cell(self, number: int, image: bytes, kind: int, place: int) -> tuple[int | None, PageRecord | None]:
         if not HEADER_BYTES * (number == 1) < place < self._usable:
             raise ValueError("a cell outside of its page")
         child: int | None = None
@@ -154,7 +154,7 @@ class Pages:
             key = unsigned - 2**64 if unsigned >= 2**63 else unsigned
         payload, further = self._payload(image, place, length, in_table=kind == _TABLE_LEAF)
         pages = (number, *further)
-        return child, Found(key=key, values=_record(payload), pages=pages, proven=self._proven.issuperset(pages))
+        return child, PageRecord(key=key, values=_record(payload), pages=pages, proven=self._proven.issuperset(pages))
 
     def _payload(self, image: bytes, place: int, length: int, *, in_table: bool) -> tuple[bytes, list[int]]:
         """Return all bytes of a record, and the pages that it goes on to."""

@@ -24,7 +24,7 @@ from reasoningbank.storage.rows import WORDS_WORTH, Row, Value, checksum, read_r
 from reasoningbank.storage.session_tables import HEAD_COLUMNS
 from reasoningbank.storage.sqlite import owner_rows
 from reasoningbank.storage.sqlite_connection import TEXT_INDEXES, configure, migrate, open_connection
-from reasoningbank.storage.sqlite_pages import Found, Leaf, Pages
+from reasoningbank.storage.sqlite_pages import DamagedPages, Leaf, PageRecord
 from reasoningbank.storage.store import MEMBERSHIP, RUN
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import StateChange
@@ -104,7 +104,7 @@ class _Form:
     primary: tuple[int, ...]
     by_key: bool
 
-    def row(self, found: Found) -> Row | None:
+    def row(self, found: PageRecord) -> Row | None:
         """Return the record as a row of the table; None when it cannot be one."""
         if len(found.values) > len(self.columns) or not found.values or self.by_key == (found.key is not None):
             return None
@@ -176,7 +176,7 @@ def salvage(scope: Scope, source: Path, target: Path, *, change: int) -> Salvage
     Raises:
         ScopeViolation: When the file says that it is the bank of another scope.
     """
-    pages = Pages(source)
+    pages = DamagedPages(source)
     with closing(apsw.Connection(":memory:")) as fresh:
         migrate(fresh)
         forms = _forms(fresh)
@@ -299,7 +299,7 @@ def _number(
 def _sort_out(
     owner: str,
     named: set[str],
-    found: Found,
+    found: PageRecord,
     forms: Mapping[str, _Form],
     taken: dict[str, _Taken],
     waiting: list[tuple[str, Row]],
