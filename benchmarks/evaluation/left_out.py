@@ -18,7 +18,7 @@ import numpy
 
 from evaluation.measures import Numbers, interval, mean, ndcg, recall
 from evaluation.rankings import LIMIT, Found, best_of, ours
-from reasoningbank.search.fusion import FLOOR, TAIL
+from reasoningbank.search.fusion import FLOOR, TAIL, asked_floor
 
 Say = Callable[[str], None]
 
@@ -69,12 +69,14 @@ class Trial:
 
     Attributes:
         name: The set.
+        memories: Of its bank.
         answerable: Questions with an answer.
         strange: Questions without.
         legs: nDCG@10 and recall@10 of each plain leg, a row for each answerable question.
     """
 
     name: str
+    memories: int
     answerable: Sequence[Tried]
     strange: Sequence[Tried]
     legs: Mapping[str, Numbers]
@@ -134,12 +136,16 @@ class Seen(NamedTuple):
 
 
 def seen(trial: Trial, constants: Constants | None) -> Seen:
-    """Return what a choice shows on a set; None for what was shipped before."""
+    """Return what a choice shows on a set; None for what was shipped before.
+
+    In a small bank the floor is lower by as much as that of a search is.
+    """
+    lower = asked_floor(trial.memories) / FLOOR
 
     def one(each: Tried) -> tuple[float, float, int]:
         if constants is None:
             return each.before
-        return each.measured[constants[:2] + constants[3:]] if each.best >= constants.floor else (0.0, 0.0, 0)
+        return each.measured[constants[:2] + constants[3:]] if each.best >= constants.floor * lower else (0.0, 0.0, 0)
 
     rows = numpy.array([one(each) for each in trial.answerable], dtype=numpy.float64).reshape(-1, 3)
     strange = numpy.array([one(each)[2] > 0 for each in trial.strange], dtype=numpy.float64)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy
 
 from reasoningbank.memories.words import query_words
-from reasoningbank.search.fusion import FLOOR, TAIL
-from reasoningbank.search.recall import Wanted, gather, rank
+from reasoningbank.search.fusion import FLOOR, TAIL, Fused
+from reasoningbank.search.recall import Wanted, gather, rank, weakly_ranked
 from reasoningbank.storage.store import Store
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
@@ -147,8 +147,14 @@ def fusions(model_id: str, words_worth: float = 1.0) -> Mapping[str, Callable[[F
     table["as is"] = lambda found: ours(found, model_id, 0.0)
     table["ours"] = lambda found: ours(found, model_id, 0.0, words_worth)
     table["sieve"] = lambda found: ours(found, model_id, FLOOR, words_worth, FLOOR)
-    table["shipped"] = lambda found: ours(found, model_id, FLOOR, words_worth)
+    table["shipped"] = lambda found: [one.id for one in shipped(found, model_id, words_worth)]
     return table
+
+
+def shipped(found: Found, model_id: str, words_worth: float = 1.0) -> tuple[Fused, ...]:
+    """What a search shows to who asks."""
+    candidates = found.candidates
+    return rank(candidates, model_id, words_worth=words_worth) or weakly_ranked(candidates, model_id, words_worth)
 
 
 def ours(found: Found, model_id: str, floor: float, words_worth: float = 1.0, tail: float = TAIL) -> list[str]:

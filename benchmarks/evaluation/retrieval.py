@@ -29,11 +29,10 @@ from evaluation.fits import Shown, of_set, of_small, report_fits
 from evaluation.floor import FLOORS, Outcome, measure, strange
 from evaluation.left_out import Trial, report_left_out, tried
 from evaluation.measures import Numbers, interval, mean, ndcg, recall
-from evaluation.rankings import FIXED, LEGS, LIMIT, PLAIN, fusions, search
+from evaluation.rankings import FIXED, LEGS, LIMIT, PLAIN, fusions, search, shipped
 from evaluation.sets import LabelledSet, half, labelled_sets
 from evaluation.small_banks import answers, report_small
 from reasoningbank.embedding import open_embedder
-from reasoningbank.search.recall import rank as ranked
 
 TUNING, REPORTED = 0, 1
 STRANGERS = 60
@@ -96,7 +95,7 @@ def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors, strangers: Seq
                 if name in shown:
                     shown[name].append(min(len(ranking), LIMIT))
             answerable.append(tried(found, model, words_worth, size, query.relevant))
-            fits += of_set(labelled, query, ranked(found.candidates, model, words_worth=words_worth))
+            fits += of_set(labelled, query, shipped(found, model, words_worth))
         unanswerable = [
             tried(search(store, text, asked[text]), model, words_worth, size, frozenset()) for text in strangers
         ]
@@ -107,7 +106,7 @@ def judge(labelled: LabelledSet, holder: Banks, vectors: Vectors, strangers: Seq
         shown={name: numpy.array(counts, dtype=numpy.float64) for name, counts in shown.items()},
         halves=tuple(half(query.text) for query in labelled.queries),
         values={m: {name: numpy.array(numbers) for name, numbers in each.items()} for m, each in values.items()},
-        trial=Trial(name=labelled.name, answerable=answerable, strange=unanswerable, legs=legs),
+        trial=Trial(name=labelled.name, memories=size, answerable=answerable, strange=unanswerable, legs=legs),
         fits=tuple(fits),
     )
 

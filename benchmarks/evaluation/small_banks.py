@@ -20,10 +20,9 @@ from typing import Any
 
 from evaluation.banks import Banks, Vectors
 from evaluation.measures import interval, mean
-from evaluation.rankings import LIMIT, search
+from evaluation.rankings import LIMIT, search, shipped
 from evaluation.sets import Document, LabelledSet, Query, half
 from reasoningbank.search.fusion import Fused
-from reasoningbank.search.recall import rank
 
 _CONDITION = re.compile(r"((?:For|When|Before|After|If) [^:,]+)[:,] ")
 QUESTIONS = Path(__file__).with_name("small_banks.json")
@@ -203,7 +202,7 @@ def answers(data: Path, banks: Banks, vectors: Vectors) -> Iterator[Answer]:
     for triple in asked:
         with banks.holding(triple.bank) as store:
             found = search(store, triple.text, known[triple.text])
-            yield Answer(triple=triple, hits=rank(found.candidates, vectors.embedder.model_id)[:LIMIT])
+            yield Answer(triple=triple, hits=shipped(found, vectors.embedder.model_id)[:LIMIT])
 
 
 def report_small(answered: Sequence[Answer], say: Say) -> None:

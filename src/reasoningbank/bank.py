@@ -467,6 +467,8 @@ class Bank:
     ) -> Recall:
         """Find what is relevant to a task, best first; nothing when nothing is.
 
+        A bank of fewer than 200 memories that knows nothing better shows weak hits, too.
+
         Args:
             query: The task or problem in words.
             limit: Most proven memories, 0 to 100.
@@ -501,6 +503,7 @@ class Bank:
             created_before=created_before,
             unproven=unproven,
         )
+        question = replace(question, weak=True)
         if by != "lesson" and (linked_to is not None or weights != _LESSON_WEIGHTS):
             raise InvalidInput(
                 "linked_to, lesson_weight, context_weight, bm25_weight, fusion and min_score are of a search by lesson",

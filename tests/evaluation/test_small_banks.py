@@ -89,8 +89,20 @@ def question(best: float, right: bool, shown: int) -> Tried:
     source="DESIGN D13",
 )
 def test_constants_are_chosen_on_the_other_sources_alone() -> None:
-    quiet = Trial(name="quiet set", answerable=[question(0.9, True, 3)], strange=[question(0.3, False, 3)], legs={})
-    loud = Trial(name="loud set", answerable=[question(0.15, True, 3)], strange=[question(0.01, False, 3)], legs={})
+    quiet = Trial(
+        name="quiet set",
+        memories=1_000,
+        answerable=[question(0.9, True, 3)],
+        strange=[question(0.3, False, 3)],
+        legs={},
+    )
+    loud = Trial(
+        name="loud set",
+        memories=1_000,
+        answerable=[question(0.15, True, 3)],
+        strange=[question(0.01, False, 3)],
+        legs={},
+    )
     assert chosen_without("loud", [quiet, loud]).floor == 0.35
     assert chosen_without("quiet", [quiet, loud]).floor == 0.1
     assert chosen_without("quiet", [quiet]) == SHIPPED

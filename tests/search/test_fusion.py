@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.memories.words import query_terms
-from reasoningbank.search.fusion import CALIBRATIONS, FLOOR, TAIL, UNKNOWN, calibration_of, fuse, identifier_places
+from reasoningbank.search.fusion import (
+    CALIBRATIONS,
+    FLOOR,
+    SMALL_FLOOR,
+    TAIL,
+    UNKNOWN,
+    asked_floor,
+    calibration_of,
+    fuse,
+    identifier_places,
+)
 from reasoningbank.types.records import LexicalMatches, LexicalTerm, Scored
 
 MINILM = "all-MiniLM-L6-v2-int8/384"
@@ -213,6 +223,17 @@ def test_function_words_order_but_make_nothing_relevant() -> None:
     )
     assert [one.id for one in fuse(cosine, {}, told, model_id=MINILM)][:2] == ["m2", "m1"]
     assert before == after
+
+
+@promise(
+    "floor:asked",
+    "The floor of a question that somebody asks rises with the bank, from 0.05 at 50 memories to 0.2 at 200.",
+    source="issue Search",
+)
+def test_the_floor_of_a_question_rises_with_the_bank() -> None:
+    assert [asked_floor(memories) for memories in (0, 3, 50)] == [SMALL_FLOOR] * 3
+    assert asked_floor(100) == pytest.approx(0.1)
+    assert [asked_floor(memories) for memories in (200, 100_000)] == [FLOOR] * 2
 
 
 @promise("floor:exact-identifier", "The only mention of an identifier is found whatever its cosine.", source="issue")

@@ -17,6 +17,7 @@ from reasoningbank.errors import (
     ModelMismatch,
     NegativeLimit,
 )
+from reasoningbank.search.fusion import FLOOR
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 
@@ -99,6 +100,33 @@ def test_an_unrelated_query_finds_nothing_and_says_so(local_bank: Bank, query: s
     assert recall.memories == ()
     assert recall.unproven == ()
     assert "Nothing relevant" in recall.message
+
+
+@promise(
+    "search:weak",
+    "A small bank that knows nothing better shows who asks a weak hit, proven or not, and says so; a briefing does not,"
+    " and such a hit earns nothing.",
+    source="issue Search",
+)
+@pytest.mark.parametrize("confidence", [0.8, 0.6])
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("the download stops halfway", "Retry flaky network calls"),
+        ("lost work of a teammate after rebase", "Never force-push a shared branch"),
+    ],
+)
+def test_a_small_bank_shows_who_asks_a_weak_hit(local_bank: Bank, query: str, title: str, confidence: float) -> None:
+    for name, content, outcome, _ in LESSONS:
+        local_bank.record(title=name, content=content, outcome=outcome, confidence=confidence)
+    recall = local_bank.search(query, session="asked")
+    (hit,) = recall.delivered
+    assert (hit.memory.title, hit.fit, hit.unproven) == (title, "weak", confidence < 0.7)
+    assert hit.relevance < FLOOR
+    assert recall.message == "Nothing that fits this query well is known; 1 weak hit to judge with care."
+    assert local_bank.briefing(query).items == ()
+    assert local_bank.sessions.outcome("asked", succeeded=True).credited == ()
+    assert local_bank.get(hit.id).confidence == hit.confidence
 
 
 @promise("contextd:8", "A new project answers empty without an error.", source="spec/contextd row 8")

@@ -403,7 +403,7 @@ class Past:
         proven: list[Hit] = []
         pool: list[Hit] = []
         if check_space(self._store, self._embedder):
-            question = heard(self._then, self._embedder, question)
+            question = heard(self._then, self._embedder, replace(question, weak=True))
             vector = self._embedder.embed_queries([question.text])[0]
             proven, pool, _ = find(self._then, self._embedder.model_id, question, vector)
         most = UNPROVEN_DRAWN if answers(proven) else UNPROVEN_BEST

@@ -33,11 +33,12 @@ memories. What a bank has learned that words are worth in it (``word_weights.py`
 other nothing changes; where many say one thing in other words, they come together.
 
 **Floor.** ``relevance = sigmoid(19 x + 5.7 u log(1 + T) - 0.87 log N - 4.25)`` for ``T`` terms and ``N`` memories, at
-least 3: the more memories, the more of them are close by chance. When the best memory does not reach :data:`FLOOR`
-nothing is found. One of few memories that hold most of the query's rare-term mass passes whatever its cosine:
-``ECONNRESET`` finds its only mention. Such a memory has a relevance of at least .5, and more where the mass is above
-3.5 nats: in a bank of forty every word is rare, and the only memory that holds ``works`` does not answer "that works".
-A memory is shown at least as relevant as those that it outranks.
+least 3: the more memories, the more of them are close by chance. When the best memory does not reach the floor nothing
+is found: :data:`FLOOR`, and less for a question that somebody asks of a small bank (:func:`asked_floor`). One of few
+memories that hold most of the query's rare-term mass passes whatever its cosine: ``ECONNRESET`` finds its only
+mention. Such a memory has a relevance of at least .5, and more where the mass is above 3.5 nats: in a bank of forty
+every word is rare, and the only memory that holds ``works`` does not answer "that works". A memory is shown
+at least as relevant as those that it outranks.
 
 **Fit.** The number saturates: in a large bank ten memories may be at .99, and two of them right. So a hit has a word
 too. With ``z`` the log odds of its relevance less ``log N`` (``N`` at most 200 here), and ``g`` what its log odds lack
@@ -197,6 +198,9 @@ def _worth(leg: Leg, fusion: Fusion, lexical: bool) -> float:
 
 FLOOR = 0.2
 """The relevance that the most relevant memory must reach; otherwise nothing is found."""
+SMALL_FLOOR = 0.05
+"""The floor of a question that somebody asks of a bank of at most 50 memories."""
+_FLOOR_PER_MEMORY = 0.001
 TAIL = 0.02
 """The least relevance of a memory that is shown when the floor is reached."""
 
@@ -269,6 +273,14 @@ def calibration_of(model_id: str) -> Calibration:
     """Return the calibration of the model's family; :data:`UNKNOWN` for models that were not measured."""
     name = model_id.casefold()
     return next((known for known in CALIBRATIONS if known.family in name), UNKNOWN)
+
+
+def asked_floor(memories: int) -> float:
+    """Return the floor of a question that somebody asks: 0.05 for at most 50 memories, 0.2 from 200 on.
+
+    In a small bank most of what is missed is hidden by the floor, and who asks can judge a weak hit.
+    """
+    return min(FLOOR, max(SMALL_FLOOR, _FLOOR_PER_MEMORY * memories))
 
 
 def fuse(

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from reasoningbank.memories.admission import check_model, has_space
 from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
-from reasoningbank.search.fusion import FLOOR, TAIL, Fused, fuse
+from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
@@ -48,6 +48,7 @@ class Question:
         unproven: Most unproven memories; None for what suits the proven ones, see ``offered``.
         legs: The legs that propose memories; the others only rank what these have proposed.
         tail: The least relevance of a proven memory when the best one reaches the floor.
+        weak: Whether somebody asks, who can judge a weak hit: a small bank that knows nothing better shows it.
         passages: Of a long query, what may be asked; the text is the first of them.
     """
 
@@ -58,6 +59,7 @@ class Question:
     unproven: int | None
     legs: tuple[str, ...] = LEGS
     tail: float = TAIL
+    weak: bool = False
     passages: tuple[Passage, ...] = ()
 
 
@@ -183,6 +185,8 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
         rank(candidates, model_id, words_worth=_factor(candidates, model_id), tail=each.tail)
         for candidates, each in zip(found, wanted, strict=True)
     ]
+    if question.weak and not any(ranked):
+        ranked = [weakly_ranked(candidates, model_id, _factor(candidates, model_id)) for candidates in found]
     ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)])
     proven, *others = [
         _collapsed(ranking, fused, each.limit, store.scope.level) for fused, each in zip(ranked, wanted, strict=True)
@@ -234,6 +238,12 @@ def rank(
         words_worth=words_worth,
         vectors=candidates.vectors,
     )
+
+
+def weakly_ranked(candidates: Candidates, model_id: str, words_worth: float = 1.0) -> tuple[Fused, ...]:
+    """Return what a small bank shows to who asks when nothing reaches the floor; nothing of a large one."""
+    least = asked_floor(candidates.lexical.documents)
+    return rank(candidates, model_id, least, words_worth) if least < FLOOR else ()
 
 
 def revealed(hit: Hit) -> Hit:

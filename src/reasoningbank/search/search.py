@@ -208,7 +208,7 @@ class Search:
             session=session_name(session) or self._context.session,
             embedder=self._context.embedder.name,
             tokens=sum(hit.memory.tokens for hit in (*proven, *unproven)),
-            message=message or _found(len(proven), len(unproven)),
+            message=message or _found(proven, unproven),
             at=self._context.clock.now(),
         )
 
@@ -281,10 +281,13 @@ class Search:
         return replace(answer, warnings=(*answer.warnings, *warnings))
 
 
-def _found(proven: int, unproven: int) -> str:
+def _found(proven: Sequence[Hit], unproven: Sequence[Hit]) -> str:
     if not proven and not unproven:
         return "Nothing relevant is known for this query."
+    if all(hit.fit == "weak" for hit in (*proven, *unproven)):
+        weak = counted(len(proven) + len(unproven), "weak hit", "weak hits")
+        return f"Nothing that fits this query well is known; {weak} to judge with care."
     if not proven:
-        return f"Nothing proven is known for this query; {unproven} unproven to test with care."
-    extra = f" and {unproven} unproven" if unproven else ""
-    return f"{counted(proven, 'relevant memory', 'relevant memories')}{extra}."
+        return f"Nothing proven is known for this query; {len(unproven)} unproven to test with care."
+    extra = f" and {len(unproven)} unproven" if unproven else ""
+    return f"{counted(len(proven), 'relevant memory', 'relevant memories')}{extra}."
