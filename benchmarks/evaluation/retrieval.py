@@ -8,7 +8,7 @@ from its own documents what words are worth in it (``engine/weighing.py``); "as 
 What is held out and what is not: our constants were fitted on the half that is not reported, but the form of the
 fusion, and the rounding of its constants, were chosen with both halves in sight, and the floor was fitted on the sets
 that its table shows. So the numbers are an upper estimate for sets never seen; docs/decisions/0004 has the
-leave-one-set-out figures.
+leave-one-set-out figures. ``--untuned FOLDER`` measures sets that no constant was chosen with, and nothing else.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from evaluation.measures import Numbers, interval, mean, ndcg, recall
 from evaluation.rankings import FIXED, LEGS, LIMIT, PLAIN, fusions, search, shipped
 from evaluation.sets import LabelledSet, half, labelled_sets
 from evaluation.small_banks import answers, report_small
+from evaluation.untuned_sets import untuned_sets
 from reasoningbank.embedding import open_embedder
 
 TUNING, REPORTED = 0, 1
@@ -253,9 +254,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the labelled data")
     parser.add_argument("--embedder", default="local", help="name of the embedder")
     parser.add_argument("--sets", nargs="*", default=(), help="only sets whose name holds one of these")
+    parser.add_argument("--untuned", type=Path, help="measure the untuned sets alone; folder of copied repositories")
     options = parser.parse_args(arguments)
-    sets = [each for each in labelled_sets(options.data) if not options.sets or _named(each, options.sets)]
-    if not options.data.is_dir():
+    found = labelled_sets(options.data) if options.untuned is None else untuned_sets(options.untuned, _print)
+    sets = [each for each in found if not options.sets or _named(each, options.sets)]
+    if options.untuned is None and not options.data.is_dir():
         _print(f"{options.data} is not here: only the sets made from the standard library are measured (see --data).")
     with tempfile.TemporaryDirectory(prefix="reasoningbank-evaluation-") as folder:
         vectors = Vectors(open_embedder(options.embedder, cache=Path(folder) / "models"))
@@ -266,9 +269,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _note(f"{labelled.name}: {len(labelled.documents)} documents, {len(labelled.queries)} queries")
             strangers = strange(labelled, sets, STRANGERS, random.Random(0))
             results.append(judge(labelled, holder, vectors, strangers))
-        report(results, _print)
+        if options.untuned is None:
+            report(results, _print)
         report_plain(results, _print)
         report_left_out([result.trial for result in results], _print)
+        if options.untuned is not None:
+            return 0
         _note("small banks")
         small = [] if options.sets else list(answers(options.data, holder, vectors))
         if small:
