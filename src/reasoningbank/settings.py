@@ -36,6 +36,16 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+_ABOVE_NOTHING = (
+    "idle_minutes",
+    "model_idle_minutes",
+    "http_sessions",
+    "http_session_minutes",
+    "http_connections",
+    "http_head_seconds",
+    "http_body_seconds",
+)
+"""Settings for which nothing, less than nothing and without end make no sense."""
 _SECRET = ("embedder_key", "llm_key", "reranker_key")
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
@@ -94,6 +104,11 @@ class Settings:
         run_directory: Where its socket is; empty for the user's own directory of the running system.
         idle_minutes: After so many minutes without a connection the shared server ends.
         model_idle_minutes: After so many minutes without use it unloads a local embedding model.
+        http_sessions: Most sessions, and most WebSockets, that one token may have open with ``rbank serve --http``.
+        http_session_minutes: After so many minutes without a request such a session ends.
+        http_connections: Most connections that one address may have open with it.
+        http_head_seconds: Seconds until the head of a request must have arrived.
+        http_body_seconds: Seconds until its body must have arrived after that.
     """
 
     home: Path
@@ -138,11 +153,17 @@ class Settings:
     run_directory: str = ""
     idle_minutes: float = 30.0
     model_idle_minutes: float = 10.0
+    http_sessions: int = 200
+    http_session_minutes: float = 30.0
+    http_connections: int = 256
+    http_head_seconds: float = 10.0
+    http_body_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        for name in ("idle_minutes", "model_idle_minutes"):
+        for name in _ABOVE_NOTHING:
+            unit = name.rpartition("_")[2]
             if not 0.0 < getattr(self, name) < float("inf"):
-                raise ConfigurationError(f"{name} must be above 0", hint="Set it to a number of minutes, as 30.")
+                raise ConfigurationError(f"{name} must be above 0", hint=f"Set it to a number of {unit}, as 30.")
         if self.keep_logs_days < 0:
             raise ConfigurationError("keep_logs_days cannot be below 0", hint="Set it to 0 to keep logs for ever.")
         if not 0.0 <= self.holdout < 1.0:

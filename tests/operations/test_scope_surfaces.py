@@ -26,6 +26,7 @@ from reasoningbank.integrations.hook_payload import HookPlace, Payload
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.http import Gate, _Callers, security_of
+from reasoningbank.mcp.protocol_sessions import OpenSockets
 from reasoningbank.mcp.tokens import TENANTS_FILE, TOKEN_FILE, load_grants
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import Settings
@@ -257,7 +258,7 @@ def test_the_gate_of_the_http_server_hands_on_the_membership_of_the_token(tmp_pa
         await JSONResponse({})(scope, receive, send)
 
     security = security_of("127.0.0.1", 80)
-    gate = Gate(app, load_grants(tmp_path, "acme", Membership(team="own")), security)
+    gate = Gate(app, load_grants(tmp_path, "acme", Membership(team="own")), security, OpenSockets(1))
     client = TestClient(gate, base_url="http://127.0.0.1")
     own = (tmp_path / TOKEN_FILE).read_text(encoding="utf-8").strip()
     for token in ("x" * 20, own):

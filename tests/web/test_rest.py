@@ -190,7 +190,8 @@ def test_what_is_no_json_or_too_long_is_refused(served: Served) -> None:
         assert answer.status_code == 400, content[:20]
         assert answer.json()["hint"]
     long = b'{"text": "' + b"x" * (2**20) + b'"}'
-    assert httpx2.post(f"{served.base}/graph/nodes", headers=known, content=long, timeout=30).status_code == 400
+    answer = httpx2.post(f"{served.base}/graph/nodes", headers=known, content=long, timeout=30)
+    assert (answer.status_code, answer.json()["error"]) == (413, "too_long")
 
 
 @promise(

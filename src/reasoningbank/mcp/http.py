@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
+from anyio import CapacityLimiter
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from reasoningbank.errors import ConfigurationError, MissingTenantError
 from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.server import RequestContext, build_server
+from reasoningbank.mcp.connections import Addresses, ConnectionLimits, http_protocol, websocket_protocol
+from reasoningbank.mcp.protocol_sessions import OpenSockets, ProtocolSessions, SessionLimits, token_name
+from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
 from reasoningbank.mcp.tokens import TOKEN_FILE, Grants, load_grants
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
@@ -38,7 +45,10 @@ PATH = "/mcp"
 HEALTH_PATH = "/health"
 MAX_BODY = 2**20
 """The longest request in bytes; a memory at its longest is far below."""
-MAX_SESSIONS = 1_000
+MAX_FRAME = 2**16
+"""The longest message of a client on a WebSocket in bytes; commands are short."""
+_ONCE = (b"origin", b"content-type", b"mcp-session-id", b"mcp-protocol-version")
+"""Headers that say one thing: a request with two of them is read one way here and another way by a proxy."""
 STOP_SECONDS = 3
 _TENANT = "reasoningbank.tenant"
 _MEMBERSHIP = "reasoningbank.membership"
@@ -74,10 +84,14 @@ def run(
     own = Membership(team=settings.team, org=settings.org) if membership is None else membership
     grants = load_grants(settings.home, owner, own)
     tools.look_after(owner, *grants.tenants)
+    limits = connection_limits(settings)
+    addresses = Addresses(limits.connections)
+    sockets = websocket_protocol(addresses) if web else "none"
     listener = _listen(host, port)
     bound = int(listener.getsockname()[1])
     security = security_of(host, bound, further)
-    app = build_app(tools, grants, security, banks=banks if web else None)
+    sessions = SessionLimits(sessions=settings.http_sessions, idle=settings.http_session_minutes * 60.0)
+    app = build_app(tools, grants, security, sessions=sessions, banks=banks if web else None)
     shown = f"[{host}]" if ":" in host else host
     sys.stderr.write(
         f"Serving http://{shown}:{bound}{PATH}; the bearer token is in {settings.home / TOKEN_FILE}\n"
@@ -87,6 +101,9 @@ def run(
     server = _Server(
         uvicorn.Config(
             app,
+            http=http_protocol(limits, addresses),
+            ws=sockets,
+            ws_max_size=MAX_FRAME,
             # Its own configuration would close the log handlers of the program that this server runs in.
             log_config=None,
             log_level="warning",
@@ -107,19 +124,30 @@ class _Server(uvicorn.Server):
 
 
 def build_app(
-    tools: Tools, grants: Grants, security: TransportSecuritySettings, *, banks: Banks | None = None
+    tools: Tools,
+    grants: Grants,
+    security: TransportSecuritySettings,
+    *,
+    sessions: SessionLimits,
+    banks: Banks | None = None,
 ) -> ASGIApp:
     """Return the application: it checks Host and Origin, then the token, then serves MCP or REST."""
     warm_up = WarmUp(tools)
-    server = build_server(tools, _Callers().of, on_arrival=warm_up.start)
-    protocol = server.streamable_http_app(
-        streamable_http_path=PATH,
-        json_response=True,
-        max_request_body_size=MAX_BODY,
-        max_sessions=MAX_SESSIONS,
-        transport_security=security,
-    )
-    return Gate(protocol if banks is None else _beside(protocol, banks), grants, security)
+    server = build_server(tools, _Callers().of, on_arrival=warm_up.start, limiter=CapacityLimiter(AT_ONCE))
+    endpoint = ProtocolSessions(server, grants.names, sessions, max_body=MAX_BODY, security=security)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        tools.work()
+        try:
+            async with endpoint.run():
+                yield
+        finally:
+            tools.close()
+
+    protocol = Starlette(routes=[Route(PATH, endpoint=endpoint)], lifespan=lifespan)
+    sockets = OpenSockets(sessions.sessions)
+    return Gate(protocol if banks is None else _beside(protocol, banks), grants, security, sockets)
 
 
 def _beside(protocol: ASGIApp, banks: Banks) -> ASGIApp:
@@ -174,15 +202,17 @@ class Gate:
     its answer has no hint.
     """
 
-    def __init__(self, app: ASGIApp, grants: Grants, security: TransportSecuritySettings) -> None:
+    def __init__(self, app: ASGIApp, grants: Grants, security: TransportSecuritySettings, sockets: OpenSockets) -> None:
         self._app = app
+        self._sockets = sockets
         self._checks = TransportSecurityMiddleware(security)
         self._authenticated = AuthenticationMiddleware(self._known, backend=BearerAuthBackend(grants))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 421 or 403 to a foreign Host or Origin, 401 without a token, and hand everything else on.
+        """Answer 421 or 403 to a foreign Host or Origin, 400 to a request that can be read in two ways.
 
-        A WebSocket is refused with the same answers before it is opened.
+        Then 413 to one that is too long, 401 to one without a token, and hand everything else on. A WebSocket is
+        refused with the same answers before it is opened.
         """
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
@@ -191,6 +221,10 @@ class Gate:
         refused = await self._checks.validate_request(request)
         if refused is not None:
             await _refuse(scope, receive, send, refused.status_code)
+        elif _ambiguous(scope):
+            await _refuse(scope, receive, send, 400)
+        elif int(request.headers.get("content-length", "0")) > MAX_BODY:
+            await _refuse(scope, receive, send, 413)
         elif scope["type"] == "http" and scope["path"] == HEALTH_PATH and request.method in {"GET", "HEAD"}:
             await JSONResponse({"status": "ok"})(scope, receive, send)
         elif len(request.headers.getlist("authorization")) > 1:
@@ -205,10 +239,60 @@ class Gate:
             return
         scope[_TENANT] = user.access_token.subject
         scope[_MEMBERSHIP] = Membership(**(user.access_token.claims or {}))
-        await self._app(scope, receive, send)
+        if scope["type"] == "http":
+            await self._with_body(scope, receive, send)
+            return
+        with self._sockets.place(token_name(scope)) as free:
+            if free:
+                await self._app(scope, receive, send)
+            else:
+                await _refuse(scope, receive, send, 503)
+
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on once it is whole; one whose sender hangs up before that is nobody's."""
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > MAX_BODY:
+                await _refuse(scope, receive, send, 413)
+                return
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def given() -> Message:
+            return whole.pop() if whole else await receive()
+
+        started = False
+
+        async def sent(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, given, sent)
+        except asyncio.CancelledError:
+            # Only a server that stops ends a request, one that has had its time to be answered.
+            if not started:
+                await _refuse(scope, receive, send, 503, _STOPPING)
+
+
+def _ambiguous(scope: Scope) -> bool:
+    """Return whether two readers could take the request for two different ones."""
+    names = [name for name, _ in scope["headers"]]
+    return (b"content-length" in names and b"transfer-encoding" in names) or any(names.count(one) > 1 for one in _ONCE)
 
 
 _REFUSALS = {
+    400: (
+        "ambiguous_request",
+        "the request has Content-Length beside Transfer-Encoding, or a header twice that may be there once",
+        "Send each of them once, and one of the two lengths.",
+    ),
     401: (
         "invalid_token",
         "the request has no known bearer token",
@@ -219,17 +303,31 @@ _REFUSALS = {
         "the Origin header names a page that is not served here",
         "Allow its host with --allowed-host, or call from a program instead of a page.",
     ),
+    413: ("too_long", f"the request has more than {MAX_BODY:,} bytes", "Send less at once."),
     421: (
         "invalid_host",
         "the Host header names a host that this server does not stand for",
         "Use the server's own address, or allow the name with --allowed-host.",
     ),
+    503: (
+        "too_many_sockets",
+        "this token has too many open WebSockets",
+        "Close some first, or raise the setting http_sessions.",
+    ),
 }
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> None:
-    error, message, hint = _REFUSALS[status]
+_STOPPING = ("stopping", "the server is stopping", "Start it again, then send the request again.")
+
+
+async def _refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, said: tuple[str, str, str] | None = None
+) -> None:
+    error, message, hint = said or _REFUSALS[status]
     headers = {}
+    if status == 400:
+        # Where its body ends is what is not known: nothing that follows on this connection is a request.
+        headers["Connection"] = "close"
     if status == 401:
         sent = any(name == b"authorization" for name, _ in scope["headers"])
         headers["WWW-Authenticate"] = 'Bearer realm="reasoningbank"' + (f', error="{error}"' if sent else "")
@@ -238,6 +336,13 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> No
         await WebSocket(scope, receive, send).send_denial_response(refused)
     else:
         await refused(scope, receive, send)
+
+
+def connection_limits(settings: Settings) -> ConnectionLimits:
+    """Return what the settings allow a connection."""
+    return ConnectionLimits(
+        connections=settings.http_connections, head=settings.http_head_seconds, body=settings.http_body_seconds
+    )
 
 
 class _Callers:

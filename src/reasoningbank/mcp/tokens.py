@@ -53,6 +53,11 @@ class Grants:
         """The tenants that any token stands for."""
         return tuple(dict.fromkeys(grant.tenant for grant in self._grants))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What tells the tokens apart."""
+        return tuple(grant.name for grant in self._grants)
+
     def of(self, token: str) -> Grant | None:
         """Return the grant of a token; every digest is compared in constant time, whether or not one has matched."""
         digest = _digest(token)

@@ -36,8 +36,6 @@ RequestHandler = Callable[[Request], Awaitable[Response]]
 
 TENANT, MEMBERSHIP = "reasoningbank.tenant", "reasoningbank.membership"
 """What the gate notes in a connection's scope."""
-MAX_BODY = 2**20
-"""The longest request in bytes."""
 AT_ONCE = 8
 _STATUS: tuple[tuple[type[BankError], int], ...] = (
     (NotFound, 404),
@@ -149,17 +147,10 @@ async def body_of(request: Request) -> Mapping[str, object]:
     """Return the JSON object that was sent.
 
     Raises:
-        InvalidInput: When it is too long, or no JSON object.
+        InvalidInput: When it is no JSON object.
     """
-    chunks: list[bytes] = []
-    length = 0
-    async for chunk in request.stream():
-        length += len(chunk)
-        if length > MAX_BODY:
-            raise InvalidInput(f"the request has more than {MAX_BODY:,} bytes", hint="Send less at once.")
-        chunks.append(chunk)
     try:
-        value = json.loads(b"".join(chunks))
+        value = json.loads(await request.body())
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise InvalidInput("the request body is not JSON", hint="Send one JSON object in UTF-8.") from error
