@@ -105,13 +105,19 @@ def check_answer(operation: Operation, result: object) -> None:
         if kind in {None, type(None)}:
             continue
         name = getattr(kind, "__name__", str(kind))
-        if "properties" not in schema_of(kind):
+        if not _is_object(kind):
             raise TypeError(
                 f"operation {operation.method!r} answers {name}, which is not a JSON object: answer a dataclass, "
                 "or name the list with `plural`"
             )
         if operation.command is not None and not has_text(name):
             raise TypeError(_no_text(operation, name, "_TEXTS"))
+
+
+@functools.cache
+def _is_object(kind: type) -> bool:
+    """Return whether the JSON of a type is an object; every call asks, and to find out costs more than a search."""
+    return "properties" in schema_of(kind)
 
 
 def _no_text(operation: Operation, what: str, where: str) -> str:

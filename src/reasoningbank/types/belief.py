@@ -6,6 +6,7 @@ stored score equals the score replayed from the log (DESIGN D4).
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -59,8 +60,12 @@ def _continued_fraction(x: float, alpha: float, beta: float) -> float:
     return fraction
 
 
+@functools.lru_cache(maxsize=4_096)
 def beta_quantile(probability: float, alpha: float, beta: float) -> float:
-    """Return the x with I_x(alpha, beta) = probability, by bisection to the last bit that matters."""
+    """Return the x with I_x(alpha, beta) = probability, by bisection to the last bit that matters.
+
+    Every hit of every search shows its interval, and most beliefs have been shown before: the latest are kept.
+    """
     if alpha <= 0.0:
         return 0.0
     if beta <= 0.0:
