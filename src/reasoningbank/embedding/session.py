@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reasoningbank.batches import Batches
 from reasoningbank.embedding.runtime import onnx_runtime
 from reasoningbank.errors import BankError, ModelError, ModelMissing
 
@@ -92,6 +94,8 @@ Encode = Callable[["NDArray[numpy.int64]"], "NDArray[numpy.float32]"]
 """Token ids (batch, tokens), all of one length, to vectors (batch, dimension) of any length."""
 
 _GROUP_TOKENS = 2048
+_AT_ONCE = 16
+"""Questions of so many threads run together; a batch of more takes longer than anybody wants to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class OnnxEmbedder:
         self._loaded: Loaded | None = None
         self._used = time.monotonic()
         self._lock = threading.Lock()
+        self._questions: Batches[Sequence[str], NDArray[numpy.float32]] = Batches(self._embed_each, most=_AT_ONCE)
 
     @property
     def name(self) -> str:
@@ -137,11 +142,13 @@ class OnnxEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         """Return vectors of questions: shape (len(texts), dimension), unit rows; the model treats questions as texts.
 
+        Questions that threads ask at the same time run together.
+
         Raises:
             ModelMissing: The model cannot be loaded.
             ModelError: The model gave something that is not a vector.
         """
-        return self._embed(texts)
+        return self._questions.of(texts)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         """Return vectors of texts to be found: shape (len(texts), dimension), unit rows.
@@ -180,6 +187,11 @@ class OnnxEmbedder:
             if self._loaded is None:
                 self._loaded = self._load()
             return self._loaded
+
+    def _embed_each(self, lists: Sequence[Sequence[str]]) -> list[NDArray[numpy.float32]]:
+        rows = self._embed([text for texts in lists for text in texts])
+        ends = list(accumulate(len(texts) for texts in lists))
+        return [rows[end - len(texts) : end] for texts, end in zip(lists, ends, strict=True)]
 
     def _embed(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         import numpy

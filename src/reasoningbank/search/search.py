@@ -238,22 +238,25 @@ class Search:
         own = self._own_part(answer)
         used = dict.fromkeys([*(hit.id for hit in own.delivered), *also])
         answer = self._log_wider(answer, usage=usage)
+
+        def write(transaction: Transaction) -> None:
+            deliveries = transaction.deliveries
+            known: Exposure | None = None
+            memories: Mapping[str, Memory] = {}
+            if used or note is not None:
+                known, memories = deliveries.exposure_and_memories(answer.session, used)
+            if usage:
+                count_delivery(transaction, memories.values(), at=answer.at)
+            deliveries.log_recall(own)
+            if traced is not None:
+                transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
+            if note is not None:
+                note(transaction, known)
+            elif used:
+                note_search(transaction, known or Exposure(session=answer.session, at=answer.at), used)
+
         try:
-            with store.transaction() as transaction, transaction.whole():
-                deliveries = transaction.deliveries
-                known: Exposure | None = None
-                memories: Mapping[str, Memory] = {}
-                if used or note is not None:
-                    known, memories = deliveries.exposure_and_memories(answer.session, used)
-                if usage:
-                    count_delivery(transaction, memories.values(), at=answer.at)
-                deliveries.log_recall(own)
-                if traced is not None:
-                    transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
-                if note is not None:
-                    note(transaction, known)
-                elif used:
-                    note_search(transaction, known or Exposure(session=answer.session, at=answer.at), used)
+            store.write_together(write)
         except (StoreFull, StoreUnavailable, StoreBusy) as error:
             unlogged = f"{UNLOGGED}: {error}. {error.hint}"
         except MemoryNotFound as error:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from reasoningbank.errors import BankError
+from reasoningbank.batches import Batches
+from reasoningbank.errors import BankError, StoreError
 from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.database import Database, GraphReader
 from reasoningbank.storage.delivery_tables import DeliveryTables
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["GraphReader", "GraphText", "Pointer", "Storage", "Store", "StoreReader", "Transaction"]
 ALL_STATES = Filter(states=STATES)
 _BATCH = 500
+_WRITES = 32
+"""Writes of so many threads share a transaction."""
 MEMBERSHIP = "membership"
 """Under this name ``meta`` holds which team and org the project belongs to."""
 RUN = "run "
@@ -160,6 +163,7 @@ class Store(StoreReader):
         self.project = scope.project
         self._database = database
         self._scope = scope
+        self._together: Batches[Callable[[Transaction], None], None] = Batches(self._written, most=_WRITES)
 
     @cached_property
     def search(self) -> StoreSearch:
@@ -220,6 +224,31 @@ class Store(StoreReader):
         """Return one atomic, durable unit of writes; an exception inside leaves no trace."""
         with self._database.writing() as unit:
             yield Transaction(unit)
+
+    def write_together(self, write: Callable[[Transaction], None]) -> None:
+        """Write in one transaction with the other threads that want to at this moment.
+
+        Each write happens as a whole or not at all, whatever the others do. When this returns it is durable.
+
+        Args:
+            write: Writes; it runs on any thread, and again when another one failed.
+
+        Raises:
+            BankError: When the write or the transaction failed.
+        """
+        self._together.of(write)
+
+    def _written(self, writes: Sequence[Callable[[Transaction], None]]) -> Sequence[BaseException | None]:
+        try:
+            with self.transaction() as transaction, transaction.whole():
+                for write in writes:
+                    write(transaction)
+        except StoreError as error:
+            return [error] * len(writes)
+        except Exception as error:  # noqa: BLE001 - each thread raises its own
+            # One of them cannot be written; which one shows when each is alone.
+            return [error] if len(writes) == 1 else [self._written([write])[0] for write in writes]
+        return [None] * len(writes)
 
     def check(self) -> StoreReport:
         """Read everything and report every defect."""

@@ -24,6 +24,7 @@ from reasoningbank.errors import (
     StoreError,
     WorkflowBusy,
 )
+from reasoningbank.mcp.server import AT_ONCE
 from reasoningbank.operations.json import to_json
 from reasoningbank.types.scope import Membership
 
@@ -36,7 +37,6 @@ RequestHandler = Callable[[Request], Awaitable[Response]]
 
 TENANT, MEMBERSHIP = "reasoningbank.tenant", "reasoningbank.membership"
 """What the gate notes in a connection's scope."""
-AT_ONCE = 8
 _STATUS: tuple[tuple[type[BankError], int], ...] = (
     (NotFound, 404),
     (WorkflowBusy, 409),
