@@ -33,6 +33,7 @@ bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks --benchmark-only -o addopts="-q -p no:cacheprovider" -s
 	$(BIN)/python benchmarks/bench_initialize.py
 	$(BIN)/python benchmarks/bench_windows.py
+	$(BIN)/python benchmarks/bench_http.py
 
 torture: $(DEV_READY) ## the durability and model tests many times longer, and 200 sessions while servers are killed
 	$(BIN)/python -m pytest --torture --timeout 0 -s tests/durability tests/storage tests/integrations/test_many_sessions.py

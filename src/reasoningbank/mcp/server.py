@@ -22,8 +22,10 @@ from reasoningbank.mcp.tools import Tools
 RequestContext: TypeAlias = ServerRequestContext[None, object]
 """What a handler is told about a request."""
 AT_ONCE = 32
-"""How many calls run at the same time; the others wait their turn. Those that wait for the model, or for their delivery
-to be durable, do so together, so that more at once cost less."""
+"""How many calls of all connections run at the same time; the others wait their turn.
+
+Those that wait for the model, or for their delivery to be durable, do so together: more at once cost less each.
+"""
 
 
 def build_server(

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 GREETING_SECONDS = 5.0
 """How long a connection may take to say who speaks."""
 MAX_GREETING = 1_000_000
-CALLS_AT_ONCE = 4 * AT_ONCE
-"""How many calls of all connections run at the same time."""
 _CHUNK = 65_536
 _CLOSE_SECONDS = 5.0
 
@@ -97,7 +95,7 @@ class SharedServer:
         """Serve until the end, in a running event loop."""
         self._stop = anyio.Event()
         self._listener.setblocking(False)
-        limiter = CapacityLimiter(CALLS_AT_ONCE)
+        limiter = CapacityLimiter(AT_ONCE)
         try:
             async with anyio.create_task_group() as group:
                 if threading.current_thread() is threading.main_thread():
