@@ -2,7 +2,8 @@
 
 The rules are in ``secret_formats.toml``. A rule looks for its literals with ``str.find`` and tries its expression only
 there, anchored; every repetition that a later part could also match has a bound. So the time is proportional to the
-length of the text, and a text without any of the literals costs about a microsecond per thousand characters and rule.
+length of the text. Nearly every secret makes a word long, so the literals are looked for in the long words first; those
+that may stand in a short word are hints (``hints``). A text without any of them costs what its long words cost.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import base64
 import binascii
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -44,6 +45,9 @@ class Format(NamedTuple):
         wraps: True when the shape alone is proof enough to look for it across line breaks too.
         inside: True when a letter or digit may stand before the literal.
         lead: How many characters before the literal the match begins.
+        short: What a text has, in lower case, where the literal stands in a word of fewer than ``LEAST_WORD``
+            characters; empty where it never does.
+        example: A text with such a secret, with slots for random characters.
     """
 
     kind: str
@@ -53,6 +57,8 @@ class Format(NamedTuple):
     wraps: bool = True
     inside: bool = False
     lead: int = 0
+    short: str = ""
+    example: str = ""
 
 
 RANK_PRIVATE_KEY = 0
@@ -67,7 +73,7 @@ def _has_digit(match: re.Match[str]) -> bool:
 
 
 def _is_opaque(match: re.Match[str]) -> bool:
-    secret = match.group("secret")
+    secret = match.group(match.lastgroup or 0)
     return any(map(str.isdigit, secret)) or (len(secret) >= 24 and secret.isalpha())
 
 
@@ -104,9 +110,20 @@ def _format(
     wraps: bool = True,
     inside: bool = False,
     lead: int = 0,
+    short: str = "",
+    example: str = "",
 ) -> Format:
     check = None if accepts is None else _CHECKS[accepts]
-    return Format(kind, tuple(literals), re.compile(pattern), check, wraps, inside, lead)
+    return Format(kind, tuple(literals), re.compile(pattern), check, wraps, inside, lead, short, example)
+
+
+LEAST_WORD = 18
+"""A word of fewer characters holds no secret that is known by its shape alone."""
+
+
+def long_words(words: Iterable[str]) -> str:
+    """Return the long words, one a line."""
+    return "\n".join([word for word in words if len(word) >= LEAST_WORD])
 
 
 _DATABASE_SCHEME = re.compile(
@@ -120,9 +137,18 @@ _URL_PASSWORD = re.compile(r"://[^\s:/@?#\"'`<>]{0,128}:(?P<secret>[^\s/?#\"'`<>
 _AWS_HINTS = ("AKIA", "ASIA", "aws", "AWS", "Aws", "ecret", "ECRET", "[REDACTED:aws-access-key]")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _AWS_REACH = 160
+_AWS_LENGTH = 40
+_URL_TOKEN = re.compile(r"://(?P<secret>(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,256})(?::x-oauth-basic)?@(?=[A-Za-z0-9])")
+_SOCKET = re.compile(r"@(?:tcp|unix|//)")
+_SOCKET_PASSWORD = re.compile(r"(?<![\w.@%+-])[\w.@%+-]{1,64}[:/](?P<secret>[^\s:/@\"'`<>${]{3,128})\Z")
+_SOCKET_REACH = 200
 _URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,24}\Z")
 _PRIVATE_KEY_BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _PRIVATE_KEY_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_PUTTY_KEY = re.compile(
+    r"Private-Lines:[ \t]{0,2}[0-9]{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{1,80}(?:\s{1,4}|\Z)){1,400})"
+)
+_STATIC_KEY = re.compile(r"-{4,5}BEGIN OpenVPN Static key V1-{4,5}\s{1,4}(?P<secret>(?:[0-9a-f]{16,64}\s{1,4}){1,64})")
 _KEY_GAP = re.compile(r"(?:\\+[nrt]|[\s\"'`+,\\>#*|;()]){1,64}")
 _KEY_HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Comment|Version|Charset|Hash)[ \t]{0,2}:[^\n\\]{0,120}")
 _KEY_WORD = re.compile(r"[A-Za-z0-9/=](?:[A-Za-z0-9/=]|\+(?=[A-Za-z0-9/=+]))*")
@@ -130,28 +156,106 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]+")
 _MAX_KEY = 65_536
 
 
-def find_formats(text: str, *, wrapped: bool = False) -> Iterator[SecretSpan]:
+def find_formats(text: str, long: str, lowered: str, *, wrapped: bool = False) -> Iterator[SecretSpan]:
     """Yield the secrets in ``text`` that one of the formats describes.
 
-    ``wrapped`` asks only for those whose shape is proof.
+    Args:
+        text: The text.
+        long: Its long words.
+        lowered: The text in lower case; empty to look at the long words alone.
+        wrapped: Whether to ask only for those whose shape is proof.
     """
-    for rule in formats():
+    for literal, rule in _there(long, lowered):
         if wrapped and not rule.wraps:
             continue
+        position = text.find(literal)
+        while position >= 0:
+            after = position + 1
+            if rule.inside or position == 0 or not text[position - 1].isalnum():
+                match = rule.pattern.match(text, max(0, position - rule.lead))
+                if match is not None and _is_secret(rule, match):
+                    yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
+                    after = match.end()
+            position = text.find(literal, after)
+
+
+_SIGNS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_BEGINNING = 2
+
+
+class _Index(NamedTuple):
+    """The literals of all formats by how they are looked for.
+
+    Attributes:
+        inside: Those that may stand anywhere in a long word.
+        runs: Those with a sign in them, by the letters and digits before it: in the text these stand between signs.
+        beginnings: The others by their first two characters: letters and digits between signs begin so.
+        short: Those that may stand in a short word, by what the text has then.
+    """
+
+    inside: list[tuple[str, Format]]
+    runs: dict[str, list[tuple[str, Format]]]
+    beginnings: dict[str, list[tuple[str, Format]]]
+    short: dict[str, list[tuple[str, Format]]]
+
+
+@cache
+def _index() -> _Index:
+    index = _Index([], {}, {}, {})
+    for rule in formats():
         for literal in rule.literals:
-            position = text.find(literal)
-            while position >= 0:
-                after = position + 1
-                if rule.inside or position == 0 or not text[position - 1].isalnum():
-                    match = rule.pattern.match(text, max(0, position - rule.lead))
-                    if match is not None and (rule.accepts is None or rule.accepts(match)):
-                        yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
-                        after = match.end()
-                position = text.find(literal, after)
+            run = literal.translate(_SIGNS).split()[0]
+            if rule.short:
+                index.short.setdefault(rule.short, []).append((literal, rule))
+            elif rule.inside or not literal.startswith(run):
+                index.inside.append((literal, rule))
+            elif run != literal:
+                index.runs.setdefault(run, []).append((literal, rule))
+            else:
+                index.beginnings.setdefault(run[:_BEGINNING], []).append((literal, rule))
+    return index
 
 
-def find_aws_secrets(text: str) -> Iterator[SecretSpan]:
+def _there(long: str, lowered: str) -> Iterator[tuple[str, Format]]:
+    """Yield the literals that may stand in a text, with their formats."""
+    index = _index()
+    if long:
+        runs = set(long.translate(_SIGNS).split())
+        for run in runs & index.runs.keys():
+            yield from index.runs[run]
+        for beginning in {run[:_BEGINNING] for run in runs} & index.beginnings.keys():
+            yield from (entry for entry in index.beginnings[beginning] if entry[0] in long)
+        for literal, rule in index.inside:
+            if literal in long:
+                yield literal, rule
+    if lowered:
+        options = " -" in lowered
+        for hint, literals in index.short.items():
+            if (options or hint[:2] != " -") and hint in lowered:
+                yield from literals
+
+
+def _is_secret(rule: Format, match: re.Match[str]) -> bool:
+    return (rule.accepts is None or rule.accepts(match)) and not is_sample(match.group(match.lastgroup or 0))
+
+
+_SAMPLE_WORDS = frozenset(("password", "passwd", "pass", "pwd", "secret", "token", "user", "example", "yourpassword"))
+_SAME = 2
+
+
+def is_sample(value: str) -> bool:
+    """Return whether a value is one that documents show: a word for a secret, an EXAMPLE, one character repeated."""
+    return (
+        value.lower().replace("_", "").replace("-", "") in _SAMPLE_WORDS
+        or "EXAMPLE" in value[-12:]
+        or (len(value) > LEAST_WORD and len(set(value[-LEAST_WORD:])) <= _SAME)
+    )
+
+
+def find_aws_secrets(text: str, long: str) -> Iterator[SecretSpan]:
     """Yield AWS secret keys: 40 characters of three classes within 160 characters after a word about AWS or secrets."""
+    if not any(_AWS_SECRET.search(word) for word in long.split("\n") if len(word) >= _AWS_LENGTH):
+        return
     for hint in _AWS_HINTS:
         done = 0
         position = text.find(hint)
@@ -172,10 +276,24 @@ def find_url_passwords(text: str) -> Iterator[SecretSpan]:
         if scheme is not None:
             database = _DATABASE_SCHEME.match(scheme.group().lower()) is not None
             match = (_DATABASE_PASSWORD if database else _URL_PASSWORD).match(text, position)
-            if match is not None and _PLACEHOLDER_VALUE.match(match.group("secret")) is None:
+            value = "" if match is None else match.group("secret")
+            named = match is not None and value == text[position + 3 : match.start("secret") - 1]
+            if match is not None and not (named or _PLACEHOLDER_VALUE.match(value) or is_sample(value)):
                 kind = "database-password" if database else "url-password"
                 yield SecretSpan(*match.span("secret"), kind, RANK_URL)
+            elif match is None and (token := _URL_TOKEN.match(text, position)) is not None:
+                yield SecretSpan(*token.span("secret"), "url-token", RANK_URL)
         position = text.find("://", position + 3)
+
+
+def find_socket_passwords(text: str) -> Iterator[SecretSpan]:
+    """Yield passwords in ``user:password@tcp(host)`` and ``user/password@//host``, which name no scheme."""
+    if "@" not in text or not ("@tcp" in text or "@unix" in text or "@//" in text):
+        return
+    for socket in _SOCKET.finditer(text):
+        match = _SOCKET_PASSWORD.search(text, max(0, socket.start() - _SOCKET_REACH), socket.start())
+        if match is not None and not is_sample(match["secret"]):
+            yield SecretSpan(*match.span("secret"), "database-password", RANK_URL)
 
 
 def find_private_keys(text: str) -> Iterator[SecretSpan]:
@@ -183,6 +301,10 @@ def find_private_keys(text: str) -> Iterator[SecretSpan]:
 
     A BEGIN line without key material, as in a sentence about key files, is not a secret.
     """
+    for mark, pattern in (("Private-Lines", _PUTTY_KEY), ("OpenVPN Static", _STATIC_KEY)):
+        for match in pattern.finditer(text) if mark in text else ():
+            last = match.start("secret") + len(match["secret"].rstrip())
+            yield SecretSpan(match.start("secret"), last, "private-key", RANK_PRIVATE_KEY)
     if "PRIVATE KEY" not in text:
         return
     begins = list(_PRIVATE_KEY_BEGIN.finditer(text))

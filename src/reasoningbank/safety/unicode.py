@@ -19,15 +19,14 @@ it is, and with each disguise taken off. Nothing of this is ever stored.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import chain, islice
-from urllib.parse import unquote
+from itertools import islice
+
+from reasoningbank.safety.disguises import decoded_runs, unfold
+from reasoningbank.safety.lookalikes import PLAIN
 
 MAX_COMBINING_MARKS = 30
 
@@ -63,6 +62,7 @@ _TABLE: dict[int, str | None] = {
 _REMOVED_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _REMOVED_RANGES)
 _UNWANTED = re.compile(f"[{_REMOVED_CLASS}{''.join(map(chr, _LINE_ENDS))}\u200c\u200d\ufe0e\ufe0f\ud800-\udfff]")
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[(?!REDACTED:)[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\n\t")
 _CONDITIONAL = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 _LONG_NON_ASCII = re.compile(rf"[^\x00-\x7f]{{{MAX_COMBINING_MARKS + 1},}}")
 _JOINING_SCRIPTS = ((0x0600, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x18AF))
@@ -76,7 +76,7 @@ def normalise(text: str) -> str:
     Promises: any ``str`` is accepted, the result can be encoded as UTF-8, applying it twice changes nothing more, and
     the time is proportional to the length.
     """
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+    if text.isascii() and len(text.encode("ascii").translate(None, _CONTROLS)) == len(text):
         return text
     if _UNWANTED.search(text) is None and unicodedata.is_normalized("NFC", text) and not _LONG_NON_ASCII.search(text):
         return text
@@ -141,59 +141,6 @@ def _is_joining(character: str) -> bool:
     return any(first <= ord(character) <= last for first, last in _JOINING_SCRIPTS)
 
 
-_LOOKALIKES = {
-    "a": "0430 03b1 0251 ab7a",
-    "b": "042c 0432 03b2 0299",
-    "c": "0441 1d04 03c2",
-    "d": "0501 0257",
-    "e": "0435 03b5 0454 04bd 1d07",
-    "f": "0192 a799 03dd",
-    "g": "0261 0581 0262",
-    "h": "04bb 043d 029c",
-    "i": "0456 03b9 0131 0269 0399 04cf",
-    "j": "0458 03f3",
-    "k": "043a 03ba 1d0b",
-    "l": "029f",
-    "m": "043c 1d0d 03bc",
-    "n": "043f 03b7 057c 0274",
-    "o": "043e 03bf 03c3 0585 1d0f",
-    "p": "0440 03c1 1d18",
-    "q": "051b 0566",
-    "r": "0433 0280 1d26",
-    "s": "0455 a731 0282",
-    "t": "0442 03c4 1d1b",
-    "u": "03c5 057d 1d1c 0446",
-    "v": "0475 03bd 1d20",
-    "w": "051d 03c9 1d21 0448",
-    "x": "0445 03c7",
-    "y": "0443 03b3 04af 028f",
-    "z": "1d22 0290",
-    "A": "0410 0391",
-    "B": "0412 0392",
-    "C": "0421",
-    "E": "0415 0395",
-    "H": "041d 0397",
-    "I": "0406 0399 04c0",
-    "J": "0408",
-    "K": "041a 039a",
-    "M": "041c 039c",
-    "N": "039d",
-    "O": "041e 039f",
-    "P": "0420 03a1",
-    "S": "0405",
-    "T": "0422 03a4",
-    "X": "0425 03a7",
-    "Y": "0423 03a5",
-    "Z": "0396",
-    "'": "2019 2018 02bc 2032",
-    '"': "201c 201d 201e",
-    "-": "2010 2012 2013 2014 2212",
-    "/": "2044 2215 29f8",
-    "|": "01c0 2223 2758",
-    ".": "3002",
-}
-"""By plain character the code points, in hexadecimal, of letters of other scripts that look like it."""
-_PLAIN = {int(code, 16): plain for plain, codes in _LOOKALIKES.items() for code in codes.split()}
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _LEET = re.compile(r"(?<![\w])(?=\w*[a-z@$])(?=[\w@$]*[0134578@$])[a-z0134578@$]{3,}(?![\w])", re.IGNORECASE)
@@ -212,13 +159,12 @@ _BORDER_OF_CAPITALS = re.compile(rf"{_SIGNS}|(?<=[A-Z]{{2}})(?=[a-z])")
 _WORDS_AROUND = 12
 """Words to each side of joined words that are read with them."""
 _GAP = re.compile(r"[ .*·_-]+")
-_ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/_-]{4}){5,}[A-Za-z0-9+/_-]{0,3}={0,2}")
-_HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
 _ENTITY = re.compile(r"&(?:#\w{2,7}|\w{2,8});")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|%20\w+%20")
+_ESCAPED = re.compile(r"(?:\\+(?:u\{?[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})\}?){4}")
+_DISGUISED = (("&", _ENTITY), ("%", _PERCENT), ("\\", _ESCAPED))
 _JOINED = re.compile(r"\s*\n\s*")
 _MOST_ENCODED = 20
-_LEAST_READABLE = 0.95
 
 
 def forms(text: str) -> Iterator[str]:
@@ -274,10 +220,8 @@ def _around_joined_words(wide: str) -> str:
 def folded(text: str) -> str:
     """Return the text in plain characters: no compatibility forms, accents, look-alikes, entities, percent signs."""
     plain = unicodedata.normalize("NFKC", text)
-    if "&" in plain and _ENTITY.search(plain):
-        plain = unicodedata.normalize("NFKC", html.unescape(plain))
-    if "%" in plain and _PERCENT.search(plain):
-        plain = unquote(plain, errors="replace")
+    if any(sign in plain and pattern.search(plain) for sign, pattern in _DISGUISED):
+        plain = unicodedata.normalize("NFKC", unfold(plain, letters=False).text)
     if plain.isascii():
         return plain
     plain = _OTHER_LETTERS.sub(_without_marks, unicodedata.normalize("NFD", plain))
@@ -316,7 +260,7 @@ def _unmasked(word: re.Match[str]) -> str:
     found = word.group()
     if found.isascii():
         return found
-    plain = found.translate(_PLAIN)
+    plain = found.translate(PLAIN)
     return plain if plain.isascii() or _LATIN.search(found) else found
 
 
@@ -326,29 +270,10 @@ def _together(letters: re.Match[str]) -> str:
 
 def _decoded(text: str) -> Iterator[str]:
     """Yield what is encoded in base64 or in hexadecimal digits, where it is readable."""
-    long_words = [word for word in text.split() if len(word) >= _LEAST_ENCODED]
-    if not long_words:
-        return
-    encoded = chain.from_iterable(map(_ENCODED.finditer, long_words)) if len(text) < 20_000 else ()
-    for match in islice(encoded, _MOST_ENCODED):
-        word = match.group().rstrip("=").replace("-", "+").replace("_", "/")
-        try:
-            found = _readable(base64.b64decode(word + "=" * (-len(word) % 4), validate=True))
-        except (binascii.Error, ValueError):
-            continue
-        if found:
-            yield found
-    for match in chain.from_iterable(map(_HEXADECIMAL.finditer, long_words)):
-        found = _readable(bytes.fromhex(match.group()))
-        if found:
-            yield found
-
-
-def _readable(raw: bytes) -> str:
-    """Return the bytes as text when nearly all of it is printable ASCII with blanks, else nothing."""
-    text = raw.decode("ascii", "replace")
-    good = sum((character.isprintable() and character != "\ufffd") or character in "\n\t" for character in text)
-    return text if " " in text and good >= _LEAST_READABLE * len(text) else ""
+    long = "\n".join([word for word in text.split() if len(word) >= _LEAST_ENCODED])
+    if long:
+        found = (decoded for _, _, decoded in decoded_runs(text, long))
+        yield from islice((decoded for decoded in found if " " in decoded), _MOST_ENCODED)
 
 
 _ROT13 = str.maketrans(

@@ -1,0 +1,506 @@
+"""Secrets that are known by their name: the name says that a value follows, and what the value is.
+
+Whether the value is the secret itself or only a reference to it (a variable, a call, a path, a sentence, a placeholder)
+is decided by ``_is_secret_literal`` and ``_is_secret_word``. In doubt a quoted literal is a secret and a bare word is
+not, because bare words are how code and prose refer to secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reasoningbank.safety.secret_formats import SecretSpan
+
+RANK_ASSIGNMENT = 5
+
+_LANGUAGES = (
+    "password|passwd|passphrase|passwort|passord|passe|pwd|kennwort|wachtwoord|heslo|haslo|senha"
+    "|contrasena|parola|sifre"
+)
+_OTHER_LANGUAGES = (
+    "lösenord|hasło|jelszó|contraseña|şifre|slaptažodis|khẩu|κωδικός|пароля|пароль|סיסמה|סיסמא|المرور|السر|पासवर्ड"
+    "|รหัสผ่าน|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호"
+)
+"""The word for a password in the languages that programs are most often translated to."""
+_OTHER_PASSWORDS = tuple(_OTHER_LANGUAGES.split("|"))
+_OTHER_LETTERS = re.compile(r"[^\x00-\x7f]+")
+_HINTS = (
+    *(word for word in _LANGUAGES.split("|") if "pass" not in word),
+    *("pass", "secret", "token", "key", "credential", "_salt", "sess", "sid=", "identified by"),
+)
+_NAME = re.compile(
+    rf"(?P<password>{_LANGUAGES}|{_OTHER_LANGUAGES}|identified by)|(?P<secret>secret)|(?P<token>token)"
+    r"|(?P<key>keys?)|(?P<credential>credentials?)|(?P<short>pass)|(?P<salt>_salt)"
+    r"|(?P<session>(?:session|sess|sid)(?:[_-]?id)?)"
+)
+_KEY_OWNER = re.compile(
+    r"(?:api|secret|access|account|auth|encryption|signing|master|private|subscription|service|shared|storage|admin"
+    r"|deploy|license)[ _-]?\Z"
+)
+_OTHER_KEY = re.compile(
+    r"(?:cache|primary|foreign|public|sort|partition|row|lookup|dedupe|idempotency|hash|object|group|routing|message"
+    r"|map|index|composite|unique|candidate|natural|surrogate|search|event|state|query|store|data|lock|i18n)[_-]?\Z"
+)
+_API = re.compile(r"api[ _-]?\Z")
+_BARE = r"[^\s\"'`,;&<>(){}\[\]|\\]"
+_VALUE = (
+    r"(?:(?P<quote>\\{0,3}[\"'`])(?P<literal>[^\n]{1,4096}?)(?P=quote)"
+    rf"|(?P<bare>{_BARE}{{1,128}})(?P<next>[(\[.{{]?))"
+)
+_SUFFIX = (
+    r"(?:_(?:base|prod|production|dev|staging|test|live|value|default|current|old|new|primary|secondary|main|root|b64"
+    r"|base64|raw|plain|text|v[0-9]))?"
+)
+_TYPED = r"(?:[ \t]{0,2}:[ \t]{0,2}[&*]?(?:'?[a-z]{1,8} )?(?:str|string|text|secretstr|final)(?=[ \t]{0,2}=))?"
+_ASSIGNED = re.compile(
+    rf"(?P<number>{_SUFFIX}[_-]?[0-9]{{0,2}})(?P<close>\\{{0,3}}[\"'`]?\]?){_TYPED}"
+    rf"(?P<left>[ \t]{{0,8}})(?P<separator>=>|:=|==|!=|=|:|\uff1a|\()(?P<right>[ \t]{{0,8}})(?:n(?='))?{_VALUE}"
+)
+_PAIRED = re.compile(r"[\"'][ \t]{0,4},[ \t]{0,4}[\"'](?P<literal>[^\"'\n]{6,4096})[\"'][ \t]{0,4}[),]")
+_BRACED = re.compile(r"=\{(?P<literal>[^{}\n]{3,128})\}(?=;|\Z|\s|[\"'])")
+_CONNECTION = re.compile(r";[ \t]{0,2}[a-z ]{0,8}\Z")
+_OPTION = re.compile(r"(?<![\w-])--?[a-z0-9_.-]{0,30}\Z")
+_OPTION_VALUE = re.compile(rf"[ \t]{{1,4}}{_VALUE}")
+_SET = re.compile(
+    r"\b(?:env|arg|setx?|setenv|putenv|export|configure set|config set|secrets?:? ?set|secret put|env add|config:set)"
+    r"(?:[ \t]{1,2}-{1,2}[a-z-]{1,16}){0,3}[ \t]{1,4}(?:[a-z0-9_]{1,40}[_.])?\Z|(?:\A|\n)[ \t]{0,8}require\Z"
+)
+_STATEMENT_VALUE = re.compile(r"[ \t]{1,4}n?(?P<quote>['\"])(?P<literal>[^'\"\n]{1,256})(?P=quote)")
+_IDENTIFIED = re.compile(r"[ \t]{1,4}(?:values[ \t]{1,4})?(?P<bare>[^\s\"';,()]{3,128})")
+_SENTENCE = re.compile(
+    r"(?:[ \t]{1,2}(?:for|of|to|on) [^.,:;!?\n]{1,40}?)?"
+    r"(?:[ \t]{1,2}(?:(?:was|has been|is|were) )?(?:is|was|are|lautet|ist|est|es|é|è|är|er|to|now|set to|changed to"
+    rf"|reset to)[ \t]{{0,2}}:?|[ \t]{{0,2}}:)[ \t]{{0,2}}{_VALUE}"
+)
+_WITH = re.compile(r"\b(?:with|using|by|and|use) (?:the |this |a )?\Z")
+_WITH_VALUE = re.compile(rf"[ \t]{{1,2}}{_VALUE}")
+_AS_PASSWORD = re.compile(rf"(?<![^\s\"'`])(?P<bare>{_BARE}{{6,64}})[\"'`]? as (?:the |a |my |our |your |its )?\Z")
+_PAIR_OF_CREDENTIALS = re.compile(r"[ \t]{0,2}[:=][ \t]{0,2}[\w.@-]{1,64} ?/ ?(?P<bare>[^\s\"',;/]{4,128})")
+_NAMED = re.compile(r"name[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?[a-z0-9_.-]{0,60}\Z")
+_NAMED_VALUE = re.compile(
+    rf"[\"']?[ \t]{{0,4}},?[ \t]{{0,4}}\n[ \t]{{0,80}}[\"']?value[\"']?[ \t]{{0,4}}:[ \t]{{0,4}}{_VALUE}"
+)
+_ELEMENT = re.compile(r"<[a-z0-9_:-]{0,40}\Z")
+_ELEMENT_VALUE = re.compile(r">(?P<literal>[^<>\n]{1,512})</")
+_ATTRIBUTE = re.compile(r"<[a-z0-9_:-]{1,40}[ \t][^<>\n]{0,120}\Z")
+_ATTRIBUTE_VALUE = re.compile(r"[\"'][^<>\n]{0,40}>(?P<literal>[^<>\n]{1,512})</")
+_VALUE_ATTRIBUTE = re.compile(
+    r"[a-z0-9_]{0,12}[\"']?[ \t]{1,4}value=(?P<quote>[\"'])(?P<literal>[^\"'\n]{1,512})(?P=quote)"
+)
+_PLIST = re.compile(r"<key>[a-z0-9_. -]{0,40}\Z")
+_PLIST_VALUE = re.compile(r"</key>\s{0,40}<string>(?P<literal>[^<>\n]{1,512})</")
+_NETRC = re.compile(r"login[ \t]{1,4}[^\s]{1,128}\s{1,8}\Z")
+_NETRC_VALUE = re.compile(r"[ \t]{1,4}(?P<bare>[^\s\"']{3,256})")
+_REST = re.compile(f"{_BARE}*")
+_LOOK_BACK = 160
+
+
+class _Form(NamedTuple):
+    """A way to write a value after a name: what stands before the name, what may follow it, and the value.
+
+    The certainty says what a bare word is: "certain" a secret, "operator" as the operator tells, "option" a secret
+    unless it is only letters, "sentence" a secret only when somebody seems to have chosen it. "opaque" asks of a
+    literal, too, that it has digits and letters. The reach says how many characters before the name are looked at.
+    """
+
+    value: re.Pattern[str]
+    certainty: str
+    before: re.Pattern[str] | None = None
+    next: str = ""
+    reach: int = _LOOK_BACK
+
+
+_FORMS = (
+    _Form(_BRACED, "opaque", _CONNECTION, "=", 12),
+    _Form(_ASSIGNED, "operator"),
+    _Form(_PAIRED, "opaque", next="\"'"),
+    _Form(_STATEMENT_VALUE, "opaque", next=" \t"),
+    _Form(_OPTION_VALUE, "option", _OPTION, " \t", 34),
+    _Form(_OPTION_VALUE, "option", _SET, " \t", 80),
+    _Form(_SENTENCE, "sentence", next=" \t"),
+    _Form(_NETRC_VALUE, "certain", _NETRC, " \t"),
+    _Form(_WITH_VALUE, "sentence", _WITH, " \t", 12),
+    _Form(_ELEMENT_VALUE, "operator", _ELEMENT, ">", 42),
+    _Form(_PLIST_VALUE, "operator", _PLIST, "<", 46),
+    _Form(_ATTRIBUTE_VALUE, "opaque", _ATTRIBUTE, "\"'"),
+    _Form(_VALUE_ATTRIBUTE, "opaque", _ATTRIBUTE),
+    _Form(_VALUE_ATTRIBUTE, "opaque", _ELEMENT, reach=42),
+    _Form(_NAMED_VALUE, "certain", _NAMED),
+)
+_STATEMENT_FORMS = (_Form(_STATEMENT_VALUE, "operator"), _Form(_IDENTIFIED, "sentence"))
+
+_NOT_A_SECRET = frozenset(
+    {
+        "required",
+        "optional",
+        "string",
+        "integer",
+        "number",
+        "boolean",
+        "object",
+        "array",
+        "null",
+        "none",
+        "nil",
+        "true",
+        "false",
+        "undefined",
+        "unset",
+        "empty",
+        "missing",
+        "invalid",
+        "incorrect",
+        "wrong",
+        "correct",
+        "expired",
+        "hidden",
+        "masked",
+        "removed",
+        "redacted",
+        "secret",
+        "secrets",
+        "password",
+        "passwd",
+        "passphrase",
+        "token",
+        "tokens",
+        "apikey",
+        "api_key",
+        "hashed",
+        "encrypted",
+        "hash",
+        "bearer",
+        "basic",
+        "default",
+        "unknown",
+        "changed",
+        "unchanged",
+        "rotated",
+        "disabled",
+        "enabled",
+        "forbidden",
+        "mandatory",
+        "private",
+        "public",
+        "value",
+        "values",
+        "field",
+        "fields",
+        "prompt",
+        "stdin",
+        "keyring",
+        "keychain",
+        "vault",
+        "environment",
+        "env",
+        "placeholder",
+        "example",
+        "sample",
+        "dummy",
+        "username",
+        "plaintext",
+        "plain",
+        "text",
+        "varchar",
+        "return",
+        "returns",
+        "argument",
+        "parameter",
+        "reset",
+        "forgot",
+        "confirm",
+        "strong",
+        "weak",
+        "here",
+        "there",
+        "please",
+        "should",
+        "cannot",
+        "before",
+        "after",
+        "within",
+        "without",
+    }
+)
+_COMMON_PASSWORD = re.compile(
+    r"(?:letmein|changeme|qwert|super-?secret|top-?secret|my-?secret|my-?pass|admin|welcome|iloveyou|hunter|trustno|correct-?horse|monkey|dragon|passw0rd|p@ss)"
+    r"[A-Za-z0-9!@#$%^&*]*$",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"[<${%!&*@~/#\[(?+,).;:|=]|-+$|\.\.|x{3,}|your|my[_-]?(?:api|token|key)|insert[_-]|replace[_-]|put[_-]|enter[_-]"
+    r"|todo|fixme|redacted|example|dummy|placeholder|arn:|vault:|ssm:|env:|file:|op:|os\.|process\.|sys\.",
+    re.IGNORECASE,
+)
+_ALGORITHM = re.compile(
+    r"(?:sha|md|aes|hs|rs|es|ps|rsa|ec|utf|oauth|argon|bcrypt|scrypt|pbkdf|base|x|ed|hmac|v|tls|ssl|http|s|ipv|k|cl|pkcs)"
+    r"[-_]?[0-9][\w.-]{0,12}$",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$")
+_IDENTIFIER_OF_A_SECRET = re.compile(
+    r"(?=\w*(?:pass|pwd|secret|token|key|cred|user|conf|env|arg))[a-z_][a-z0-9]*(?:_[a-z0-9]+)*$"
+)
+_CONSTANT_OF_A_SECRET = re.compile(r"(?=\w*(?:PASS|PWD|SECRET|TOKEN|KEY|CRED))[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
+_LOWER_PATH = re.compile(r"[a-z0-9_.~-]+(?:/[a-z0-9_.~-]+)+/?$")
+_SLUG = re.compile(r"[a-z]+[0-9]{0,2}(?:[-_.][a-z0-9]{1,12})+$")
+
+
+def lower_in_place(text: str) -> str:
+    """Return the text in lower case with every character at its own offset (U+0130 alone would become two)."""
+    return text.replace("\u0130", "I").lower()
+
+
+def find_assignments(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield the values in ``text`` that are given to a name of a secret; the name stays readable.
+
+    Args:
+        text: The text.
+        lowered: What ``lower_in_place`` makes of it.
+    """
+    there = [hint for hint in _HINTS if hint in lowered]
+    if not text.isascii() and any(map(str.isalpha, set().union(*_OTHER_LETTERS.findall(lowered)))):
+        there += [hint for hint in _OTHER_PASSWORDS if hint in lowered]
+    for hint in there:
+        position = lowered.find(hint)
+        while position >= 0:
+            after = position + len(hint)
+            name = _NAME.match(lowered, position)
+            if name is not None and name.lastgroup is not None:
+                span = _secret_of(text, lowered, name, name.lastgroup)
+                if span is not None:
+                    yield span
+                    after = max(after, span.end)
+            position = lowered.find(hint, after)
+
+
+def _secret_of(text: str, lowered: str, name: re.Match[str], kind: str) -> SecretSpan | None:
+    before = max(0, name.start() - _LOOK_BACK)
+    if kind == "key" and _KEY_OWNER.search(lowered, before, name.start()) is None:
+        if not _is_setting(text, name) or _OTHER_KEY.search(lowered, before, name.start()) is not None:
+            return None
+        kind = "setting"
+    if kind in ("secret", "token") and _API.search(lowered, before, name.start()) is not None:
+        kind = "key"
+    if kind == "short" and not _is_short_name(text, name):
+        return None
+    if kind == "session":
+        return _session(text, name)
+    if kind == "password" and " as " in lowered[max(0, name.start() - 10) : name.start()]:
+        chosen = _AS_PASSWORD.search(lowered, before, name.start())
+        if chosen is not None:
+            return _span(text, name, chosen, kind, "sentence")
+    if kind == "credential" and (pair := _PAIR_OF_CREDENTIALS.match(lowered, name.end())) is not None:
+        return _span(text, name, pair, "password", "sentence")
+    after = lowered[name.end() : name.end() + 1]
+    for form in _STATEMENT_FORMS if name.group() == "identified by" else _FORMS:
+        if form.next and after not in form.next:
+            continue
+        value = form.value.match(lowered, name.end())
+        if value is not None and (form.before is None or _stands_after(lowered, name, form)):
+            return _span(text, name, value, kind, form.certainty)
+    return None
+
+
+def _stands_after(lowered: str, name: re.Match[str], form: _Form) -> bool:
+    """Return whether what has to stand before the name stands there."""
+    start = max(0, name.start() - form.reach)
+    return form.before is None or form.before.search(lowered, start, name.start()) is not None
+
+
+_NOT_PASS = ("by", "com", "sur", "tres", "over", "under", "en", "tran")
+
+
+def _is_short_name(text: str, name: re.Match[str]) -> bool:
+    """Return whether ``pass`` is a name or its last part, as in ``SSHPASS``, ``storepass`` and ``become_pass``."""
+    before = text[max(0, name.start() - 12) : name.start()]
+    if not before[-1:].isalpha():
+        return True
+    if before.lower().endswith(_NOT_PASS):
+        return False
+    return text[name.start() : name.end()].isupper() or before.endswith(("store", "key", "ssh", "db", "user"))
+
+
+_SESSION_VALUE = re.compile(r"[\w.-]{0,24}=(?P<secret>[A-Za-z0-9%_.~+/-]{16,512}={0,2})")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z", re.IGNORECASE)
+
+
+def _session(text: str, name: re.Match[str]) -> SecretSpan | None:
+    """Return the value of a cookie that is named after a session; an id that is only written down is none."""
+    value = _SESSION_VALUE.match(text, name.end())
+    if value is None or not is_opaque(value["secret"]):
+        return None
+    return SecretSpan(*value.span("secret"), "session-id", RANK_ASSIGNMENT)
+
+
+_COOKIES = re.compile(r"(?:ookies?|OOKIE)[\"']?(?:[ \t]{0,2}[:=][ \t]{0,2}|[ \t]{1,2}|\()[\"'{]{0,2}")
+_COOKIE = re.compile(r"[\"']?[\w.$%-]{1,64}[\"']?[=:][ \t]?[\"']?(?P<secret>[^\s;,\"'{}<>]{1,4096})[\"']?[;, ]{0,3}")
+
+
+def find_cookies(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield the opaque values of cookies; what a cookie merely sets, such as a theme or a date, stays."""
+    if "cookie" not in lowered:
+        return
+    position = 0
+    while (header := _COOKIES.search(text, position)) is not None:
+        position = header.end()
+        while (cookie := _COOKIE.match(text, position)) is not None:
+            if is_opaque(cookie["secret"]):
+                yield SecretSpan(*cookie.span("secret"), "cookie", RANK_ASSIGNMENT)
+            position = cookie.end()
+
+
+def is_opaque(value: str) -> bool:
+    """Return whether a value is of at least 16 characters, letters and digits, and neither a UUID nor joined words."""
+    digits, letters = _digits_and_letters(value)
+    return (
+        len(value) >= 16
+        and digits > 1
+        and letters > 1
+        and not is_reference(value)
+        and _UUID.match(value) is None
+        and _SLUG.match(value) is None
+    )
+
+
+def is_reference(value: str) -> bool:
+    """Return whether the value only stands for a secret: a placeholder, a variable, a path, an algorithm."""
+    return (
+        _PLACEHOLDER.match(value) is not None
+        or "://" in value
+        or value.casefold() in _NOT_A_SECRET
+        or _ALGORITHM.match(value) is not None
+        or _LOWER_PATH.match(value) is not None
+        or _CONSTANT_OF_A_SECRET.match(value) is not None
+        or not any(character.isalnum() for character in value)
+    )
+
+
+def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certainty: str) -> SecretSpan | None:
+    groups = match.groupdict()
+    quoted = groups.get("literal") is not None
+    start, end = match.span("literal" if quoted else "bare")
+    if quoted and groups.get("separator") == ":" and groups.get("left") and not groups.get("right"):
+        return None
+    if quoted:
+        literal = text[start:end]
+        secret = _is_secret_literal(kind, literal, called=groups.get("separator") == "(")
+        secret = secret and (
+            certainty != "opaque" or (_looks_chosen(literal) and min(_digits_and_letters(literal)) > 0)
+        )
+    else:
+        value = text[start:end].rstrip(".:?")
+        secret = _is_secret_word(text, name, match, kind, value, certainty)
+        rest = _REST.match(text, end) if secret else None
+        end = rest.end() if rest is not None and rest.group() else start + len(value)
+    if secret and "[REDACTED:" not in text[start:end]:
+        return SecretSpan(start, end, _placeholder_kind(text, name, kind), RANK_ASSIGNMENT)
+    return None
+
+
+def _placeholder_kind(text: str, name: re.Match[str], kind: str) -> str:
+    if kind in ("password", "short"):
+        return "password"
+    owner = text[max(0, name.start() - 20) : name.start()].lower().replace("_", "").replace("-", "").replace(" ", "")
+    if kind == "key" and owner.endswith("secretaccess"):
+        return "aws-secret-key"
+    if kind == "setting":
+        return "secret-key"
+    if kind == "key":
+        return "api-key" if owner.endswith("api") else "secret-key"
+    return kind
+
+
+def _is_secret_literal(kind: str, value: str, *, called: bool) -> bool:
+    if is_reference(value) or (called and kind != "password"):
+        return False
+    digits, letters = _digits_and_letters(value)
+    if any(map(str.isspace, value)):
+        few = kind == "password" and len(value.split()) <= 8
+        return few and digits > 0 and re.search(r"\w[!@#$%^&*]\w", value) is not None
+    slug = _SLUG.match(value) is not None
+    if kind in ("setting", "salt"):
+        return is_opaque(value)
+    if kind == "short":
+        return digits > 0 and letters > 0 and len(value) >= 5
+    if kind == "secret":
+        return len(value) >= 4 and not slug and (digits > 0 or len(value) >= 8)
+    if kind in ("token", "credential"):
+        return len(value) >= 8 and not slug and (digits > 0 or (len(value) >= 24 and letters == len(value)))
+    if digits or len(value) > digits + letters:
+        return len(value) >= 4 and not (kind == "key" and slug and len(value) < 16)
+    titled = value[:1].isupper() and value[1:].islower() and _COMMON_PASSWORD.match(value) is None
+    return not called and value.isascii() and len(value) >= 6 and not titled
+
+
+def _is_secret_word(
+    text: str, name: re.Match[str], match: re.Match[str], kind: str, value: str, certainty: str
+) -> bool:
+    groups = match.groupdict()
+    separator = groups.get("separator")
+    if is_reference(value) or separator in ("==", "!=", "(") or groups.get("next"):
+        return False
+    digits, letters = _digits_and_letters(value)
+    mixed = digits > 0 and letters > 0
+    common = _COMMON_PASSWORD.match(value) is not None and len(value) >= 7
+    tight = separator == "=" and not groups.get("left") and not groups.get("right")
+    if kind in ("setting", "salt"):
+        return separator in ("=", ":") and is_opaque(value)
+    if certainty == "certain" or (tight and _is_setting(text, name)):
+        if kind in ("token", "credential"):
+            return mixed and len(value) >= 8 and not _SLUG.match(value)
+        return len(value) >= 4 and (letters < len(value) or len(value) >= 6)
+    if kind == "short":
+        if certainty == "option" or tight:
+            return mixed and len(value) >= 6 and not _IDENTIFIER_OF_A_SECRET.match(value)
+        line = text[max(0, name.start() - 40) : name.start()].rpartition("\n")[2]
+        return separator == ":" and not line.strip(" \t-\"'") and mixed and len(value) >= 6 and _looks_chosen(value)
+    if certainty == "sentence":
+        if _ORDINARY.match(value) is not None:
+            return False
+        ends = text[match.start("bare") + len(value) : match.end("bare") + 2].strip(".,;:!?)")
+        named = kind == "password" and value[0].isalpha() and value.isalnum() and not ends.strip()
+        return mixed and len(value) >= 6 and (named or _looks_chosen(value))
+    if _REFERENCE.match(value) or _IDENTIFIER_OF_A_SECRET.match(value):
+        return common
+    if kind in ("token", "credential"):
+        return mixed and len(value) >= 12 and not _SLUG.match(value)
+    if kind in ("key", "secret") and (_SLUG.match(value) or len(value) < 6):
+        return False
+    if mixed or common:
+        return len(value) >= 5
+    if digits:
+        return len(value) >= 5 if kind == "password" else kind == "key" and tight and len(value) >= 8
+    if len(value) > letters > 0:
+        return kind == "password" and len(value) >= 8 and re.search(r"\w[!@#$%^&*]", value) is not None
+    followed = text[match.end("bare") : match.end("bare") + 1]
+    return tight and len(value) >= 6 and value.islower() and followed not in (",", ")")
+
+
+def _is_setting(text: str, name: re.Match[str]) -> bool:
+    """Return whether the name is an environment variable or a query parameter, where a bare word is a literal."""
+    if name.start() == 0:
+        return text[: name.end()].isupper()
+    if text[name.start() : name.end()].isupper():
+        return True
+    return text[max(0, name.start() - 40) : name.start()].rstrip("_-abcdefghijklmnopqrstuvwxyz")[-1:] in ("?", "&")
+
+
+_ORDINARY = re.compile(r"v?[0-9]+(?:[.:/-][0-9]+)*(?:[a-z]{1,3}|\.x)?\Z|[0-9]+[a-z]{1,8}\Z", re.IGNORECASE)
+"""A version, a time, a size or a number, as sentences are full of."""
+_LAST_DIGITS = re.compile(r"[-_.][0-9]{2,}[!#*+]?\Z")
+_DIGITS = re.compile("[0-9]+")
+
+
+def _looks_chosen(value: str) -> bool:
+    """Return whether somebody chose a value: three classes, signs, digits at the end or several among letters."""
+    mixed = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
+    if mixed or any(character in "!@#$%^&*" for character in value):
+        return True
+    return _LAST_DIGITS.search(value) is not None or len(_DIGITS.findall(value)) > 1
+
+
+def _digits_and_letters(value: str) -> tuple[int, int]:
+    return sum(map(str.isdigit, value)), sum(map(str.isalpha, value))

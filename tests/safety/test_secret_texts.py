@@ -1,0 +1,71 @@
+"""How many secrets are found, and how many harmless texts are changed, in texts written before the rules were read."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from promises import promise
+from reasoningbank.safety.secret_formats import Format, formats
+from reasoningbank.safety.secrets import PLACEHOLDER, redact
+from secret_texts import KEPT_APART, LOOKED_AT, fill, harmless_texts, is_readable, texts_with_secrets
+
+_FOUND = 0.95
+_FALSE = 0.005
+_NAMES = re.compile("pass|token|secret|key", re.IGNORECASE)
+_LIBRARY = ("getpass.py", "smtplib.py", "imaplib.py", "ftplib.py", "netrc.py", "poplib.py", "secrets.py", "hmac.py")
+
+
+def _library_lines() -> list[str]:
+    """Two hundred lines of the standard library that speak of passwords, tokens, secrets and keys."""
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    lines = [
+        line
+        for name in (*_LIBRARY, "urllib/request.py", "token.py", "tokenize.py", "ssl.py", "configparser.py")
+        for line in folder.joinpath(name).read_text(encoding="utf-8").splitlines()
+        if _NAMES.search(line)
+    ]
+    return lines[:: max(1, len(lines) // 200)][:200]
+
+
+@promise(
+    "hygiene:kinds",
+    "Of 400 texts with a secret in 40 kinds, written before the rules were read, at least 95 % lose it, disguised ones "
+    "among them; of 600 harmless ones at most 0.5 % are changed.",
+    source="issue Hard to break 4",
+)
+@pytest.mark.parametrize("group", [LOOKED_AT, KEPT_APART])
+def test_secrets_of_forty_kinds_are_found(group: str) -> None:
+    texts = [text for text in texts_with_secrets() if text.group == group]
+    readable = [
+        (text.kind, text.text)
+        for text in texts
+        if any(is_readable(secret, redact(text.text).text) for secret in text.secrets)
+    ]
+    assert len(texts) == 200 and len({text.kind for text in texts}) == 20
+    assert len(readable) <= (1 - _FOUND) * len(texts), readable
+
+
+@promise("hygiene:kinds")
+def test_harmless_texts_are_left_alone() -> None:
+    texts = [text.text for text in harmless_texts()] + _library_lines()
+    changed = [text for text in texts if redact(text).findings]
+    assert len(texts) == 600
+    assert len(changed) <= _FALSE * len(texts), changed
+
+
+@promise(
+    "hygiene:formats",
+    "Every format of secret_formats.toml has an example: with a value it is replaced, with its slots open it is not.",
+    source="issue Hard to break 4",
+)
+@pytest.mark.parametrize("rule", formats(), ids=lambda rule: f"{rule.kind} {rule.literals[0]}")
+def test_every_example_of_a_format_is_replaced_and_its_pattern_is_not(rule: Format) -> None:
+    for seed in range(4):
+        filled = redact(fill(rule.example, seed))
+        assert PLACEHOLDER.search(filled.text), filled.text
+    shown = re.sub("\u2039[^\u203a]*\u203a", "<...>", rule.example)
+    assert redact(shown).findings == ()
