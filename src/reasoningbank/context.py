@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reasoningbank.errors import MemoryNotFound, StoreClosed, StoreCorrupt, StoreError
-from reasoningbank.safety.arguments import session_name
+from reasoningbank.safety.arguments import place_name, session_name
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction
 from reasoningbank.telemetry import observed
@@ -73,6 +73,9 @@ class Context:
     ) -> None:
         self.scope = scope
         self.membership = membership or Membership()
+        named = {"tenant": scope.tenant, scope.level: scope.project}
+        for what, name in (*named.items(), ("team", self.membership.team), ("org", self.membership.org)):
+            place_name(name, what)
         self.wider = self.membership.scopes(scope.tenant)
         self.settings = settings
         self.embedder = embedder

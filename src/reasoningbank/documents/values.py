@@ -11,6 +11,7 @@ from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.admission import admit_document, check_document, reindex_document
+from reasoningbank.safety.arguments import place_name
 from reasoningbank.safety.secrets import redact
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.document import Document, DocumentChange
@@ -62,6 +63,7 @@ def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
         InvalidInput: When it cannot be stored, or looks like a prompt injection; nothing secret is stored, not even as
             a label.
     """
+    place_name(collection, "collection")
     for label in (*change.path, change.key):
         if isinstance(label, str) and redact(label).findings:
             raise InvalidInput("a label holds what looks like a secret", hint="Name the place without it.")
@@ -154,6 +156,8 @@ def imported(lines: Iterable[str]) -> list[Document]:
                 f"line {number} holds no document: {type(error).__name__}: {str(error)[:200]}",
                 hint="Pass a file that `rbank export` wrote.",
             ) from error
+        for label in (document.collection, *document.path, document.key):
+            place_name(label, "document")
         found.append(document)
     return found
 

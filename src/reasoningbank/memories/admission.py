@@ -43,6 +43,7 @@ from reasoningbank.safety.injection import (
     texts_of,
     verdict,
 )
+from reasoningbank.safety.secrets import Finding
 from reasoningbank.safety.text import safe_texts
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
@@ -221,6 +222,24 @@ def with_twin(reader: StoreReader, memory: Memory) -> Memory:
     return replace(memory, provenance={**memory.provenance, SAME_TEXT: twin.id, **state})
 
 
+REDACTED = "redacted"
+"""The entry that says how many secrets were replaced when the memory was recorded."""
+
+
+def _counts_secrets(findings: Iterable[Finding]) -> dict[str, str]:
+    count = sum(finding.count for finding in findings)
+    return {REDACTED: str(count)} if count else {}
+
+
+def why_redacted(memory: Memory) -> str:
+    """Return what is told of the secrets that were replaced in a recorded memory; empty when there were none."""
+    count = memory.provenance.get(REDACTED, "")
+    if not count:
+        return ""
+    were = "1 secret was" if count == "1" else f"{count} secrets were"
+    return f"{were} replaced by a placeholder and not stored. Revoke what was real."
+
+
 def why_known(memory: Memory) -> str:
     """Return what is told to whoever recorded a text that the bank held already; empty for any other."""
     twin = memory.provenance.get(SAME_TEXT, "")
@@ -319,7 +338,7 @@ def draft(
         category=texts.category,
         outcome=outcome,
         belief=Belief.starting_at(RULES[origin].confidence if confidence is None else confidence),
-        provenance=brought_entries(provenance),
+        provenance={**brought_entries(provenance), **_counts_secrets(texts.findings)},
         created_at=at,
         updated_at=at,
     )

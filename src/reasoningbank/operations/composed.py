@@ -682,7 +682,7 @@ def record_or_learn(
         trajectory_id: The captured session it was learned from.
         steps: The steps of that session it was learned from.
     """
-    from reasoningbank.memories.admission import why_held, why_known
+    from reasoningbank.memories.admission import why_held, why_known, why_redacted
 
     if trajectory_id is None:
         if steps:
@@ -699,14 +699,14 @@ def record_or_learn(
         said = f"Recorded {memory.id} with confidence {memory.confidence:.2f}; searches find it from now on."
         held = why_held(memory)
         said = f"{memory.id}: {held}" if held else said
-        return _recorded(memory, " ".join(filter(None, (said, why_known(memory)))))
+        return _recorded(memory, " ".join(filter(None, (said, why_known(memory), why_redacted(memory)))))
     report = bank.distillation.record(
         trajectory_id, title=title, content=content, outcome=outcome, description=description, tags=tags, steps=steps
     )
     if report.distilled:
         memory = bank.get(report.distilled[0])
         said = f"Recorded {memory.id} with confidence {memory.confidence:.2f}; it rises as it proves itself."
-        return _recorded(memory, said)
+        return _recorded(memory, " ".join(filter(None, (said, why_redacted(memory)))))
     if report.corroborated:
         memory = bank.get(report.corroborated[0])
         said = f"Memory {memory.id} says the same already; nothing new was stored."

@@ -49,6 +49,8 @@ def capture_text(report: CaptureReport) -> str:
         for one in report.trajectories
     ]
     counts = f"{report.captured} captured, {report.duplicates} known already, {report.skipped_lines} skipped"
+    if replaced := sum(one.secrets for one in report.trajectories):
+        counts += f", {replaced} secrets replaced" if replaced > 1 else ", 1 secret replaced"
     return "\n".join([*lines, counts])
 
 

@@ -98,9 +98,9 @@ def _nothing(_: object) -> Iterator[str]:
 
 
 def _held_notes(memory: Memory) -> Iterator[str]:
-    from reasoningbank.memories.admission import why_held, why_known
+    from reasoningbank.memories.admission import why_held, why_known, why_redacted
 
-    yield from filter(None, (why_held(memory), why_known(memory)))
+    yield from filter(None, (why_held(memory), why_known(memory), why_redacted(memory)))
 
 
 def _lesson_notes(lesson: Lesson) -> Iterator[str]:

@@ -55,6 +55,31 @@ def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
     return line
 
 
+_SIGNS_OF_A_SECRET = re.compile(r"[0-9=:@]")
+_LEAST_SECRET = 8
+
+
+def place_name(name: str, what: str) -> str:
+    """Return a name that is kept as it is, because something is found under it; one with a secret is refused.
+
+    Args:
+        name: The name: of a tenant, a project, a collection, a file, a session that a program numbers itself.
+        what: What it names, for the message.
+
+    Raises:
+        InvalidInput: When it holds what looks like a secret.
+    """
+    if len(name) >= _LEAST_SECRET and _SIGNS_OF_A_SECRET.search(name):
+        from reasoningbank.safety.secrets import redact
+
+        if redact(name).findings:
+            raise InvalidInput(
+                f"the name of the {what} holds what looks like a secret, and it would be stored as it is",
+                hint="Use a name without it, and revoke the secret if it was a real one.",
+            )
+    return name
+
+
 def given_reason(reason: str, what: str, most: int) -> str:
     """Return the reason that a caller gives, as it is stored: one clean line without secrets.
 

@@ -12,6 +12,7 @@ from reasoningbank.errors import Undecided, UnreadableTranscript
 from reasoningbank.safety.arguments import usable_path
 from reasoningbank.sessions.ends import said_of
 from reasoningbank.sessions.growth import continues
+from reasoningbank.sessions.readers.preparation import SECRETS_REPLACED
 from reasoningbank.sessions.settlement import report_of, requeue
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import (
@@ -135,6 +136,7 @@ class Recorder:
             probability=judgement.probability,
             evidence=trajectory.evidence,
             duplicate=known is not None,
+            secrets=int(trajectory.metadata.get(SECRETS_REPLACED, "0")),
         )
 
     @staticmethod

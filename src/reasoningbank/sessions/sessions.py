@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.safety.arguments import checked_limit, checked_offset, given_reason, session_name, usable_path
+from reasoningbank.safety.arguments import (
+    checked_limit,
+    checked_offset,
+    given_reason,
+    place_name,
+    session_name,
+    usable_path,
+)
 from reasoningbank.sessions.ends import personal, replace_report, with_end
 from reasoningbank.sessions.settlement import report_of, say
 from reasoningbank.telemetry import observed
@@ -202,6 +209,7 @@ class Sessions:
         with self._context.store().transaction() as transaction:
             for source in sources:
                 path = usable_path(source)
+                place_name(str(path), "file")
                 size = path.stat().st_size if path.exists() else 0
                 payload = {"path": str(path), "format": format} | ({} if ended else {"ended": "no"})
                 transaction.jobs.finish(Job(kind=CAPTURE, key=str(path), due=now))

@@ -301,7 +301,12 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """One trajectory of a capture, and what the evidence in it says."""
+    """One trajectory of a capture, and what the evidence in it says.
+
+    Attributes:
+        duplicate: True when it was known already.
+        secrets: How many secrets were replaced in it.
+    """
 
     id: str
     task: str
@@ -310,6 +315,7 @@ class Captured:
     probability: float
     evidence: tuple[Evidence, ...]
     duplicate: bool = False
+    secrets: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from reasoningbank.safety.arguments import place_name
 from reasoningbank.safety.quotation import is_own_tool, memories_in, own_command, shows_memories, without_blocks
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.unicode import normalise
@@ -27,6 +28,8 @@ MAX_EVIDENCE = 1_000
 """Most facts of one trajectory."""
 STEPS_LEFT_OUT = "steps_left_out"
 """Entry of the metadata: how many steps between the first and the last ones were not kept."""
+SECRETS_REPLACED = "secrets_replaced"
+"""Entry of the metadata: how many secrets were replaced."""
 CHARACTERS_LEFT_OUT = "characters_left_out"
 """Entry of the metadata: how many characters were cut out of texts."""
 
@@ -101,6 +104,7 @@ class TrajectoryBuilder:
             ModelMissing: When the package that detects secrets cannot be loaded.
         """
         drafts = [*self.shelf]
+        place_name(trajectory.id, "trajectory")
         safe = _Safe([*_all_texts(trajectory, task, answer, drafts), *map(_line, self.seen)])
         limit = _limit(safe, drafts)
         before = safe.cut
@@ -109,6 +113,8 @@ class TrajectoryBuilder:
         metadata = {safe.name(key): safe.name(value) for key, value in [*trajectory.metadata.items()][:MAX_METADATA]}
         if self.shelf.left_out:
             metadata[STEPS_LEFT_OUT] = str(self.shelf.left_out)
+        if safe.secrets:
+            metadata[SECRETS_REPLACED] = str(safe.secrets)
         if safe.cut > before:
             metadata[CHARACTERS_LEFT_OUT] = str(safe.cut - before)
         return replace(
@@ -156,10 +162,12 @@ class _Safe:
 
     Attributes:
         cut: How many characters were cut out so far.
+        secrets: How many secrets were replaced.
     """
 
     def __init__(self, raw: Iterable[str]) -> None:
         self.cut = 0
+        self.secrets = 0
         self._texts: dict[str, str] = {}
         batch: dict[str, str] = {}
         length = 0
@@ -179,7 +187,10 @@ class _Safe:
         if len(batch) > 1 and redact(joined).text == joined:
             self._texts.update(batch)
         else:
-            self._texts.update((raw, redact(clean).text) for raw, clean in batch.items())
+            for raw, clean in batch.items():
+                redacted = redact(clean)
+                self._texts[raw] = redacted.text
+                self.secrets += sum(finding.count for finding in redacted.findings)
 
     def length(self, text: Text) -> int:
         """Return about how many characters the text has before it is cut."""
