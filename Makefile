@@ -36,7 +36,7 @@ bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	$(BIN)/python benchmarks/bench_http.py
 
 torture: $(DEV_READY) ## the durability and model tests many times longer, and 200 sessions while servers are killed
-	$(BIN)/python -m pytest --torture --timeout 0 -s tests/durability tests/storage tests/integrations/test_many_sessions.py
+	$(BIN)/python -m pytest --torture --timeout 0 -s tests/durability tests/storage tests/integrations/test_many_sessions.py tests/safety/test_secrets_on_disk.py
 
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.retrieval

@@ -55,8 +55,8 @@ def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
     return line
 
 
-_SIGNS_OF_A_SECRET = re.compile(r"[0-9=:@]")
-_LEAST_SECRET = 8
+_MAY_BE_SECRET = re.compile(r"[=:@]|(?=[A-Za-z_.~-]*[0-9])[A-Za-z0-9_.~-]{16,}")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def place_name(name: str, what: str) -> str:
@@ -69,7 +69,7 @@ def place_name(name: str, what: str) -> str:
     Raises:
         InvalidInput: When it holds what looks like a secret.
     """
-    if len(name) >= _LEAST_SECRET and _SIGNS_OF_A_SECRET.search(name):
+    if _MAY_BE_SECRET.search(_UUID.sub("", name)):
         from reasoningbank.safety.secrets import redact
 
         if redact(name).findings:

@@ -52,7 +52,7 @@ class Format(NamedTuple):
 
     kind: str
     literals: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     accepts: Callable[[re.Match[str]], bool] | None = None
     wraps: bool = True
     inside: bool = False
@@ -114,7 +114,7 @@ def _format(
     example: str = "",
 ) -> Format:
     check = None if accepts is None else _CHECKS[accepts]
-    return Format(kind, tuple(literals), re.compile(pattern), check, wraps, inside, lead, short, example)
+    return Format(kind, tuple(literals), pattern, check, wraps, inside, lead, short, example)
 
 
 LEAST_WORD = 18
@@ -172,7 +172,7 @@ def find_formats(text: str, long: str, lowered: str, *, wrapped: bool = False) -
         while position >= 0:
             after = position + 1
             if rule.inside or position == 0 or not text[position - 1].isalnum():
-                match = rule.pattern.match(text, max(0, position - rule.lead))
+                match = _compiled(rule.pattern).match(text, max(0, position - rule.lead))
                 if match is not None and _is_secret(rule, match):
                     yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
                     after = match.end()
@@ -181,6 +181,12 @@ def find_formats(text: str, long: str, lowered: str, *, wrapped: bool = False) -
 
 _SIGNS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _BEGINNING = 2
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile an expression when it is first needed: most never are."""
+    return re.compile(pattern)
 
 
 class _Index(NamedTuple):

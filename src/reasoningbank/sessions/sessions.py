@@ -209,7 +209,7 @@ class Sessions:
         with self._context.store().transaction() as transaction:
             for source in sources:
                 path = usable_path(source)
-                place_name(str(path), "file")
+                place_name(f"{path} {format}", "file or format")
                 size = path.stat().st_size if path.exists() else 0
                 payload = {"path": str(path), "format": format} | ({} if ended else {"ended": "no"})
                 transaction.jobs.finish(Job(kind=CAPTURE, key=str(path), due=now))
