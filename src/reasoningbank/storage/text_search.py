@@ -258,8 +258,12 @@ def _affordable(postings: Sequence[_Postings]) -> list[tuple[_Postings, str]]:
 
 def _counted(keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
     """Return each text and how often a term occurs in it; the index gives the occurrences text by text."""
-    firsts = numpy.concatenate(([0], numpy.flatnonzero(keys[1:] != keys[:-1]) + 1))
-    return keys[firsts], numpy.diff(firsts, append=len(keys))
+    changes = numpy.flatnonzero(keys[1:] != keys[:-1])
+    # Written into one array: to join arrays costs more than all else here, and a term often has few occurrences.
+    bounds = numpy.empty(len(changes) + 2, dtype=numpy.int64)
+    bounds[0], bounds[-1] = 0, len(keys)
+    numpy.add(changes, 1, out=bounds[1:-1])
+    return keys[bounds[:-1]], bounds[1:] - bounds[:-1]
 
 
 def _integers(raw: str) -> NDArray[numpy.int64]:

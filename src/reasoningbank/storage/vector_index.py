@@ -216,6 +216,7 @@ class DenseIndex:
         self._legs: dict[str, LegMatrix] = {}
         self._views: Mapping[str, LegView] = {}
         self._reached: dict[str, int] = {}
+        self._facts: Sequence[Row] = ()
         self._state = _State(
             bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth(), standing=None
         )
@@ -279,7 +280,11 @@ class DenseIndex:
         """Return what the bank says of itself, and what has changed since with what is derived of it."""
         rows = [row for part in read.first_read(CHANGES_SQL, (since, *_DENSE_PLACE)) for row in part]
         end = _count_of_keyless(rows)
-        return _state(self._project, [row[1:] for row in rows[:end]]), rows[end:]
+        facts = rows[:end]
+        # Between most looks nothing has changed: then the facts mean what they meant.
+        state = self._state if facts == self._facts else _state(self._project, [row[1:] for row in facts])
+        self._facts = facts
+        return state, rows[end:]
 
     def _refresh_derived(
         self, read: VectorReader, since: int, gone: Sequence[int], state: _State, derived: Sequence[Row]
