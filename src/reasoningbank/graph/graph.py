@@ -366,25 +366,30 @@ class Graph:
 
         The vectors of new lessons are made before the transaction.
         """
-        from reasoningbank.graph.importer import ReadyImport, with_words
-        from reasoningbank.memories.admission import Passed, prepare, sift_items
+        from reasoningbank.graph.importer import ReadyImport, sifted
+        from reasoningbank.memories.admission import Passed, prepare
         from reasoningbank.memories.admission import Ready as ReadyMemory
 
         memories = [self._lesson_memory(each) for each in draft.lessons]
         fresh = [memory for memory in memories if not store.memories.same_text(memory.fingerprint)]
         prepared = {each.memory.id: each for each in prepare(fresh, self._context.embedder, origin="import")}
-        nodes, bad_nodes = sift_items(draft.nodes)
-        edges, bad_edges = sift_items(draft.edges)
+        nodes, bad_nodes = sifted(draft.nodes, store.graph.nodes)
+        edges, bad_edges = sifted(draft.edges, store.graph.edges)
 
         def derive(memory: Memory) -> ReadyMemory:
             return prepared.get(memory.id) or prepare([memory], self._context.embedder, origin="import")[0]
 
         return ReadyImport(
             draft=draft,
-            nodes=with_words(nodes),
-            edges=with_words(edges),
+            nodes=nodes,
+            edges=edges,
             left_out=(*bad_nodes, *bad_edges),
-            passed=Passed([*nodes, *edges]),
+            passed=Passed(
+                [
+                    *(node for node, analysed in nodes if analysed is not None),
+                    *(edge for edge, analysed in edges if analysed is not None),
+                ]
+            ),
             lessons=[
                 (memory, each.link_nodes, partial(derive, memory))
                 for memory, each in zip(memories, draft.lessons, strict=True)

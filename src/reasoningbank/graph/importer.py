@@ -28,7 +28,15 @@ from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.graph.cypher import read_cypher
 from reasoningbank.graph.nodes import EMBED, EMBED_KEY, words
 from reasoningbank.graph.records import GraphFile, GraphRecord, RecordReader
-from reasoningbank.memories.admission import NOTHING_PASSED, Passed, admit, admit_edges, admit_nodes, sift_items
+from reasoningbank.memories.admission import (
+    NOTHING_PASSED,
+    Passed,
+    admit,
+    admit_edges,
+    admit_nodes,
+    check_items,
+    sift_items,
+)
 from reasoningbank.memories.admission import Ready as ReadyMemory
 from reasoningbank.safety.graph_text import reveal
 from reasoningbank.storage.graph_tables import Pointer
@@ -209,7 +217,8 @@ class ReadyImport:
 
     Attributes:
         draft: What the file said, for its links.
-        nodes, edges: Admitted, in the file's order, each with its analysed words.
+        nodes, edges: Admitted, in the file's order, each with its analysed words; None in their place for what the bank
+            held with the same contents, which neither the gate nor the analysis has read again.
         lessons: As memories, with the nodes they link and a function that makes the memory ready to be stored, in the
             file's order.
         left_out: Nodes and edges that look like a prompt injection.
@@ -217,8 +226,8 @@ class ReadyImport:
     """
 
     draft: GraphFile
-    nodes: Sequence[tuple[Node, str]]
-    edges: Sequence[tuple[Edge, str]]
+    nodes: Sequence[tuple[Node, str | None]]
+    edges: Sequence[tuple[Edge, str | None]]
     lessons: Sequence[tuple[Memory, tuple[str, ...], Callable[[], ReadyMemory]]] = ()
     left_out: Sequence[ImportOmission] = ()
     passed: Passed = NOTHING_PASSED
@@ -236,7 +245,43 @@ class _Count:
     bands: Counter[WeightBand] = field(default_factory=Counter)
 
 
-def with_words(items: Sequence[_Item]) -> list[tuple[_Item, str]]:
+def sifted(
+    items: Sequence[_Item], stored: Callable[[Sequence[str]], Mapping[str, _Item]]
+) -> tuple[list[tuple[_Item, str | None]], list[ImportOmission]]:
+    """Return what an import may store, with its words as in ``ReadyImport``, and what looks like a prompt injection.
+
+    Args:
+        items: The nodes or edges of the file.
+        stored: Finds those of the bank by their ids.
+
+    Raises:
+        InvalidNode, InvalidEdge: When a rule is broken.
+    """
+    same: set[int] = set()
+    for start in range(0, len(items), _IMPORT_BATCH):
+        batch = items[start : start + _IMPORT_BATCH]
+        known = stored([item.id for item in batch])
+        for place, item in enumerate(batch, start):
+            if item.id in known and _contents(known[item.id]) == _contents(item):
+                same.add(place)
+    unread = {id(items[place]) for place in same}
+    kept, left_out = sift_items(items, same)
+    return [(item, None if id(item) in unread else words(item)) for item in kept], left_out
+
+
+def _complete(items: Sequence[tuple[_Item, str | None]]) -> list[tuple[_Item, str]]:
+    """Return what is written with its words; what was deleted since it was found in the bank passes the gate now."""
+    found: list[tuple[_Item, str]] = []
+    for item, analysed in items:
+        if analysed is None:
+            (safe,) = check_items([item])
+            found.append((safe, words(safe)))
+        else:
+            found.append((item, analysed))
+    return found
+
+
+def with_words(items: Sequence[_Item]) -> list[tuple[_Item, str | None]]:
     """Return nodes or edges with their analysed words."""
     return [(item, words(item)) for item in items]
 
@@ -277,7 +322,7 @@ def write_import(transaction: Transaction, ready: ReadyImport) -> GraphImport:
 
 def _write_nodes(transaction: Transaction, ready: ReadyImport, count: _Count) -> None:
     first: dict[str, Node] = {}
-    fresh: list[tuple[Node, str]] = []
+    fresh: list[tuple[Node, str | None]] = []
     for batch in _batches(ready.nodes):
         known = transaction.graph.nodes([node.id for node, _ in batch])
         for node, analysed in batch:
@@ -299,12 +344,12 @@ def _write_nodes(transaction: Transaction, ready: ReadyImport, count: _Count) ->
                 fresh.append((replace(node, ingestion_time=begun), analysed))
             else:
                 count.conflicts[node.id] = None
-    admit_nodes(transaction, fresh, passed=ready.passed)
+    admit_nodes(transaction, _complete(fresh), passed=ready.passed)
 
 
 def _write_edges(transaction: Transaction, ready: ReadyImport, count: _Count) -> None:
     made: dict[str, Edge] = {}
-    fresh: list[tuple[Edge, str]] = []
+    fresh: list[tuple[Edge, str | None]] = []
     existing: set[str] = set()
     looked_up: set[str] = set()
     for batch in _batches(ready.edges):
@@ -337,13 +382,13 @@ def _write_edges(transaction: Transaction, ready: ReadyImport, count: _Count) ->
                 count.added["edge"] += 1
                 made[edge.id] = edge
                 fresh.append((edge, analysed))
-            elif (other.text, other.weight, set(other.tags)) != (edge.text, edge.weight, set(edge.tags)):
+            elif _contents(other) != _contents(edge):
                 count.conflicts[edge.id] = None
             elif edge.id in made:
                 count.duplicates.append(Duplicate(kind="edge", id=edge.id, reason="is given twice"))
             else:
                 count.added["known edge"] += 1
-    admit_edges(transaction, fresh, passed=ready.passed)
+    admit_edges(transaction, _complete(fresh), passed=ready.passed)
 
 
 def _write_lessons(transaction: Transaction, ready: ReadyImport, count: _Count) -> dict[str, str]:
@@ -397,12 +442,14 @@ def own_id(edge: Edge) -> str:
     return f"{edge.id[:100]}:{hashlib.blake2b(name.encode('utf-8'), digest_size=16).hexdigest()}"
 
 
-def _contents(node: Node) -> tuple[object, ...]:
-    """Return what a node says, without its times."""
-    return (node.label, node.text, node.conv_id, frozenset(node.tags), dict(node.fields))
+def _contents(item: Node | Edge) -> tuple[object, ...]:
+    """Return what a node or an edge says, without its times."""
+    if isinstance(item, Edge):
+        return (item.source, item.target, item.text, item.weight, frozenset(item.tags))
+    return (item.label, item.text, item.conv_id, frozenset(item.tags), dict(item.fields))
 
 
-def _batches(items: Sequence[tuple[_Item, str]]) -> Iterable[Sequence[tuple[_Item, str]]]:
+def _batches(items: Sequence[tuple[_Item, str | None]]) -> Iterable[Sequence[tuple[_Item, str | None]]]:
     for start in range(0, len(items), _IMPORT_BATCH):
         yield items[start : start + _IMPORT_BATCH]
 
@@ -416,8 +463,8 @@ class GraphPart:
     """The graph of an export, its texts fit to be stored."""
 
     draft: GraphFile
-    nodes: list[tuple[Node, str]]
-    edges: list[tuple[Edge, str]]
+    nodes: list[tuple[Node, str | None]]
+    edges: list[tuple[Edge, str | None]]
     left_out: tuple[ImportOmission, ...] = ()
     passed: Passed = NOTHING_PASSED
 

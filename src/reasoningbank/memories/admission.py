@@ -22,7 +22,7 @@ Where a memory comes from, its origin, decides the rest: see :data:`RULES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeVar
@@ -547,16 +547,24 @@ def check_items(items: Sequence[_Item]) -> list[_Item]:
     return safe
 
 
-def sift_items(items: Sequence[_Item]) -> tuple[list[_Item], list[ImportOmission]]:
+def sift_items(
+    items: Sequence[_Item], stored: Collection[int] = frozenset()
+) -> tuple[list[_Item], list[ImportOmission]]:
     """Return the nodes or edges of an import that may be stored, and those that look like a prompt injection.
+
+    Args:
+        items: The nodes or edges.
+        stored: The places of those that the bank holds with the same contents: they are kept and not read again.
 
     Raises:
         InvalidNode, InvalidEdge: When a rule is broken.
     """
     kept: list[_Item] = []
     left_out: list[ImportOmission] = []
-    for item in safe_items(items):
-        if danger := graph_danger(item):
+    safe = iter(safe_items([item for place, item in enumerate(items) if place not in stored]))
+    for place, given in enumerate(items):
+        item = given if place in stored else next(safe)
+        if place not in stored and (danger := graph_danger(item)):
             kind: Literal["node", "edge"] = "node" if isinstance(item, Node) else "edge"
             left_out.append(ImportOmission(kind=kind, id=item.id, reason=f"its text {danger}"))
         else:
