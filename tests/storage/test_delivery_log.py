@@ -297,7 +297,8 @@ def test_a_search_for_experiences_runs_few_statements(statements: Statements, tm
 @promise(
     "search:delivery-log-trace",
     "A search with experience (`bank.experience.search`) runs at most 15 SQL statements and one commit, its trace "
-    "included, however many strategies similar searches have taught.",
+    "included, however many strategies similar searches have taught. Only the first of a process in a bank of more "
+    "than 2,000 memories may run two more.",
     source="issue 10",
 )
 @pytest.mark.parametrize("strategies", [0, 1, 40])
