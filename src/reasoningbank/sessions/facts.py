@@ -2,7 +2,8 @@
 
 Only whole sentences about the work itself count: "it works now", "that fixed it", "that did not work", "still failing".
 Thanks, agreement ("yes, that's correct", "that works for me", "looks good"), questions, conditions ("if it works ...")
-and the description of a further task are no verdicts. English only: other languages yield none rather than a wrong one.
+and the description of a further task are no verdicts. English is read here, eight other languages in ``replies``; any
+other yields none rather than a wrong one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 
 from reasoningbank.sessions.changes import LINTERS
 from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
+from reasoningbank.sessions.replies import approves
 from reasoningbank.sessions.test_runs import (
     TestRun,
     ci_run,
@@ -243,7 +245,7 @@ _MAX_TEXT = 4_000
 _MAX_SENTENCE = 300
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*(?:>|\||\$ |[+-]{1,3} ).*$", re.MULTILINE)
-_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]*")
+_SENTENCE = re.compile("[^.!?;\n\u3002\uff01\uff1f\uff1b]+[.!?;\u3002\uff01\uff1f\uff1b]*")
 
 _OPENING = (
     r"(?:(?:no|nope|yes|yep|yeah|yup|ok|okay|well|hmm+|ugh|oh|ah|hey|hi|great|perfect|nice|cool|awesome|excellent|"
@@ -288,6 +290,8 @@ _SEE = r"(?:getting|seeing|get|see|have|having) (?:(?:the|that|an|this|same|exac
 _SAME = r"(?:same|the same|the exact same|exactly the same)"
 _DEFECT = r"(?:errors?|problems?|issues?|failures?|crash|bug|result|output)"
 _REJECTION = (
+    rf"(?:the|my) (?:[\w-]+ ){{1,4}}(?:is |are )?still {_FAILS}",
+    r"(?:the|my) (?:[\w-]+ ){1,4}still (?:do|does|is|are)(?:n't| not) (?:work(?:ing)?|right|correct|pass(?:ing)?)",
     rf"{_WORK}{_NOW}{_NOT}{_NOW} (?:(?:yet|even|quite|fully|properly|correctly) )?"
     r"(?:work(?:ing|ed)?|help(?:ed)?|(?:fix|solve)(?:d|ed)?(?: (?:it|the \w+|anything))?|compile|right|correct|"
     rf"resolved|{_WANTED})",
@@ -321,17 +325,18 @@ def verdict_in(text: str) -> tuple[bool, str] | None:
     Accepts any text; of a long one only the beginning, because a verdict comes first and a pasted log after it.
     """
     words = text[:_MAX_TEXT].lower().replace("\u2019", "'")
-    if not _CLUES.search(words):
-        return None
+    english = _CLUES.search(words) is not None
     found: tuple[bool, str] | None = None
     for match in _SENTENCE.finditer(_QUOTED_LINE.sub("", _FENCED.sub("\n", words))):
         sentence = " ".join(match[0].split()).strip("*_\"'() ")
         if not sentence or sentence.endswith("?") or len(sentence) > _MAX_SENTENCE:
             continue
-        if _APPROVES.match(sentence):
+        if english and _APPROVES.match(sentence):
             found = (True, sentence)
-        elif _REJECTS.match(sentence) and not _EXPLAINS.search(sentence):
+        elif english and _REJECTS.match(sentence) and not _EXPLAINS.search(sentence):
             found = (False, sentence)
+        elif (approved := approves(sentence)) is not None:
+            found = (approved, sentence)
     return found
 
 
