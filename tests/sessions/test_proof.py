@@ -86,6 +86,43 @@ def test_a_refusal_after_passing_tests_is_partial(last: Step) -> None:
 
 
 @promise("judging:not-delivered")
+@pytest.mark.parametrize("status", [1, 0])
+@pytest.mark.parametrize(
+    "said",
+    [
+        " ! [rejected]        main -> main (non-fast-forward)\nerror: failed to push some refs to 'origin'",
+        "remote: error: GH006: Protected branch update failed.\n ! [remote rejected] main -> main (protected branch)",
+    ],
+)
+def test_a_push_that_was_refused_is_partial_after_a_repair_and_a_commit(said: str, status: int) -> None:
+    commit = shell("git commit -am 'Repair the sums'", "[main abc1234] Repair the sums")
+    steps = (FAILED, EDIT, PASSED, commit)
+    push = shell("git push origin main" if status else "git push origin main 2>&1 | tail -3", said, status)
+    assert judged(*steps, push).verdict == "partial"
+    assert judged(*steps, shell(f"{commit.action} && git push", said, 1)).verdict == "partial"
+    assert judged(*steps, push, shell("git pull --rebase && git push origin main", "ok")).verdict == "success"
+
+
+@promise("judging:not-delivered")
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("The import works. I did not get to the export.", "partial"),
+        ("Done. I haven't yet migrated the reports.", "partial"),
+        ("All tests pass. The export is not implemented yet.", "partial"),
+        ("I left the French texts for later.", "partial"),
+        ("I ran out of time, so only the first part is there.", "partial"),
+        ("I did not change anything else.", "success"),
+        ("I did not add any new dependency.", "success"),
+        ("The old importer is no longer needed.", "success"),
+    ],
+)
+def test_a_part_that_the_agent_says_is_missing_makes_it_partial(answer: str, verdict: str) -> None:
+    commit = shell("git commit -am 'Repair the sums'", "[main abc1234] Repair the sums")
+    assert judged(FAILED, EDIT, PASSED, commit, answer=answer).verdict == verdict
+
+
+@promise("judging:not-delivered")
 def test_a_build_that_failed_is_not_made_good_by_tests_that_do_not_build_it() -> None:
     image, crate = shell("docker build .", "failed", 1), shell("cargo build", "error[E0308]: mismatched types", 101)
     cargo = shell("cargo test", "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out")
@@ -117,6 +154,48 @@ def test_a_failed_run_in_ci_counts_after_a_push_only() -> None:
 )
 def test_what_an_agent_says_against_itself_is_believed(answer: str, verdict: str) -> None:
     assert judged(EDIT, PASSED, answer=answer).verdict == verdict
+
+
+@promise(
+    "judging:broke-again",
+    "Tests that passed after a repair and fail in their last run make the session a failure, also when the repair was "
+    "committed; a repair after that makes it a success.",
+    source="issue 11 Judge",
+)
+def test_what_was_repaired_and_broken_again_is_a_failure() -> None:
+    commit = shell("git commit -am 'Repair the sums'", "[main abc1234] Repair the sums")
+    broken = shell("pytest -q", "6 failed, 4 passed in 0.1s", 1)
+    lint, clean = shell("ruff check .", "Found 1 error.", 1), shell("ruff check .", "ok")
+    assert judged(FAILED, EDIT, PASSED, EDIT, broken).verdict == "failure"
+    assert judged(FAILED, EDIT, PASSED, commit, EDIT, broken).verdict == "failure"
+    assert judged(lint, EDIT, clean, FAILED, EDIT, PASSED, commit, EDIT, broken).verdict == "failure"
+    assert judged(FAILED, EDIT, PASSED, commit, EDIT, broken, EDIT, PASSED).verdict == "success"
+    assert judged(FAILED, EDIT, PASSED, EDIT, broken, Step(user="It works now", thought="ok")).verdict == "success"
+
+
+@promise(
+    "judging:same-command",
+    "A test command that failed and passes later is repaired, whichever runner's summary ends its output.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    ("command", "failing", "passing"),
+    [
+        (
+            "stack test",
+            "Finished in 0.01 seconds\n3 examples, 1 failure\n\nsums> Test suite spec failed\n",
+            "Finished in 0.01 seconds\n3 examples, 0 failures\n\nsums> Test suite spec passed\n",
+        ),
+        ("stack test", "3 examples, 1 failure\n", "sums> Test suite spec passed\n"),
+        ("./run_tests.sh", "1 failed, 9 passed in 0.1s\n", "10 passed in 0.1s\n2 examples, 0 failures\n"),
+    ],
+)
+def test_a_run_is_known_by_its_command(command: str, failing: str, passing: str) -> None:
+    first, second = shell(command, failing, 1), shell(command, passing)
+    end = judged(first, EDIT, second)
+    assert end.verdict == "success"
+    assert any(fact.kind == "repair" for fact in end.evidence)
+    assert judged(second, EDIT, first).verdict == "failure"
 
 
 @promise(

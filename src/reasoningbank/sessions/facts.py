@@ -23,6 +23,7 @@ from reasoningbank.sessions.test_runs import (
     passed_again,
     passed_silently,
     run_of,
+    same_command,
     stashes,
 )
 from reasoningbank.types.session import Evidence, Step
@@ -39,6 +40,8 @@ THROWN_AWAY = "edits of"
 """With this begins the name of a fact that uncommitted edits were thrown away."""
 REFUSED = "refused"
 """With this begins the name of a fact that a commit or push was refused and not made later."""
+_PUSH_REFUSED = re.compile(r"^ ?! \[(?:remote )?rejected\]|^error: failed to push some refs", re.MULTILINE)
+"""What git itself says of a push, also where the exit status is that of a filter behind it."""
 _NOTHING_TO_DO = re.compile(
     r"nothing (?:added )?to commit|no changes added to commit|Everything up-to-date|unknown (?:option|switch)"
     r"|tell me who you are|unable to auto-detect email|not a git repository|^usage: git",
@@ -134,7 +137,9 @@ def _note_refusal(refused: dict[str, int], index: int, step: Step, verb: str) ->
     if verb not in {"commit", "push"}:
         return
     said = f"{step.error}\n{step.observation}"
-    if not step.failed:
+    if verb == "push" and _PUSH_REFUSED.search(said):
+        refused[verb] = index
+    elif not step.failed:
         if step.exit_code == 0:
             refused.pop(verb, None)
     elif step.exit_code not in _NEVER_RAN and not _NOTHING_TO_DO.search(said):
@@ -347,11 +352,20 @@ _GAVE_UP = re.compile(
     r"|failed to|have not been able to|haven't been able to) "
     r"(?!(?:find|see|identify|spot|think of) any|tell|say|run |verify|check|test |confirm|access|see )\w+"
     r"|(?:i|we)(?: must| have to| will|'ll)? ?(?:give|gave|giving) up\b"
+    r"|(?:i|we)(?: still)? (?:did not|didn't|have not|haven't|never)(?: yet)? (?:get|got|gotten)(?: a?round)? to\b"
+    r"|(?:i|we) (?:have not|haven't|did not|didn't)(?: yet)? (?:implement|finish|complete|start)(?:ed)?\b(?! any| new)"
+    r"|(?:i|we) (?:have not|haven't|did not|didn't) yet \w+"
+    r"|(?:i|we)(?: have|'ve)? (?:left out|omitted|postponed|deferred)\b"
+    r"|(?:i|we)(?: have|'ve)? left [\w ,`'./-]{1,60} (?:undone|unfinished|half done|out|for (?:later|another|next|a ))"
+    r"|(?:i|we)(?: have|'ve)? ran? out of (?:time|steps|context|budget|turns)\b"
     r")"
 )
 _STILL_WRONG = re.compile(
     r"(?:^|[,;:] |\b(?:but|and|because) )(?:it|this|that|the [\w ]{1,40}?)(?: is| are)? still "
     r"(?:fails?|failing|hangs?|crash(?:es|ing)?|broken|does not|doesn't|do not|don't|times? out|answers? \d)"
+    r"|\b(?:is|are|was|were|remains?|stays?) (?:still |only )?(?:not (?:yet )?(?:done|implemented|finished|complete"
+    r"|started|written|migrated|converted)|unfinished|unimplemented|incomplete|half done|partly done"
+    r"|to be (?:done|implemented|written|migrated))\b"
 )
 
 
@@ -415,6 +429,7 @@ def runs_of(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
     runs: dict[int, TestRun] = {}
     passed_over: set[int] = set()
     open_failures: dict[str, TestRun] = {}
+    known: dict[tuple[tuple[str, ...], str], TestRun] = {}
     aside = pushed = False
     for index, step in enumerate(steps):
         pushed = pushed or ("git" in step.action and _PUSH.search(step.action) is not None)
@@ -427,6 +442,8 @@ def runs_of(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
             or _by_status(steps, index, open_failures.values())
             or (ci_run(step) if pushed else None)
         ):
+            run = same_command(run, known.values())
+            known.setdefault((run.part.words, run.part.folder), run)
             runs[index] = run
             open_failures = {name: old for name, old in open_failures.items() if not covers(run.name, name)}
             if not run.succeeded:

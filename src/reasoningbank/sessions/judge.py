@@ -25,11 +25,14 @@ end, or several different failures beside which little worked, make a failure (u
 probability is at most 0.9: tests that pass do not say that the task was done. A success of a session whose actions name
 none of the files that its task names is partial; only a short task counts, for a long one is a report that names files
 as examples. Partial is also one whose failed tests came to pass because they were skipped, removed or made weaker, or
-whose tests are of another part of the repository than its edits. A user's verdict was not the last word when the user
+whose tests are of another part of the repository than its edits, whose last commit or push was refused, or whose agent
+says itself that a part is missing. A user's verdict was not the last word when the user
 spoke again later, or when the agent went on working after a rejection. What sub-agents saw counts half, unless several
 agents talk of whom none leads. Facts for success do not add up within a kind: ten passing runs beside a failing one are
 no success. Between the borders facts of both signs make it partial, those of one sign leave it unknown: that nothing
 went wrong is no success (spec row H10), an error that stayed among much that worked is partial (H19).
+
+Tests that had passed and fail in their last run are a failure, whatever was kept before.
 
 What no longer stands: an earlier fact of the same kind and name; a test run whose tests were run again within a wider
 run; a passing run before a failing run of a part of it; passing runs and repairs before a build or crash as the last
@@ -140,6 +143,8 @@ class _Fact:
             return part_failed or covers(mine.name, old.name)
         if mine.kind == "last_word" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
             return True
+        if mine.kind == "test_run" and not mine.positive and old.kind == "repair":
+            return covers(mine.name, old.name) or covers(old.name, mine.name)
         thrown = mine.kind == "commit" and not mine.positive and not mine.name.startswith(REFUSED)
         if thrown and old.positive and old.kind in {"test_run", "repair"}:
             return True
@@ -190,6 +195,8 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     probability = 1.0 / (1.0 + math.exp(-_log_odds(standing, weighed)))
     said = [fact for fact in standing if fact.evidence.kind == "user_verdict"]
     missed = ""
+    if broke_again := _broke_again(standing, weighed):
+        probability = min(probability, FAILURE_TO)
     if not any(fact.evidence.positive for fact in said):
         missed = _unproven(trajectory, standing)
         probability = min(probability, _BELOW_SUCCESS if missed else MOST_EVIDENT)
@@ -201,7 +208,7 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     return Judgement(
         verdict=verdict,
         probability=probability,
-        rationale=_rationale(verdict, standing) + (f" {missed}" if missed else ""),
+        rationale=" ".join(filter(None, (_rationale(verdict, standing), broke_again, missed))),
         judge="user" if by_user else "evidence",
         evidence=evidence,
         at=at,
@@ -254,6 +261,25 @@ def untouched(trajectory: Trajectory) -> str:
     return ", ".join([*named][:_NAMED])
 
 
+def _broke_again(standing: Sequence[_Fact], found: Sequence[_Fact]) -> str:
+    """Return that tests which had passed fail in their last run, as a sentence; empty when none do.
+
+    What was done well before does not speak for the state that was left. A verdict of the user comes first.
+    """
+    runs = [fact for fact in standing if fact.evidence.kind == "test_run"]
+    if any(fact.evidence.kind == "user_verdict" for fact in standing) or not runs or runs[-1].evidence.positive:
+        return ""
+    last = runs[-1]
+    if last.share < 1 or any(fact.evidence.positive for fact in runs):
+        return ""
+    for fact in found:
+        name = fact.evidence.name
+        earlier = fact.evidence.kind == "test_run" and fact.evidence.positive and fact.place < last.place
+        if earlier and (covers(name, last.evidence.name) or covers(last.evidence.name, name)):
+            return "Tests that had passed fail in their last run."
+    return ""
+
+
 def _unproven(trajectory: Trajectory, standing: Sequence[_Fact]) -> str:
     """Return why what speaks for success does not prove that the task was done, as a sentence; empty without a reason.
 
@@ -261,6 +287,11 @@ def _unproven(trajectory: Trajectory, standing: Sequence[_Fact]) -> str:
     """
     if names := untouched(trajectory):
         return f"No action names {names}, which the task names."
+    against = [fact.evidence for fact in standing if not fact.evidence.positive]
+    if any(fact.kind == "admission" for fact in against):
+        return "The agent says itself that something was not done."
+    if refused := [fact for fact in against if fact.kind == "commit" and fact.name.startswith(REFUSED)]:
+        return f"The last git {refused[-1].name.removeprefix(REFUSED).strip()} was refused."
     if any(fact.evidence.kind == "test_run" and fact.evidence.positive for fact in standing):
         return disguised(trajectory) or tested_elsewhere(trajectory)
     return ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reasoningbank.sessions.commands import Program, command, parts, proven_by_status, vocabulary
 from reasoningbank.sessions.test_summaries import summary_of
@@ -78,6 +78,7 @@ class TestRun:
         name: Equal for runs of the same tests: runner, folder and targets; see ``covers``.
         part: The program that ran the tests.
         ran: The number of tests that passed or failed; 0 when the runner did not count.
+        counted_by: The runner whose summary was read; empty without a count.
     """
 
     name: str
@@ -86,6 +87,7 @@ class TestRun:
     failures: int
     part: Program
     ran: int = 0
+    counted_by: str = ""
 
 
 def run_of(step: Step) -> TestRun | None:
@@ -112,7 +114,20 @@ def run_of(step: Step) -> TestRun | None:
     detail = f"{summary}, but exit status {step.exit_code}" if contradicted else str(summary)
     failures = summary.failed + summary.errors
     ran = summary.passed + summary.failed
-    return TestRun(name, summary.succeeded and not contradicted, detail, failures, part, ran)
+    return TestRun(name, summary.succeeded and not contradicted, detail, failures, part, ran, summary.runner)
+
+
+def same_command(run: TestRun, earlier: Iterable[TestRun]) -> TestRun:
+    """Return the run under the name of an earlier run of the same command, whose output another runner may have ended.
+
+    A command that runs two test programs shows the summary of the second only when the first one passes.
+    """
+    if not run.counted_by:
+        return run
+    for old in earlier:
+        if old.counted_by and (old.part.words, old.part.folder) == (run.part.words, run.part.folder):
+            return replace(run, name=old.name)
+    return run
 
 
 def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
