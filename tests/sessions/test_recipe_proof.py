@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -143,19 +144,56 @@ SAID = {
     "maybe only the name is wrong? correct it": 1,
     "I ran the tests and they fail too": 1,
     "looks plausible, go on": 1,
+    "He cambiado la contraseña. Inténtalo de nuevo.": 0,
+    "ya está, reinicié el servicio": 0,
+    "primero mira feed.py, por favor": 1,
+    "he visto que el token no llega, míralo": 1,
+    "Ho riavviato il servizio, riprova": 0,
+    "ora il token è nuovo, puoi riprovare": 0,
+    "il nome non mi piace, cambialo": 1,
+    "Renovei o token, tenta outra vez": 0,
+    "acabei de criar a conta": 0,
+    "veja o arquivo feed.py, por favor": 1,
+    "J'ai renouvelé le jeton, relance": 0,
+    "je viens de démarrer la base": 0,
+    "regarde d'abord dans le fichier": 1,
+    "Ich habe das Passwort geändert, versuch es nochmal": 0,
+    "die Datenbank ist gestartet": 0,
+    "bitte zuerst die Datei feed.py ansehen": 1,
+    "Ik heb de sleutel vernieuwd, probeer het opnieuw": 0,
+    "kijk eerst naar de functie": 1,
+    "令牌我已经更新了,再试一次": 0,
+    "服务重启好了": 0,
+    "请先看 feed.py": 1,
+    "トークンを更新しました。もう一度お願いします": 0,
+    "まず feed.py を見てください": 1,
+    "я обновил ключ": 0,
+    "zaktualizowałem klucz, spróbuj ponownie": 0,
 }
 
 
 @promise(
     "recipes:person",
     "Where a person says between failing and passing that they changed something themselves, or that it is to be tried "
-    "again, there is no recipe: what the agent did proves nothing.",
+    "again, there is no recipe: what the agent did proves nothing. That is read in nine languages; what is said in "
+    "another one counts as if it said so.",
     source="issue 11 Recipes",
 )
 @pytest.mark.parametrize("words", SAID)
 def test_what_a_person_mended_is_no_fix(words: str) -> None:
     change = edit("feed.py", "token(north)", "token('north')", user=words)
     assert len(fixes(shell("python3 feed.py", REFUSED, 1), change, shell("python3 feed.py", "fed"))) == SAID[words]
+
+
+@promise("recipes:person")
+def test_where_a_person_spoke_a_change_without_a_link_to_the_error_is_no_fix() -> None:
+    """Words may say it in ways that nobody reads, so a path, a name or a command has to tell."""
+    failing = shell("python3 -m mail", "ModuleNotFoundError: No module named 'desk_core'", 1)
+    passing = shell("python3 -m mail", "sent")
+    action = json.dumps({"file_path": "setup.cfg", "old_string": "zip = no", "new_string": "zip = yes"})
+    alone = Step(tool="Edit", action=action, observation="The file setup.cfg has been updated.")
+    assert len(fixes(failing, alone, passing)) == 1
+    assert fixes(failing, dataclasses.replace(alone, user="the wheel sits on the share"), passing) == []
 
 
 KOTLIN = "e: file:///srv/w/src/Till.kt:14:22 Unresolved reference 'sumAll'.\n\n* What went wrong:\n> Compilation error."

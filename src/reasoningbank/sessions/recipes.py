@@ -308,7 +308,8 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         if signature is None or signature.key in keys[place + 1 :] or not _failing(steps[ran.index], ran):
             continue
         following = runs[place + 1]
-        if any(step.user and intervened(step.user) for step in steps[ran.index + 1 : following.index + 1]):
+        spoken = [step.user for step in steps[ran.index + 1 : following.index + 1] if step.user]
+        if any(intervened(words) for words in spoken):
             continue
         said = _said(steps[ran.index])
         changed = [
@@ -327,7 +328,7 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         if not _is_clear(signature, changed, runs, place, steps, doings):
             continue
         before = [change for doing in doings[: ran.index + 1] for change in doing.changes]
-        made = repairs(signature, said, ran.doing, [change for _, change in changed], before)
+        made = repairs(signature, said, ran.doing, [one for _, one in changed], before, spoken=bool(spoken))
         changed = [(index, change) for index, change in changed if change in made]
         gone = not following.doing.filtered and all(supplies(signature, change) for _, change in changed)
         if not changed or not (last.passed or gone):

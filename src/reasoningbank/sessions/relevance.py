@@ -154,7 +154,13 @@ _LEAST_STEM = 3
 
 
 def repairs(
-    signature: Signature, said: str, doing: Doing, changes: Sequence[Change], before: Sequence[Change]
+    signature: Signature,
+    said: str,
+    doing: Doing,
+    changes: Sequence[Change],
+    before: Sequence[Change],
+    *,
+    spoken: bool = False,
 ) -> tuple[Change, ...]:
     """Return those changes that have to do with the error; none when one of them is a way around the check.
 
@@ -164,6 +170,8 @@ def repairs(
         doing: The command that failed.
         changes: What was changed before it passed.
         before: What the session had changed before it failed.
+        spoken: Whether a person said something meanwhile: then only a path, a name or a command that the error shows
+            tells that the change helped, and not that person.
     """
     useful = [change for change in changes if not is_beside(change, said)]
     tested = any(tests_something(program) for program in doing.programs)
@@ -187,6 +195,8 @@ def repairs(
         or _opens(change, signature)
         or _chooses_version(change, shown)
     ]
+    if spoken and not named:
+        return ()
     ways = tuple(change for change in useful if change.way)
     if ways and len(useful) > len(ways):
         brought = tuple(change for change in useful if supplies(signature, change))
