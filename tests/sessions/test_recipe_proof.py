@@ -185,6 +185,51 @@ def test_what_a_person_mended_is_no_fix(words: str) -> None:
     assert len(fixes(shell("python3 feed.py", REFUSED, 1), change, shell("python3 feed.py", "fed"))) == SAID[words]
 
 
+IDLE = {
+    "layout": edit("feed.py", "def feed(name,kind):", "def feed(\n    name,\n    kind,\n):"),
+    "layout of another language": edit("feed.js", "const rate=rates[ name ]", "const rate = rates[name];"),
+    "an annotation": edit("feed.py", "def feed(name):\n    return read(name)",
+                          "def feed(name: str) -> Feed:\n    return read(name)"),
+    "an annotated variable": edit("feed.py", "rows = read(name)", "rows: list[Row] = read(name)"),
+    "another name": edit("feed.py", "res = read(name)\nreturn res.rows", "parsed = read(name)\nreturn parsed.rows"),
+    "another name in Go": edit("feed.go", "r := Read(name)\nreturn r", "rows := Read(name)\nreturn rows"),
+    "a print and a comment": edit("feed.py", "rows = read(name)",
+                                  "# what is read\nrows = read(name)\nsys.stderr.write(name)"),
+}  # fmt: skip
+
+
+@promise(
+    "recipes:idle",
+    "An edit that leaves what the program does as it was is no fix: layout, comments, prints, annotations of "
+    "functions, other names of variables; unless the error is about just that.",
+    source="issue 11 Recipes",
+)
+@pytest.mark.parametrize("name", IDLE)
+def test_an_edit_that_does_nothing_is_no_fix(name: str) -> None:
+    assert fixes(FEED[0], IDLE[name], FEED[1]) == []
+
+
+ABOUT_TEXT = {
+    "a name": ("NameError: name 'rowz' is not defined",
+               edit("feed.py", "rowz = 1\nreturn rows", "rows = 1\nreturn rows")),
+    "a type": ("TypeError: unsupported operand type(s) for |: 'type' and 'NoneType'",
+               edit("feed.py", "def feed(a: int | None):", "def feed(a: Optional[int]):")),
+    "another block": ("FeedError: feed 'north' has no currency",
+                      edit("feed.py",
+                           "for row in rows:\n    add(row)\n    end()", "for row in rows:\n    add(row)\nend()")),
+    "another variable": ("FeedError: feed 'north' has no currency",
+                         edit("feed.py", "rows = read(name)\nkind = rows", "rows = read(name)\nkind = name")),
+}  # fmt: skip
+
+
+@promise("recipes:idle")
+@pytest.mark.parametrize("name", ABOUT_TEXT)
+def test_an_error_of_the_text_itself_is_fixed_by_its_text(name: str) -> None:
+    said, change = ABOUT_TEXT[name]
+    trace = f'Traceback (most recent call last):\n  File "/srv/w/feed.py", line 3, in feed\n{said}'
+    assert len(fixes(shell("python3 desk.py", trace, 1), change, shell("python3 desk.py", "fed"))) == 1
+
+
 @promise("recipes:person")
 def test_where_a_person_spoke_a_change_without_a_link_to_the_error_is_no_fix() -> None:
     """Words may say it in ways that nobody reads, so a path, a name or a command has to tell."""

@@ -25,6 +25,7 @@ from typing import Literal
 from reasoningbank.sessions.changes import FILTERS, LINTERS, Change, Doing, cut_command, doings_of
 from reasoningbank.sessions.commands import command, only_reads, vocabulary
 from reasoningbank.sessions.facts import REFUSED, commit_facts, failed, verdict_in
+from reasoningbank.sessions.idle_edits import is_idle
 from reasoningbank.sessions.interventions import intervened
 from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, settles, supplies
 from reasoningbank.sessions.signatures import Signature, signature_of
@@ -312,11 +313,13 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         if any(intervened(words) for words in spoken):
             continue
         said = _said(steps[ran.index])
+        edits = [one for doing in doings[ran.index + 1 : following.index + 1] for one in doing.changes if one.file]
         changed = [
             (index, change)
             for index in range(ran.index + 1, following.index + 1)
             for change in _made(steps[index], doings[index], following)
             if change not in ran.doing.changes
+            and not is_idle(change, edits, signature, ran.doing)
             and not is_beside(change, said)
             and not _takes_back(change, _made_files(doings[:index]))
             and not any(_is_undone_by(change, later) for doing in doings[index + 1 :] for later in doing.changes)

@@ -164,7 +164,8 @@ def is_comment(change: Change) -> bool:
     """Return whether only comments and docstrings differ."""
     if change.whole or not (change.old or change.new):
         return False
-    return _code(change.old, change.file) == _code(change.new, change.file)
+    old, new = (_code(text, change.file, indented=True) for text in (change.old, change.new))
+    return old == new
 
 
 def lines_that_differ(change: Change) -> tuple[Counter[str], Counter[str]]:
@@ -263,11 +264,11 @@ def _loosens(change: Change) -> bool:
     return len(_STRICT.findall(change.old)) > len(_STRICT.findall(change.new))
 
 
-def _code(text: str, file: str) -> list[str]:
-    """Return the lines without comments and docstrings."""
+def _code(text: str, file: str, *, indented: bool = False) -> list[str]:
+    """Return the lines without comments and docstrings; with their indentation where that is code too."""
     comment = _PYTHON_COMMENT if file.endswith((".py", ".pyi")) else _COMMENT
     lines = (comment.sub("", line) for line in _DOCSTRING.sub("", text).splitlines())
-    return [stripped for line in lines if (stripped := line.strip())]
+    return [line.rstrip() if indented else line.strip() for line in lines if line.strip()]
 
 
 def _turns_off(change: Change) -> bool:
