@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,33 @@ RBANK = Path(sys.executable).parent / "rbank"
 ERROR = 'Traceback (most recent call last):\n  File "/srv/{place}.py", line {line}, in <module>\n' + (
     "ModuleNotFoundError: No module named 'yaml'"
 )
+PROVEN = 0.7
+FAILED: dict[str, Any] = {
+    "hook_event_name": "PostToolUseFailure",
+    "tool_name": "Bash",
+    "tool_input": {"command": "python3 -m app.other"},
+    "error": f"Exit code 1\n{ERROR.format(place='elsewhere/other', line=77)}",
+}
 TURNS = (
     Turn("Run it.", "python3 -m app.report", ERROR.format(place="report", line=3), 1),
     Turn("The parser is missing.", "pip install pyyaml", "Successfully installed pyyaml-6.0"),
     Turn("Again.", "python3 -m app.report", "12 rows written"),
 )
+
+
+def run(shop: Path, home: Path, *words: str, given: str = "") -> str:
+    """Runs ``rbank`` in a project's directory and returns what it prints."""
+    done = subprocess.run(
+        [str(RBANK), *words],
+        input=given,
+        env={**environment(home), "HOME": str(home.parent)},
+        cwd=shop,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout
 
 
 @promise(
@@ -37,31 +60,14 @@ def test_a_captured_session_is_shown_when_its_error_comes_again(tmp_path: Path, 
     shop.mkdir()
 
     def rbank(*words: str, given: str = "") -> str:
-        done = subprocess.run(
-            [str(RBANK), *words],
-            input=given,
-            env={**environment(home), "HOME": str(tmp_path)},
-            cwd=shop,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        return done.stdout
+        return run(shop, home, *words, given=given)
 
     transcript = tmp_path / "session.jsonl"
     transcript.write_text(written(TURNS, "Make the report run"), encoding="utf-8")
     assert "1 captured" in rbank("capture", str(transcript))
     assert "1 done" in rbank("worker", "--once")
     assert "ModuleNotFoundError: No module named 'yaml'" in rbank("list")
-    payload = {
-        "session_id": "a-week-later",
-        "cwd": str(shop),
-        "hook_event_name": "PostToolUseFailure",
-        "tool_name": "Bash",
-        "tool_input": {"command": "python3 -m app.other"},
-        "error": f"Exit code 1\n{ERROR.format(place='elsewhere/other', line=77)}",
-    }
+    payload = {"session_id": "a-week-later", "cwd": str(shop), **FAILED}
     answer = rbank("hook", "PostToolUseFailure", given=json.dumps(payload))
     shown = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
     assert "| - ran: pip install pyyaml" in shown
@@ -69,5 +75,42 @@ def test_a_captured_session_is_shown_when_its_error_comes_again(tmp_path: Path, 
     assert "seen in a session of" in shown
     assert "unproven, test it with care" in shown
     assert rbank("hook", "PostToolUseFailure", given=json.dumps(payload)).strip() == "{}", "once a session"
-    other = {**payload, "session_id": "another", "error": payload["error"].replace("yaml", "toml")}  # type: ignore[attr-defined]
+    other = {**payload, "session_id": "another", "error": FAILED["error"].replace("yaml", "toml")}
     assert "pyyaml" not in rbank("hook", "PostToolUseFailure", given=json.dumps(other))
+
+
+@promise(
+    "recipes:at-its-error",
+    "The recipe for the very error is shown when a tool fails with it, once a session, although the session was shown "
+    "it at its start; and when the session succeeds, that is evidence for it.",
+    source="issue 11 Recipes",
+)
+def test_a_proven_recipe_is_shown_again_at_its_error_and_earns_credit(tmp_path: Path) -> None:
+    home, shop = tmp_path / "home", tmp_path / "shop"
+    shop.mkdir()
+
+    def confidence() -> float:
+        (memory,) = (one for one in json.loads(run(shop, home, "list", "--json"))["memories"] if "yaml" in one["title"])
+        return float(memory["confidence"])
+
+    def hook(event: str, session: str, **more: object) -> str:
+        payload = {"session_id": session, "cwd": str(shop), **more, "hook_event_name": event}
+        answer = json.loads(run(shop, home, "hook", event, given=json.dumps(payload)))
+        return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    transcript = tmp_path / "session.jsonl"
+    transcript.write_text(claude_code(TURNS, "Make the report run"), encoding="utf-8")
+    run(shop, home, "capture", str(transcript))
+    run(shop, home, "worker", "--once")
+    for number in range(9):
+        if confidence() > PROVEN:
+            break
+        assert "pip install pyyaml" in hook("PostToolUseFailure", f"earlier-{number}", **FAILED)
+        run(shop, home, "session-outcome", f"earlier-{number}", "succeeded")
+    before = confidence()
+    assert before > PROVEN
+    assert "pip install pyyaml" in hook("SessionStart", "now", source="startup")
+    assert "pip install pyyaml" in hook("PostToolUseFailure", "now", **FAILED)
+    assert hook("PostToolUseFailure", "now", **FAILED) == "", "once a session"
+    run(shop, home, "session-outcome", "now", "succeeded")
+    assert confidence() > before

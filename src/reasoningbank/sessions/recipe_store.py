@@ -12,6 +12,7 @@ loses nothing and doubles nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -50,6 +51,7 @@ ALIKE = 0.6
 """Two changes are alike when so much of the shorter one's words stand in the other."""
 _ENOUGH = 2
 """Sessions in which a command must have passed to be a fact."""
+_EXACT_RELEVANCE = 1.0
 _NEAR_RELEVANCE = 0.8
 _CONSIDERED = 20
 _MAX_TASK = 2_000
@@ -89,9 +91,11 @@ class Recipes:
     ) -> Brief:
         """Return the recipes for an error, the same one first and then one that is near; nothing when none is known.
 
-        What is shown is logged as a delivery, as in every briefing; what this session was shown before is left out. An
-        error that says nothing of its cause ("No such file or directory") is the same only where the same command
-        failed, and an edit of a file helps only where that file has to do with the error.
+        What is shown is logged as a delivery, as in every briefing. The recipe for the very error is shown once for it
+        in a session, whatever a briefing has shown before: this is the task that it is for, and so what it is credited
+        for. One for a near error is left out when this session was shown it before. An error that says nothing of its
+        cause ("No such file or directory") is the same only where the same command failed, and an edit of a file helps
+        only where that file has to do with the error.
 
         Args:
             error: What the command printed when it failed.
@@ -106,14 +110,12 @@ class Recipes:
         if signature is None:
             return Brief(session=place)
         store = self._context.store()
-        seen = {} if repeat else shown(store, place)
-        found = [
-            hit
-            for hit in known_for(store, signature)
-            if hit.id not in seen and _can_apply(hit.memory, signature, error, action)
-        ]
+        found = [hit for hit in known_for(store, signature) if _can_apply(hit.memory, signature, error, action)]
+        seen = _seen(store, place, signature, found) if found and not repeat else frozenset()
         items, _, text = fitting(
-            [BriefItem(hit=hit, scope=hit.scope) for hit in found], self._context.clock.now(), budget
+            [BriefItem(hit=hit, scope=hit.scope) for hit in found if hit.id not in seen],
+            self._context.clock.now(),
+            budget,
         )
         if not items:
             return Brief(session=place)
@@ -191,7 +193,7 @@ def known_for(store: Store, signature: Signature) -> list[Hit]:
     exact = [
         memory for kind in ("fix", "dead-end") if (memory := _by_key(store, f"{kind}:{signature.key}")) is not None
     ]
-    hits = [_hit(memory, 1.0, "strong") for memory in exact if memory.state in _RECALLABLE]
+    hits = [_hit(memory, _EXACT_RELEVANCE, "strong") for memory in exact if memory.state in _RECALLABLE]
     if hits:
         return hits
     condition = Filter(categories=("fix", "dead-end"))
@@ -204,6 +206,18 @@ def known_for(store: Store, signature: Signature) -> list[Hit]:
         if is_near(read_signature(memory.title), signature):
             return [_hit(memory, _NEAR_RELEVANCE, "fair")]
     return []
+
+
+def _seen(reader: StoreReader, session: str, signature: Signature, found: Sequence[Hit]) -> frozenset[str]:
+    """Return which of the recipes found for an error are not shown again in a session.
+
+    Of those for the very error only what was delivered for that error counts: what was shown at the session's start or
+    with a prompt was not asked for by it, and without a task nothing is credited.
+    """
+    if any(hit.relevance < _EXACT_RELEVANCE for hit in found):
+        return frozenset(shown(reader, session))
+    logs, text = reader.deliveries.recalls(limit=0, session=session), signature.text.casefold()
+    return frozenset(entry.memory_id for log in logs if log.query.casefold() == text for entry in log.entries)
 
 
 def _can_apply(memory: Memory, signature: Signature, error: str, action: str) -> bool:
