@@ -173,8 +173,9 @@ def test_a_relative_url_is_below_the_directory_of_the_window(
 
 @promise(
     "relay:killed-server",
-    "When the shared server is killed, windows go on: a call that reads is answered by the next server, a call that "
-    "writes is answered with an error that says so, and nothing that was acknowledged is lost or stored twice.",
+    "When the shared server is killed, windows go on: a call that only asks, a search as well, is answered by the next "
+    "server, a call that writes is answered with an error that says so, and nothing that was acknowledged is lost or "
+    "stored twice.",
     source="issue 11, Starts at once",
 )
 def test_a_killed_server_is_replaced_and_no_write_is_doubled(tmp_path: Path, folder: Path) -> None:
@@ -184,14 +185,19 @@ def test_a_killed_server_is_replaced_and_no_write_is_doubled(tmp_path: Path, fol
         assert one.ask(lesson("Before"), 60)["result"]["isError"] is False
         (server,) = servers_in(folder)
         os.kill(server, signal.SIGSTOP)
-        one.tell(lesson("Lost", "write"), call("memory_stats", "read"))
+        search = call("memory_search", "search", query="What to do about Before", unproven=5)
+        one.tell(lesson("Lost", "write"), search, call("memory_stats", "read"))
         time.sleep(0.3)
         os.kill(server, signal.SIGKILL)
-        answers = {line["id"]: line for line in (one.until("read", 60))}
+        answers: dict[str, Json] = {}
+        for each in ("write", "search", "read"):
+            if each not in answers:
+                answers |= {line["id"]: line for line in one.until(each, 60)}
         refused = answers["write"]["error"]
         assert refused["code"] == -32000
         assert "not known whether" in refused["message"]
         assert answers["read"]["result"]["structuredContent"]["memories"] == 1
+        assert "What to do about Before" in json.dumps(answers["search"]["result"])
         assert one.ask(lesson("After"), 60)["result"]["isError"] is False
         assert servers_in(folder) != [server]
     assert titles(home) == {"Before": 1, "After": 1}

@@ -188,13 +188,13 @@ class Relay:
             self._waiting.append(line)
 
     def _is_repeatable(self, method: str, message: Json) -> bool:
-        """Return whether a request does nothing more when it is done twice."""
+        """Return whether a request does no harm when it is done twice: a search is at most logged twice."""
         if method != "tools/call":
             return True
         params = message.get("params")
         name = params.get("name") if isinstance(params, dict) else None
         tool = self._tools.get(name) if isinstance(name, str) else None
-        return tool is None or tool.reads or tool.repeatable
+        return tool is None or tool.asks or tool.repeatable
 
     def _cancel(self, message: Json, line: bytes) -> None:
         """Forget a request that its client no longer waits for."""

@@ -62,6 +62,7 @@ class ToolSpec:
         reads: It changes nothing.
         destroys: It removes what was there.
         repeatable: Calling it again with the same arguments changes nothing more.
+        asks: It only asks: what it writes, if anything, is the log of what was shown.
     """
 
     name: str
@@ -72,6 +73,7 @@ class ToolSpec:
     reads: bool = False
     destroys: bool = False
     repeatable: bool = False
+    asks: bool = False
 
     @property
     def blank(self) -> Json:
@@ -171,6 +173,7 @@ def _spec(operation: Operation, tool: Tool) -> ToolSpec:
         reads=tool.reads,
         destroys=tool.destroys,
         repeatable=tool.repeatable,
+        asks=operation.reads,
     )
 
 
