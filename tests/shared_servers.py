@@ -81,6 +81,7 @@ class Running:
         from reasoningbank.mcp.shared import SharedServer
 
         # A process that was just killed shows no open file any more, and has its lock for a moment longer.
+        self.place.folder.mkdir(mode=0o700, exist_ok=True)
         deadline = time.monotonic() + 10
         while (lock := locked(self.place.lock)) is None:
             assert time.monotonic() < deadline, "another server has the place"

@@ -93,7 +93,7 @@ def titles(home: Path) -> Counter[str]:
 @promise(
     "relay:one-server",
     "Windows, whatever their project and profile, share one server and one model; it ends by itself when nobody has "
-    "been connected for a while, and leaves no process, socket or lock.",
+    "been connected for a while, and leaves no process, socket, lock or directory.",
     source="issue 11, Starts at once",
 )
 def test_windows_share_one_server_which_ends_by_itself_and_leaves_nothing(tmp_path: Path, folder: Path) -> None:
@@ -119,7 +119,36 @@ def test_windows_share_one_server_which_ends_by_itself_and_leaves_nothing(tmp_pa
     assert {said for said, _ in found} == {"admin 9", "admin,experience 10", "admin,graph 16"}
     assert len({server for _, server in found}) == 1
     eventually(lambda: not servers_in(folder))
-    assert [*folder.iterdir()] == []
+    eventually(lambda: not folder.exists())
+
+
+@promise(
+    "relay:swept",
+    "What a killed server has left is removed by `rbank status`, and by whatever else looks for a server.",
+    source="issue 11, Starts at once",
+)
+@pytest.mark.parametrize("command", [("status", "--quick"), ("search", "anything")])
+def test_what_a_killed_server_has_left_is_removed(tmp_path: Path, folder: Path, command: tuple[str, ...]) -> None:
+    home = tmp_path / "home"
+    with window(home) as one:
+        one.hello()
+        assert one.ask(lesson("Before"), 60)["result"]["isError"] is False
+        for server in servers_in(folder):
+            os.kill(server, signal.SIGKILL)
+    eventually(lambda: not servers_in(folder))
+    assert [*folder.glob("*.sock")]
+    assert [*folder.glob("*.lock")]
+    rbank = Path(sys.executable).parent / "rbank"
+    done = subprocess.run(
+        [str(rbank), *command],
+        env=clean_environment(home) | {"REASONINGBANK_EMBEDDER": "minilm"},
+        cwd=home.parent,
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stderr == b""
+    assert not folder.exists()
 
 
 @promise(

@@ -78,7 +78,8 @@ class Status(TypedDict):
 def status(call: Call, *, quick: bool) -> None:
     """Show each client, the sessions by state, the model and its budget, and what was learned and credited this week.
 
-    Then the last errors of hooks, and what to do next. It changes nothing.
+    Then the last errors of hooks, and what to do next. It changes nothing but what a killed shared server has left in
+    its directory, which it removes.
     """
     found = examined(call, ask=not quick)
     if call.as_json:
@@ -90,10 +91,14 @@ def status(call: Call, *, quick: bool) -> None:
 def examined(call: Call, *, ask: bool) -> Status:
     """Return the state of everything; a bank that is not there yet has no sessions and no memories."""
     from reasoningbank.integrations.hook_actions import last_runs
+    from reasoningbank.integrations.shared_server import place_of, sweep
     from reasoningbank.mcp.schemas import tools_of
     from reasoningbank.settings import load_settings
 
     settings = load_settings()
+    shared = place_of(settings, call.url)
+    if shared is not None:
+        sweep(shared.folder)
     clients = _clients(call, ask=ask)
     sessions, failed, learned, credited = _learned(call, settings)
     model = _model(settings)

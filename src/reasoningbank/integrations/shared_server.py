@@ -41,6 +41,9 @@ WAITING = 128
 _PROGRAM = "import os; os.fork() and os._exit(0); os.setsid(); from reasoningbank.mcp.shared import main; main()"
 """The server leaves the family of who starts it before anything else: clients end all that their servers started."""
 _RETRY_SECONDS = 0.02
+_LOG_SECONDS = 7 * 86_400.0
+"""How long the log of a server that has ended is kept when there are words in it."""
+_SUFFIXES = frozenset({".sock", ".lock", ".log"})
 _OF_THE_CALL = frozenset({"tenant", "project", "profile", "team", "org", "url", "shared", "run_directory"})
 """Settings that come with each connection, or that say nothing about what a server does."""
 _PROVIDERS = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
@@ -135,8 +138,11 @@ def join(place: Place, *, start: bool) -> socket.socket | None:
     deadline = time.monotonic() + JOIN_SECONDS
     while True:
         connection = _connected(place)
-        if connection is not None or not start:
+        if connection is not None:
             return connection
+        if not start:
+            sweep(place.folder)
+            return None
         if not _started(place):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the server at {place.socket} neither answers nor ends")
@@ -162,21 +168,26 @@ def locked(path: Path) -> int | None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what servers that were killed have left behind."""
-    for path in folder.glob("*.lock"):
-        place = Place(folder, path.stem, "")
-        with suppress(OSError):
-            descriptor = locked(path)
+    """Remove what servers that were killed have left behind, and the directory when nothing else is there.
+
+    A log with words in it stays for a week, because it may say why. Whoever starts a server makes the directory again.
+    """
+    with suppress(OSError):
+        for name in {path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES}:
+            place = Place(folder, name, "")
+            descriptor = locked(place.lock)
             if descriptor is not None:
                 clear(place)
                 os.close(descriptor)
+        folder.rmdir()
 
 
 def clear(place: Place) -> None:
     """Remove the files of a server; only who holds its lock may."""
     place.socket.unlink(missing_ok=True)
     with suppress(FileNotFoundError):
-        if place.log.stat().st_size == 0:
+        known = place.log.stat()
+        if known.st_size == 0 or time.time() - known.st_mtime > _LOG_SECONDS:
             place.log.unlink()
     place.lock.unlink(missing_ok=True)
 
@@ -240,7 +251,10 @@ def _started(place: Place) -> bool:
         place.folder.mkdir(mode=0o700)
     if not is_private(place.folder):
         raise PermissionError(errno.EPERM, "others can enter the directory", os.fspath(place.folder))
-    lock = locked(place.lock)
+    try:
+        lock = locked(place.lock)
+    except FileNotFoundError:  # who ended the last server has removed the directory meanwhile
+        return False
     if lock is None:
         return False
     try:

@@ -293,6 +293,7 @@ def main() -> None:
     settings = load_settings()
     remove_left_over(settings.home)
     path = Path(listener.getsockname())
+    sweep(path.parent)
     server = SharedServer(settings, listener, Place(path.parent, name, directory), descriptor)
     server.run()
     sys.stderr.flush()
