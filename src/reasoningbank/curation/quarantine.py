@@ -23,7 +23,17 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, TrajectoryNotFound
 from reasoningbank.memories.memories import _ATTEMPTS
-from reasoningbank.memories.states import Standing, existing, hold, holding, sources_of, standing_of, without_quarantine
+from reasoningbank.memories.states import (
+    Standing,
+    existing,
+    hold,
+    holding,
+    refuse_quarantined,
+    sources_of,
+    standing_of,
+    unquoted_reason,
+    without_quarantine,
+)
 from reasoningbank.safety.arguments import given_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -49,6 +59,7 @@ from reasoningbank.types.quarantine import (
     Quarantine,
     QuarantineReport,
     QuarantineSelection,
+    Reader,
     ReleaseReport,
 )
 from reasoningbank.types.recall import Filter
@@ -195,29 +206,36 @@ def held_by(stores: Mapping[Scope, Store]) -> dict[str, HeldMemories]:
     return found
 
 
-def listed(stores: Mapping[Scope, Store]) -> tuple[Quarantine, ...]:
+def listed(stores: Mapping[Scope, Store], reader: Reader = "human") -> tuple[Quarantine, ...]:
     """Return the quarantines that hold memories now, oldest first; states that were set by hand are of none."""
     found = []
     for reference, held in held_by(stores).items():
         if reference:
-            newest = max(held.entries.values(), key=lambda entry: entry.at)
+            newest, entry = max(held.entries.items(), key=lambda item: item[1].at)
             members = tuple(
-                isolated(place, memory, held.before[place], held.entries[place].because)
+                isolated(place, memory, held.before[place], held.entries[place].because, reader)
                 for place, memory in held.memories.items()
             )
-            found.append(Quarantine(id=reference, reason=newest.reason, by=newest.by, at=newest.at, members=members))
+            reason = entry.reason if reader == "human" else unquoted_reason(held.memories[newest], entry)
+            found.append(Quarantine(id=reference, reason=reason, by=entry.by, at=entry.at, members=members))
     return tuple(sorted(found, key=lambda one: (one.at, one.id)))
 
 
-def isolated(place: ScopedMemory, memory: Memory, before: State, because: tuple[str, ...]) -> Isolated:
-    """Return a member of a quarantine, as it is shown: without secrets."""
+WITHHELD = "[withheld: in quarantine; a person reads it with `rbank quarantines`]"
+"""What an agent gets instead of the title of a memory in quarantine."""
+
+
+def isolated(
+    place: ScopedMemory, memory: Memory, before: State, because: tuple[str, ...], reader: Reader = "human"
+) -> Isolated:
+    """Return a member of a quarantine, as it is shown: without secrets, to an agent without its title."""
     return Isolated(
         id=place.id,
         level=place.scope.level,
         name=place.scope.project,
         before=before,
         because=because,
-        title=reveal(memory).title,
+        title=WITHHELD if reader == "agent" else reveal(memory).title,
     )
 
 
@@ -420,6 +438,7 @@ class Quarantines:
         reason: str,
         cascade: bool = True,
         dry_run: bool = False,
+        reader: Reader = "human",
     ) -> QuarantineReport:
         """Hold memories back: no search, briefing, hook or consolidation sees them, until ``release``.
 
@@ -438,10 +457,12 @@ class Quarantines:
             reason: Why; it is kept and shown in the memories' history.
             cascade: Include what was made of them.
             dry_run: Say what would be held and write nothing.
+            reader: Who asks and is given the answer; an agent gets no title, and adds nothing to what is in quarantine.
 
         Raises:
             InvalidInput: When nothing is selected, no reason is given, or the reason looks like a prompt injection.
             MemoryNotFound: When this tenant has no such memory.
+            MemoryQuarantined: When an agent names a memory that is in quarantine already; nothing was added.
         """
         selection = QuarantineSelection(
             memory_id=memory_id,
@@ -464,10 +485,14 @@ class Quarantines:
             for attempt in range(_ATTEMPTS):
                 stores = self._tenant_stores()
                 members = self._members(stores, selection, cascade=cascade)
-                fresh = self._fresh(stores, members, cause.reference)
+                fresh = self._fresh(stores, members, cause.reference, reader)
                 if attempt == 0:
+                    if memory_id is not None and reader == "agent" and not fresh:
+                        self._refuse(memory_id)
                     report = replace(report, held=len(members) - len(fresh))
-                report = replace(report, quarantined=(*report.quarantined, *fresh))
+                report = replace(report, quarantined=(*report.quarantined, *fresh.values()))
+                if reader == "agent":
+                    members = {place: members[place] for place in fresh}
                 if dry_run or not fresh:
                     break
                 for scope, store in stores.items():
@@ -530,9 +555,13 @@ class Quarantines:
             kept = tuple((name, why) for name, why in dict.fromkeys(report.kept) if name not in report.released)
             return replace(report, kept=kept)
 
-    def list(self) -> tuple[Quarantine, ...]:
-        """Return the quarantines that hold memories of this tenant now, oldest first."""
-        return listed(self._tenant_stores())
+    def list(self, *, reader: Reader = "human") -> tuple[Quarantine, ...]:
+        """Return the quarantines that hold memories of this tenant now, oldest first.
+
+        Args:
+            reader: Who is given them; an agent gets no title, and no words that a reason quotes.
+        """
+        return listed(self._tenant_stores(), reader)
 
     def _tenant_stores(self) -> dict[Scope, Store]:
         """Return every bank of the tenant that exists, this one first."""
@@ -556,18 +585,26 @@ class Quarantines:
 
     @staticmethod
     def _fresh(
-        stores: Mapping[Scope, Store], members: Mapping[ScopedMemory, tuple[str, ...]], reference: str
-    ) -> tuple[Isolated, ...]:
-        """Return the members that the quarantine does not hold yet."""
-        from reasoningbank.memories.states import holding, without_quarantine
-
-        found = []
+        stores: Mapping[Scope, Store],
+        members: Mapping[ScopedMemory, tuple[str, ...]],
+        reference: str,
+        reader: Reader,
+    ) -> dict[ScopedMemory, Isolated]:
+        """Return the members that the quarantine does not hold yet; for an agent those that no quarantine holds."""
+        found = {}
         for place, because in members.items():
             store = stores[place.scope]
             memory, changes = store.memories.get(place.id), store.memories.changes(memory_id=place.id)
-            if reference not in holding(changes):
-                found.append(isolated(place, memory, without_quarantine(memory, changes).state, because))
-        return tuple(found)
+            held = holding(changes)
+            if reference not in held and not (reader == "agent" and held):
+                before = without_quarantine(memory, changes).state
+                found[place] = isolated(place, memory, before, because, reader)
+        return found
+
+    def _refuse(self, memory_id: str) -> None:
+        """Tell an agent that a memory is in quarantine already; raise MemoryQuarantined."""
+        store = self._context.owner(memory_id)
+        refuse_quarantined(store, store.memories.get(memory_id), "it is there already, and nothing was added.")
 
 
 def _said(reason: str) -> str:

@@ -163,12 +163,19 @@ def refuse_quarantined(reader: StoreReader, memory: Memory, therefore: str) -> N
         )
 
 
+def unquoted_reason(memory: Memory, change: StateChange) -> str:
+    """Return the reason of a quarantine for an agent: of a finding of the gate without the words that it quotes."""
+    found = memory.provenance.get(HELD, "")
+    reason = change.reason.partition(":")[0] if found and found in change.reason else change.reason
+    return brought_line(reason)
+
+
 def _why_quarantined(reader: StoreReader, memory: Memory) -> str:
     """Return why a memory is in quarantine, without the words that a finding of the gate quotes."""
     if finding := brought_line(memory.provenance.get(HELD, "").partition(":")[0]):
         return f"its text {finding}"
     held = holding(reader.memories.changes(memory_id=memory.id)).values()
-    reasons = filter(None, (brought_line(change.reason).rstrip(".") for change in held))
+    reasons = filter(None, (unquoted_reason(memory, change).rstrip(".") for change in held))
     return "; ".join(dict.fromkeys(reasons)) or "a person knows why"
 
 
