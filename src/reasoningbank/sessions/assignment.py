@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from reasoningbank.llm.prompts import prompt
+from reasoningbank.memories.admission import sayable
 from reasoningbank.safety.text import clean, clean_line
 from reasoningbank.sessions.digest import DIGEST_TOKENS, digest
 from reasoningbank.sessions.distil import prompt_name
 from reasoningbank.sessions.validation import MAX_ITEM_CONTENT, MAX_ITEM_DESCRIPTION, MAX_ITEM_TAGS, MAX_ITEM_TITLE
-from reasoningbank.types.session import MAX_ITEMS, Item, Judgement, SessionSummary, Trajectory
+from reasoningbank.types.session import MAX_ITEMS, Item, Judgement, SessionSummary, Step, Trajectory
 
 
 # The fields of ``Item`` once more: a schema needs limits and words for each, and types import no library.
@@ -63,6 +64,8 @@ class Assignment:
 def assign(trajectory: Trajectory, judgement: Judgement, *, tokens: int = DIGEST_TOKENS) -> Assignment:
     """Return what the agent needs to distil a session: at most about 8,000 tokens with the usual length of the record.
 
+    Of a text in it that looks like a prompt injection the record says that it was withheld, and why.
+
     Args:
         trajectory: The session.
         judgement: How it ended.
@@ -72,7 +75,7 @@ def assign(trajectory: Trajectory, judgement: Judgement, *, tokens: int = DIGEST
         InvalidInput: When it is unknown how the session ended.
     """
     prompt_name(judgement.verdict)
-    asked = prompt("distil_agent", digest(trajectory, judgement, tokens=tokens))
+    asked = prompt("distil_agent", digest(_sayable(trajectory), _spoken(judgement), tokens=tokens))
     return Assignment(
         trajectory=trajectory.id,
         instructions=asked.instructions,
@@ -80,6 +83,37 @@ def assign(trajectory: Trajectory, judgement: Judgement, *, tokens: int = DIGEST
         schema=ProposedItems.model_json_schema(),
         prompt=asked.label,
     )
+
+
+def _sayable(trajectory: Trajectory) -> Trajectory:
+    """Return the session as an agent may read it."""
+    return replace(
+        trajectory,
+        task=sayable(trajectory.task),
+        final_answer=sayable(trajectory.final_answer),
+        steps=tuple(map(_sayable_step, trajectory.steps)),
+        evidence=tuple(
+            replace(fact, detail=sayable(fact.detail), name=sayable(fact.name)) for fact in trajectory.evidence
+        ),
+    )
+
+
+def _sayable_step(step: Step) -> Step:
+    return replace(
+        step,
+        user=sayable(step.user),
+        thought=sayable(step.thought),
+        action=sayable(step.action),
+        tool=sayable(step.tool),
+        observation=sayable(step.observation),
+        error=sayable(step.error),
+        actor=sayable(step.actor),
+    )
+
+
+def _spoken(judgement: Judgement) -> Judgement:
+    """Return the judgement as an agent may read it: its reason repeats what the session said."""
+    return replace(judgement, rationale=sayable(judgement.rationale))
 
 
 TITLE_CHARACTERS = 80

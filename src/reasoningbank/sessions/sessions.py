@@ -20,6 +20,7 @@ from reasoningbank.sessions.ends import personal, replace_report, with_end
 from reasoningbank.sessions.settlement import report_of, say
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import check_memory_id
+from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import SessionOutcome
 from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import (
@@ -107,24 +108,33 @@ class Sessions:
         found = [entry for entry in listed if entry.verdict == verdict][first:]
         return tuple(found[: most or None])
 
-    def states(self, *, state: SessionStage | None = None, limit: int = 20) -> tuple[SessionState, ...]:
+    def states(
+        self, *, state: SessionStage | None = None, limit: int = 20, reader: Reader = "human"
+    ) -> tuple[SessionState, ...]:
         """Show where each session stands: queued, captured, waiting or distilled, and what it waits for.
 
         Args:
             state: Only those that stand there.
             limit: At most so many, the newest first; 0 means all.
+            reader: Who is given them; an agent gets no text that looks like a prompt injection.
 
         Raises:
             InvalidInput: When there is no such state.
         """
+        from reasoningbank.memories.admission import sayable
         from reasoningbank.sessions.states import states
 
         if state is not None and state not in PROGRESS:
             raise InvalidInput(f"a session is {', '.join(PROGRESS)}, not {str(state)[:80]!r}")
         has_model = self._context.model is not None
         found = states(self._context.store(), now=self._context.clock.now(), has_model=has_model)
-        chosen = [one for one in found if state in {None, one.state}]
-        return tuple(chosen[: checked_limit(limit) or None])
+        chosen = [one for one in found if state in {None, one.state}][: checked_limit(limit) or None]
+        if reader == "human":
+            return tuple(chosen)
+        return tuple(
+            replace(one, task=sayable(one.task), session=sayable(one.session), reason=sayable(one.reason))
+            for one in chosen
+        )
 
     def delete(self, trajectory_id: str) -> None:
         """Erase a trajectory and what was kept about it; the memories it taught stay.
