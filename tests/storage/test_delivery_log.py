@@ -147,6 +147,40 @@ def test_a_search_runs_few_statements_and_commits_once(
             check(f"{session}{session}", limit)
 
 
+@promise(
+    "past:few-statements",
+    "A search of the past, or a list of it, runs at most 15 SQL statements and commits nothing, however many memories "
+    "the bank holds and however many were changed, rated or put in quarantine since.",
+    source="issue 10",
+)
+@pytest.mark.parametrize("size", [10, 300, 3_000])
+def test_a_search_of_the_past_runs_few_statements(statements: Statements, tmp_path: Path, size: int) -> None:
+    with filled(tmp_path, size) as bank:
+        memories = bank.memories.list()
+        early = bank.get(memories[-1].id).created_at
+        changed = memories[5:25]
+        for number, memory in enumerate(changed):
+            bank.update(memory.id, content=f"Drain the postgres pool {number} before the cache is filled")
+            bank.feedback(memory.id, helpful=number % 2 == 0, session=f"rated {number}")
+        for memory in changed[:3]:
+            bank.quarantine.add(memory_id=memory.id, reason="It was poisoned.")
+        late = bank.get(changed[-1].id).updated_at
+    for moment in (early, late):
+        with opened(tmp_path) as bank:
+            view = bank.at(moment)
+            for ask in (
+                lambda: view.search(QUERY).memories,  # noqa: B023 - called in this round
+                lambda: view.search(QUERY, limit=100, min_confidence=0.0).memories,  # noqa: B023
+                lambda: view.list(min_confidence=0.5),  # noqa: B023
+                lambda: [view.get(memories[-1].id)],  # noqa: B023
+            ):
+                statements.clear()
+                assert ask()
+                (count, commits), *others = statements.of_each_bank().values()
+                assert not others
+                assert (count <= MOST, commits) == (True, 0), (count, statements.all)
+
+
 @promise("search:delivery-log")
 def test_a_search_that_has_a_vector_file_written_runs_few_statements(statements: Statements, tmp_path: Path) -> None:
     shared(tmp_path, 4_200, levels=1)

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import NoReturn
 
-from reasoningbank.curation.quarantine import everything
 from reasoningbank.errors import MemoryNotFound, ReadOnlyBank
 from reasoningbank.memories.admission import index
 from reasoningbank.memories.evidence import from_text, is_copy, is_nothing, less
@@ -33,11 +33,13 @@ from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.quarantine import PastMemory
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter, Hit, Recall
-from reasoningbank.types.records import Candidates, LexicalMatches, Pool
+from reasoningbank.types.records import Candidates, LexicalMatches, Pool, WordsWorth
 from reasoningbank.types.scope import Scope
-from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, SignalAggregate
+from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, Signal, SignalAggregate
 
-_ALL = Filter(states=("candidate", "active", "archived", "quarantined"))
+_ALL = Filter(states=STATES)
+_MORE_THAN_ANY = 2**31
+"""More memories than a bank holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +49,35 @@ class _Standing:
     Attributes:
         later: What its state has been changed to since.
         replaced: True when its text was replaced since.
+        signals: What was said of it, as far as it is kept one by one.
+        counts: What was rolled up of it; None when nothing was.
     """
 
     memory: Memory
     later: Sequence[StateChange]
     replaced: bool
+    signals: Sequence[Signal]
+    counts: SignalAggregate | None
 
 
 class Then:
-    """One bank as it stood at a moment, and what a search asks of it (``engine.recall.Searched``).
+    """One bank as it stood at a moment, and what one question asks of it (``engine.recall.Searched``).
 
-    A memory is put together when it is asked for, from the bank as it is: what is erased in between is gone here too.
+    It is put together once, when it is first asked for, with one statement a table however many memories there are.
+    So each question has one of its own: what is erased in between is gone in the next one.
 
     Args:
         store: The bank.
         embedder: Of the bank; texts that were replaced since are embedded anew.
         moment: The moment, not in the future.
+        memory_id: The one memory that is asked for; None for all.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, moment: datetime) -> None:
+    def __init__(self, store: Store, embedder: Embedder, moment: datetime, memory_id: str | None = None) -> None:
         self._store = store
         self._embedder = embedder
+        self._memory_id = memory_id
+        self._replaced: Mapping[str, Mapping[str, Vector]] | None = None
         self.moment = moment
 
     @property
@@ -97,7 +107,7 @@ class Then:
         if erased:
             many = counted(erased, "memory that existed then was", "memories that existed then were")
             notes.append(f"{many} erased since and cannot be shown.")
-        since = self._store.memories.changes_since()
+        since = self._logged_since
         if since is not None and self.moment < since:
             notes.append(
                 f"Changes of states are logged since {since:%Y-%m-%d %H:%M} UTC; earlier states are not known."
@@ -110,40 +120,33 @@ class Then:
         Raises:
             MemoryNotFound: When it is not there, or was not there then.
         """
-        changes = self._store.memories.changes(memory_id=memory_id, since=self.moment)
-        standing = self._standing(self._store.memories.get(memory_id), changes)
+        standing = self._standings.get(memory_id)
         if standing is None:
             raise MemoryNotFound(f"memory {memory_id[:80]!r} was not in the bank at {self.moment.isoformat()}")
         return self._whole(standing)
 
     def page(self, condition: Filter) -> list[PastMemory]:
         """Return the memories that met the condition then, oldest first."""
-        found = (self._whole(each) for each in self._standings() if _accepts(condition, each.memory))
+        found = (self._whole(each) for each in self._standings.values() if _accepts(condition, each.memory))
         return [each for each in found if condition.accepts(each.memory)]
 
     def many(self, memory_ids: Collection[str]) -> Mapping[str, Memory]:
         """Return those of these memories that were there."""
-        found = {}
-        for memory in self._store.memories.many(memory_ids).values():
-            standing = self._standing(memory, self._store.memories.changes(memory_id=memory.id, since=self.moment))
-            if standing is not None:
-                found[memory.id] = self._whole(standing).memory
-        return found
+        found = (self._standings[each] for each in memory_ids if each in self._standings)
+        return {each.memory.id: self._whole(each).memory for each in found}
 
     def candidates(
         self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
     ) -> Sequence[Candidates]:
         """Return what the legs bring for each pool; a text that was replaced since is compared by meaning alone."""
-        then = {each.memory.id: each for each in self._standings()}
-        size = self._store.memories.count(_ALL)
-        replaced = [each.memory for each in then.values() if each.replaced]
-        indexed = index(replaced, self._embedder) if replaced else []
-        changed = {memory.id: each.vectors for memory, each in zip(replaced, indexed, strict=True)}
+        then, changed = self._standings, self._changed()
+        everything = Pool(condition=_ALL, dense=_MORE_THAN_ANY, lexical=_MORE_THAN_ANY)
+        (bank,) = self._store.search.candidates(vector, text, [everything], function_words)
         scores = {
             leg: {
-                one.id: one.score
-                for one in self._store.search.nearest(leg, vector, _ALL, size)
-                if one.id in then and one.id not in changed
+                memory_id: score
+                for memory_id, score in bank.dense[leg].items()
+                if memory_id in then and memory_id not in changed
             }
             | {
                 memory_id: cosine_similarity(vectors[leg], vector)
@@ -152,24 +155,26 @@ class Then:
             }
             for leg in DENSE_LEGS
         }
-        words = self._store.search.matching(text, _ALL, size, function_words)
-        hits = [hit for hit in words.hits if hit.id in then and hit.id not in changed]
-        return [self._candidates(pool, then, scores, replace(words, hits=tuple(hits)), changed) for pool in pools]
+        hits = [hit for hit in bank.lexical.hits if hit.id in then and hit.id not in changed]
+        words = replace(bank.lexical, hits=tuple(hits))
+        vectors = {**bank.vectors, **{each: legs[CONTENT_LEG] for each, legs in changed.items()}}
+        return [self._candidates(pool, scores, words, vectors, bank.words_worth) for pool in pools]
 
     def _candidates(
         self,
         pool: Pool,
-        then: Mapping[str, _Standing],
         scores: Mapping[str, Mapping[str, float]],
         words: LexicalMatches,
-        changed: Mapping[str, Mapping[str, Vector]],
+        vectors: Mapping[str, Vector],
+        words_worth: WordsWorth,
     ) -> Candidates:
         accepted: dict[str, bool] = {}
 
         def accepts(memory_id: str) -> bool:
             if memory_id not in accepted:
-                accepted[memory_id] = _accepts(pool.condition, then[memory_id].memory) and pool.condition.accepts(
-                    self._whole(then[memory_id]).memory
+                standing = self._standings[memory_id]
+                accepted[memory_id] = _accepts(pool.condition, standing.memory) and pool.condition.accepts(
+                    self._whole(standing).memory
                 )
             return accepted[memory_id]
 
@@ -187,54 +192,70 @@ class Then:
         for leg in DENSE_LEGS:
             ordered = sorted((-score, memory_id) for memory_id, score in scores[leg].items())
             found.update(best([memory_id for _, memory_id in ordered], pool.dense))
-        vectors = dict(self._store.search.vectors(CONTENT_LEG, [each for each in found if each not in changed]))
         return Candidates(
             dense={leg: {each: scores[leg][each] for each in found if each in scores[leg]} for leg in DENSE_LEGS},
             lexical=replace(words, hits=tuple(hit for hit in words.hits if hit.id in matched)),
-            vectors=vectors | {each: changed[each][CONTENT_LEG] for each in found if each in changed},
-            words_worth=self._store.words_worth,
+            vectors={each: vectors[each] for each in found if each in vectors},
+            words_worth=words_worth,
         )
 
-    def _standings(self) -> list[_Standing]:
-        """Return every memory that was there."""
+    def _changed(self) -> Mapping[str, Mapping[str, Vector]]:
+        """Return the vectors of the texts that were replaced since."""
+        if self._replaced is None:
+            replaced = [each.memory for each in self._standings.values() if each.replaced]
+            indexed = index(replaced, self._embedder) if replaced else []
+            self._replaced = {memory.id: each.vectors for memory, each in zip(replaced, indexed, strict=True)}
+        return self._replaced
+
+    @cached_property
+    def _standings(self) -> Mapping[str, _Standing]:
+        """Every memory that was there, oldest first."""
+        tables, one = self._store.memories, self._memory_id
+        memories = tables.page(_ALL, limit=0, offset=0) if one is None else [tables.get(one)]
+        memories = [memory for memory in memories if memory.created_at <= self.moment]
         changes: dict[str, list[StateChange]] = {}
-        for change in self._store.memories.changes(since=self.moment):
+        for change in tables.changes(memory_id=one, since=self.moment):
             changes.setdefault(change.memory_id, []).append(change)
-        found = (self._standing(memory, changes.get(memory.id, ())) for memory in everything(self._store))
-        return [standing for standing in found if standing is not None]
+        edited = [memory.id for memory in memories if memory.version > 1 and memory.updated_at > self.moment]
+        kept = tables.revisions_of(edited) if edited else {}
+        names = [memory.id for memory in memories]
+        signals, counts = self._store.evidence.signals_of(names), self._store.evidence.aggregates_of(names)
+        found = {}
+        for memory in memories:
+            later = changes.get(memory.id, ())
+            state, merged = memory.state, memory.consolidation_id
+            if later:
+                if later[0].before is None:
+                    continue
+                state, merged = later[0].before, later[0].merged_before
+            old = kept.get(memory.id, ())
+            text = next((each for each in reversed(old) if each.updated_at <= self.moment), old[0] if old else memory)
+            standing = replace(
+                text,
+                state=state,
+                consolidation_id=merged,
+                belief=memory.belief,
+                usage_count=memory.usage_count,
+                last_used=memory.last_used,
+            )
+            said, rolled = signals.get(memory.id, ()), counts.get(memory.id)
+            found[memory.id] = _Standing(standing, later, text is not memory, said, rolled)
+        return found
 
-    def _standing(self, memory: Memory, later: Sequence[StateChange]) -> _Standing | None:
-        """Return the memory with the text and state of then; None when it was not there."""
-        if memory.created_at > self.moment:
-            return None
-        state, merged = memory.state, memory.consolidation_id
-        if later:
-            if later[0].before is None:
-                return None
-            state, merged = later[0].before, later[0].merged_before
-        text = memory
-        if memory.version > 1 and memory.updated_at > self.moment:
-            kept = self._store.memories.revisions(memory.id)
-            text = next((old for old in reversed(kept) if old.updated_at <= self.moment), kept[0] if kept else memory)
-        standing = replace(
-            text,
-            state=state,
-            consolidation_id=merged,
-            belief=memory.belief,
-            usage_count=memory.usage_count,
-            last_used=memory.last_used,
-        )
-        return _Standing(standing, later, text is not memory)
+    @cached_property
+    def _logged_since(self) -> datetime | None:
+        """Since when changes of states are logged; None when they always were."""
+        return self._store.memories.changes_since()
 
     def _whole(self, standing: _Standing) -> PastMemory:
         """Return the memory with the belief of then, and what of it is not known."""
         memory, unknown = standing.memory, list[str]()
-        belief = self._belief(memory, unknown)
+        belief = self._belief(standing, unknown)
         used, last = memory.usage_count, memory.last_used
         if last is not None and last > self.moment:
             unknown.append("How often it had been delivered by then is not kept.")
             used, last = 0, None
-        if self._is_before_log():
+        if self._logged_since is not None and self.moment < self._logged_since:
             unknown.append("Its state then was not logged.")
         unknown += [
             f"What was said of {change.reference} until that was undone at {change.at:%Y-%m-%d %H:%M} UTC is counted "
@@ -246,25 +267,20 @@ class Then:
             memory=replace(memory, belief=belief, usage_count=used, last_used=last), unknown=tuple(unknown)
         )
 
-    def _is_before_log(self) -> bool:
-        since = self._store.memories.changes_since()
-        return since is not None and self.moment < since
-
-    def _belief(self, memory: Memory, unknown: list[str]) -> Belief:
-        signals = self._store.evidence.signals(memory.id)
+    def _belief(self, standing: _Standing, unknown: list[str]) -> Belief:
+        memory, counts = standing.memory, standing.counts
         belief = Belief(prior=memory.belief.prior, positive=0, negative=0)
-        for signal in signals:
+        for signal in standing.signals:
             if signal.at <= self.moment:
                 belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
-        counts = self._store.evidence.aggregate(memory.id)
-        if counts.last_rollup is None:
+        if counts is None or counts.last_rollup is None:
             return belief
         if self.moment >= _newest(counts):
             return _with(belief, counts)
         if is_consolidated(memory) and "evidence" in memory.provenance:
             nothing = SignalAggregate(memory_id=memory.id, project=memory.project, positive=0, negative=0)
             began = from_text(memory.provenance["evidence"], memory.id, memory.project)
-            for signal in signals:
+            for signal in standing.signals:
                 if is_copy(signal):
                     began = less(began, nothing.add(signal))
             belief = _with(belief, began)
@@ -308,8 +324,7 @@ class Past:
     """
 
     def __init__(self, store: Store, embedder: Embedder, moment: datetime, *, session: str) -> None:
-
-        self._then: Then = Then(store, embedder, moment)
+        self._moment = moment
         self._store = store
         self._embedder = embedder
         self._session = session
@@ -317,12 +332,12 @@ class Past:
     @property
     def moment(self) -> datetime:
         """The moment whose state is shown."""
-        return self._then.moment
+        return self._moment
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what of the bank as a whole cannot be known any more, one sentence each."""
-        return self._then.notes()
+        return self._then().notes()
 
     def get(self, memory_id: str) -> PastMemory:
         """Return one memory as it was, secrets removed once more.
@@ -330,7 +345,7 @@ class Past:
         Raises:
             MemoryNotFound: When this project has no such memory, or had none then.
         """
-        return _revealed(self._then.get(check_memory_id(memory_id)))
+        return _revealed(self._then(check_memory_id(memory_id)).get(memory_id))
 
     def list(
         self,
@@ -349,7 +364,7 @@ class Past:
             NegativeLimit, NegativeOffset: When they are below zero.
         """
         first, most = checked_offset(offset), checked_limit(limit)
-        page = self._then.page(checked_filter(outcome, tags, category, states, min_confidence))
+        page = self._then().page(checked_filter(outcome, tags, category, states, min_confidence))
         return tuple(map(_revealed, page[first : first + most] if most else page[first:]))
 
     def count(
@@ -362,7 +377,7 @@ class Past:
         min_confidence: float | None = None,
     ) -> int:
         """Return how many memories there were, archived ones included."""
-        return len(self._then.page(checked_filter(outcome, tags, category, states, min_confidence)))
+        return len(self._then().page(checked_filter(outcome, tags, category, states, min_confidence)))
 
     def search(
         self,
@@ -400,17 +415,18 @@ class Past:
             created_before=created_before,
             unproven=unproven,
         )
+        then = self._then()
         proven: list[Hit] = []
         pool: list[Hit] = []
         if check_space(self._store, self._embedder):
-            question = heard(self._then, self._embedder, replace(question, weak=True))
+            question = heard(then, self._embedder, replace(question, weak=True))
             vector = self._embedder.embed_queries([question.text])[0]
-            proven, pool, _ = find(self._then, self._embedder.model_id, question, vector)
+            proven, pool, _ = find(then, self._embedder.model_id, question, vector)
         most = UNPROVEN_DRAWN if answers(proven) else UNPROVEN_BEST
         most = most if question.unproven is None else question.unproven
         drawn = [replace(hit, unproven=True) for hit in unlike(pool, proven)[:most]]
         shown = [*proven, *drawn]
-        unknown = [f"{hit.id}: {said}" for hit in shown for said in self._then.get(hit.id).unknown]
+        unknown = [f"{hit.id}: {said}" for hit in shown for said in then.get(hit.id).unknown]
         return Recall(
             memories=tuple(map(revealed, proven)),
             unproven=tuple(map(revealed, drawn)),
@@ -419,9 +435,13 @@ class Past:
             embedder=self._embedder.name,
             tokens=sum(hit.memory.tokens for hit in shown),
             message=f"{len(proven)} proven and {len(drawn)} unproven as of {self.moment.isoformat()}.",
-            warnings=(*self.notes, *unknown),
+            warnings=(*then.notes(), *unknown),
             at=self.moment,
         )
+
+    def _then(self, memory_id: str | None = None) -> Then:
+        """Return what one question is asked of."""
+        return Then(self._store, self._embedder, self._moment, memory_id)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):

@@ -213,6 +213,18 @@ class EvidenceTables:
         )
         return [signal_from(self._source.project, row) for row in rows]
 
+    def signals_of(self, memory_ids: Collection[str]) -> Mapping[str, Sequence[Signal]]:
+        """Return the individual signals of those of these memories that have any, oldest first."""
+        found: dict[str, list[Signal]] = {}
+        rows = self._source.run(
+            f"SELECT {SIGNAL_COLUMNS} FROM memories AS m JOIN signals AS s ON s.key = m.key "  # noqa: S608 - constant
+            "WHERE m.id IN (SELECT value FROM texts_in(?)) ORDER BY s.key, s.at, s.id",
+            (json.dumps(list(memory_ids)),),
+        )
+        for row in rows:
+            found.setdefault(cast(str, row[1]), []).append(signal_from(self._source.project, row))
+        return found
+
     def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
         """Return whether a signal of this type and session was added that counts once; a roll-up does not forget it."""
         rows = self._source.run(
@@ -232,6 +244,21 @@ class EvidenceTables:
             return SignalAggregate(memory_id=memory_id, project=self._source.project, positive=0, negative=0)
         with decoding("the rolled-up evidence of a memory"):
             return AGGREGATES.record(rows[0], memory_id=memory_id, project=self._source.project)
+
+    def aggregates_of(self, memory_ids: Collection[str]) -> Mapping[str, SignalAggregate]:
+        """Return the rolled-up counts of those of these memories of which anything was rolled up."""
+        columns = ", ".join(f"a.{name}" for name in AGGREGATE_COLUMNS.split(", "))
+        rows = self._source.run(
+            f"SELECT m.id, {columns} FROM memories AS m JOIN aggregates AS a ON a.key = m.key "  # noqa: S608 - constant
+            "WHERE m.id IN (SELECT value FROM texts_in(?))",
+            (json.dumps(list(memory_ids)),),
+        )
+        project = self._source.project
+        with decoding("the rolled-up evidence of a memory"):
+            return {
+                cast(str, row[0]): AGGREGATES.record(row[1:], memory_id=cast(str, row[0]), project=project)
+                for row in rows
+            }
 
     def idle(self, before: datetime, *, below: float | None = None, after: str = "", limit: int = 0) -> Sequence[Idle]:
         """Return recallable memories without any activity later than a time, in the order they were stored.

@@ -237,6 +237,18 @@ class MemoryTables:
         )
         return [self._revision(row) for row in rows]
 
+    def revisions_of(self, memory_ids: Collection[str]) -> Mapping[str, Sequence[Memory]]:
+        """Return the earlier versions of those of these memories that have any, oldest first."""
+        found: dict[str, list[Memory]] = {}
+        rows = self._source.run(
+            "SELECT m.id, r.memory, r.checksum FROM memories AS m JOIN revisions AS r ON r.key = m.key "
+            "WHERE m.id IN (SELECT value FROM texts_in(?)) ORDER BY r.key, r.version",
+            (json.dumps(list(memory_ids)),),
+        )
+        for row in rows:
+            found.setdefault(cast(str, row[0]), []).append(self._revision(row[1:]))
+        return found
+
     def links(self, memory_id: str) -> Sequence[Link]:
         """Return relations from or to the memory."""
         rows = self._source.run(
