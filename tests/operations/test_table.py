@@ -58,19 +58,25 @@ def longest(bank: Bank, *, least: int = 0) -> Memory:
     return max((each for each in bank.memories.list() if each.tokens >= least), key=lambda each: each.tokens)
 
 
-@pytest.fixture
-def added(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Adds the method and the entry, and nothing else."""
-    operations = (*table.OPERATIONS, ENTRY)
-    monkeypatch.setattr(Bank, "longest", longest, raising=False)
+def _add(monkeypatch: pytest.MonkeyPatch, entry: Operation, method: Callable[..., object]) -> None:
+    """Adds a method of the bank and its entry, whose command is ``longest``, and nothing else."""
+    operations = (*table.OPERATIONS, entry)
+    monkeypatch.setattr(Bank, entry.method, method, raising=False)
+    binding.described.cache_clear()
+    binding.function_of.cache_clear()
     for module in (table, app, schemas, routes, binding):
         monkeypatch.setattr(module, "OPERATIONS", operations)
     commands = app._commands()
     monkeypatch.setattr(app, "_ALL", commands)
-    monkeypatch.setattr(app, "COMMANDS", {**app.COMMANDS, "longest": ENTRY.summary})
+    monkeypatch.setattr(app, "COMMANDS", {**app.COMMANDS, "longest": entry.summary})
     monkeypatch.setattr(app, "_SECTION_OF", {name.split()[0]: section for name, (section, _) in commands.items()})
     monkeypatch.setattr(tools, "tools_of", schemas.specs_of)
-    return lambda: None
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adds the operation of the longest memory."""
+    _add(monkeypatch, ENTRY, longest)
 
 
 @promise(
@@ -157,7 +163,6 @@ class Silent:
 @pytest.mark.parametrize(
     ("result", "plural", "said"),
     [
-        (str, "", "answers str, which is not a JSON object: answer a dataclass"),
         (int, "", "answers int, which is not a JSON object: answer a dataclass"),
         (tuple[Memory, ...], "", "which is not a JSON object: answer a dataclass, or name the list with `plural`"),
         (Silent, "", "answers Silent, which has no text for people: add a function of it to _TEXTS in reasoningbank/"),
@@ -195,7 +200,40 @@ def test_an_answer_without_json_or_text_is_named_before_anybody_calls_it(
 @promise("operations:shown")
 @pytest.mark.parametrize("operation", table.OPERATIONS, ids=lambda each: each.method)
 def test_every_answer_can_be_shown(operation: Operation) -> None:
-    assert binding.interface(operation).result is not str
+    assert binding.answer_schema(operation)["properties"]
+
+
+def motto(bank: Bank) -> str:
+    """Say what the bank is about."""
+    return f"{bank.scope.project} learns."
+
+
+@promise("operations:shown")
+def test_an_answer_that_is_one_text_is_shown_as_it_is_and_is_the_field_text_in_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Operation(
+        method="motto",
+        summary="Say it.",
+        command=Command(name="longest", section="Memories"),
+        tool=Tool(name="bank_motto", profiles=("core",), description="Says it.", inputs="project_id", outputs="text"),
+        route=Route(method="GET", path="/motto"),
+        reads=True,
+    )
+    _add(monkeypatch, entry, motto)
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
+    run, line = CliRunner(), ["--tenant", "acme", "--project", "shop", "longest"]
+    helped = run.invoke(app.rbank, ["longest", "--help"])
+    assert (helped.exit_code, "Say what the bank is about." in helped.stdout) == (0, True)
+    assert run.invoke(app.rbank, line).stdout == "shop learns.\n"
+    assert json.loads(run.invoke(app.rbank, [*line, "--json"]).stdout) == {"text": "shop learns."}
+    banks = Banks(Settings(home=tmp_path / "home"), project="shop")
+    answer = tools.Tools(banks).call("bank_motto", {}, Caller(tenant="acme", session="s"))
+    banks.close()
+    assert (answer.failed, dict(answer.fields)) == (False, {"text": "shop learns."})
+    assert "shop learns." in answer.text
+    described = routes.openapi()["paths"]["/motto"]["get"]["responses"]["200"]["content"]["application/json"]
+    assert described["schema"]["properties"] == {"text": {"type": "string"}}
 
 
 _OF_PYTHON = re.compile(r"\bNone\b|\b[Rr]aises [A-Z]\w+|\bdatetime\b|`[A-Z]\w*`|\b[A-Z]+_[A-Z_]+\b|\w\.py\b")

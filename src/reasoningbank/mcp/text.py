@@ -300,6 +300,8 @@ def _said(kind: str, result: Any) -> str:
             return "\n".join([*result.messages, people.consolidation_text(result)])
         case "ConversationReport":
             return conversation_text(result)
+        case "str":
+            return str(result)
         case _:
             return str(getattr(result, "message", ""))
 

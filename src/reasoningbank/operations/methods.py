@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from reasoningbank.bank import Bank
 
 _WRITTEN = "interface.json"
+TEXT = "text"
+"""The field of a result that is one text."""
 
 _RESOURCES: Mapping[str, str] = {
     "memories": "memories.memories:Memories",
@@ -102,7 +104,7 @@ def check_answer(operation: Operation, result: object) -> None:
         return
     union = isinstance(result, types.UnionType) or typing.get_origin(result) is typing.Union
     for kind in typing.get_args(result) if union else (result,):
-        if kind in {None, type(None)}:
+        if kind in {None, type(None)} or kind is str:
             continue
         name = getattr(kind, "__name__", str(kind))
         if not _is_object(kind):
@@ -176,7 +178,7 @@ def answer_json(operation: Operation, result: object, values: Mapping[str, objec
         return {**echoed, operation.plural: items, "count": len(items)}
     if result is None:
         return {"deleted": True, **echoed}
-    return {**echoed, **to_json(result)}
+    return {**echoed, **({TEXT: result} if isinstance(result, str) else to_json(result))}
 
 
 def answer_schema(operation: Operation) -> Json:
@@ -188,6 +190,8 @@ def answer_schema(operation: Operation) -> Json:
         return {"type": "object", "properties": {**echoed, operation.plural: listed, "count": {"type": "integer"}}}
     if signature.result in {None, type(None)}:
         return {"type": "object", "properties": {"deleted": {"type": "boolean"}, **echoed}}
+    if signature.result is str:
+        return {"type": "object", "properties": {**echoed, TEXT: schema_of(str)}}
     several = typing.get_args(signature.result) if isinstance(signature.result, types.UnionType) else ()
     if several:
         together: Json = {}

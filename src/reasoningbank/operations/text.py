@@ -727,6 +727,7 @@ def _duplicate(each: Duplicate) -> str:
 
 
 _TEXTS: Mapping[str, Callable[[Any], str]] = {
+    "str": str,
     "BackgroundWork": jobs_text,
     "Brief": brief_text,
     "CaptureReport": capture_text,
