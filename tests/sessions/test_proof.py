@@ -50,6 +50,47 @@ def test_a_disguise_is_no_success(steps: list[Step]) -> None:
     assert judged(*steps, Step(user="It works now, thanks!", thought="fine")).verdict == "success"
 
 
+GO = "ok  \tsums\t0.1s\n"
+GO_FAILED = "--- FAIL: TestTotal (0.00s)\nFAIL\tsums\t0.1s\n"
+
+
+@promise("judging:disguised")
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("sums_test.go", '{name: "two", in: 2, want: 4},', '{name: "two", in: 2, want: 3},'),
+        ("sums_test.go", "\twant := 4", "\twant := 3"),
+        ("tests/sums.rs", "(2, Some(4)),", "(2, Some(3)),"),
+        ("tests/test_sums.py", "EXPECTED = {'a': 1, 'b': True}", "EXPECTED = {'a': 1, 'b': False}"),
+        ("spec/sums_spec.rb", 'let(:total) { "4.00" }', 'let(:total) { "3.00" }'),
+        ("src/test/java/SumsTest.java", "int wanted = 4;", "int wanted = 3;"),
+    ],
+)
+def test_another_expected_value_in_the_test_is_a_disguise(file: str, old: str, new: str) -> None:
+    failed, passed = shell("go test ./...", GO_FAILED, 1), shell("go test ./...", GO)
+    assert judged(failed, edit(file, old, new), passed).verdict == "partial"
+    assert (
+        judged(failed, edit(file, old, new), passed, task="Correct the sum so that the tests pass").verdict == "partial"
+    )
+    assert judged(failed, edit(file, old, new), EDIT, passed).verdict == "success"
+    assert judged(failed, edit(file, old, new), passed, task="Update the test to the new rule").verdict == "success"
+    assert judged(failed, edit("sums.go", old, new), passed).verdict == "success"
+
+
+@promise(
+    "judging:by-chance",
+    "Tests that fail and pass in the next run of the same command, with nothing done in between, prove no success.",
+    source="issue 11 Judge",
+)
+def test_tests_that_pass_by_chance_are_no_success() -> None:
+    look = shell("cat sums.py", "total = a + b")
+    assert judged(EDIT, FAILED, PASSED).verdict == "partial"
+    assert judged(FAILED, look, PASSED).verdict == "partial"
+    assert judged(FAILED, shell("docker start db", "db"), PASSED).verdict == "success"
+    assert judged(FAILED, Step(user="I mended the database, try again", thought="ok"), PASSED).verdict == "success"
+    assert judged(FAILED, PASSED, EDIT, PASSED).verdict == "success"
+
+
 @promise("judging:disguised")
 @pytest.mark.parametrize(
     ("steps", "task"),

@@ -10,12 +10,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from reasoningbank.sessions.changes import Change, doings_of
+from reasoningbank.sessions.commands import command, only_reads, parts
 from reasoningbank.sessions.facts import runs_of
 from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
 from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE
-from reasoningbank.types.session import Trajectory
+from reasoningbank.types.session import Step, Trajectory
 
-_TESTS = r"[^.\n]{0,60}\b(?:tests?|specs?|assert\w*|expect\w*|snapshots?|suite)\b"
+_TESTS = (
+    r"(?:(?!\b(?:so|until|till|because|makes?|(?:and|then) (?:run|make|let|get))\b)[^.\n]){0,60}"
+    r"\b(?:tests?|specs?|assert\w*|expect\w*|snapshots?|suite)\b"
+)
 _ASKED_TO_REMOVE = re.compile(
     rf"\b(?:remov|delet|skip|disabl|drop|ignor|quarantin|mark|exclud|prun|dedup)\w*\b{_TESTS}", re.IGNORECASE
 )
@@ -32,6 +36,12 @@ _COUNTS_TESTS = frozenset(
     )
 )  # fmt: skip
 """Runners that count single tests, and count them the same in every run."""
+_VALUE = re.compile(
+    r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`|(?<![\w.])[-+]?\d[\w.]*"
+    r"|\b(?:true|false|nil|null|none|nothing|undefined)\b",
+    re.IGNORECASE,
+)
+"""A literal value: a text in quotes, a number, a truth value, nothing."""
 _PARTS = re.compile(r"^(?P<parent>[\w.-]+(?:/[\w.-]+)*)/(?P<name>[\w.-]+)$")
 
 
@@ -67,6 +77,30 @@ def disguised(trajectory: Trajectory) -> str:
         if not may_change and _only_asserts_less([change for _, change in changes], own):
             return f"Only the tests were changed after they failed at step {start}."
     return ""
+
+
+def by_chance(trajectory: Trajectory) -> str:
+    """Return that the tests which passed last had failed, with nothing done in between, as a sentence.
+
+    A second run of the same command that ends otherwise says that the tests are not steady, not which run was right.
+    """
+    steps = trajectory.steps
+    runs, _ = runs_of(steps)
+    last = max(runs, default=-1)
+    before = max((index for index in runs if index < last), default=-1)
+    if before < 0 or not runs[last].succeeded or runs[before].succeeded:
+        return ""
+    same = (command(steps[before]), steps[before].actor) == (command(steps[last]), steps[last].actor)
+    if not same or any(step.user or (step.action and not only_reads(step)) for step in steps[before + 1 : last]):
+        return ""
+    if steps[last].user or any(_working(part) > 1 for part in (steps[before], steps[last])):
+        return ""
+    return f"Tests that failed at step {before} passed at step {last}, and nothing was changed in between."
+
+
+def _working(step: Step) -> int:
+    """Return how many programs of the step do more than prepare or show: one of them may have changed something."""
+    return sum(1 for part in parts(command(step)) if not part.silent and not part.reads)
 
 
 def tested_elsewhere(trajectory: Trajectory) -> str:
@@ -114,11 +148,19 @@ def _leaves_out(change: Change, own: set[str]) -> bool:
 
 def _only_asserts_less(changes: Sequence[Change], own: set[str]) -> bool:
     """Return whether nothing but tests was changed, among it what one of them asserts."""
-    if not changes or not all(change.file and change.clear for change in changes):
+    if not changes or not all(change.file and (change.clear or change.old or change.new) for change in changes):
         return False
     if not all(TEST_PLACE.search(change.file) and change.file.rsplit("/", 1)[-1] not in own for change in changes):
         return False
-    return any(CHECKED.search(change.old) and change.old != change.new for change in changes)
+    return any(
+        change.old != change.new and (CHECKED.search(change.old) or _only_values(change.old, change.new))
+        for change in changes
+    )
+
+
+def _only_values(old: str, new: str) -> bool:
+    """Return whether nothing but literal values differ: what is expected in a table of cases, in any language."""
+    return bool(old and new) and _VALUE.sub("0", old) == _VALUE.sub("0", new)
 
 
 def _counted_alike(before: TestRun, after: TestRun) -> bool:
