@@ -240,6 +240,43 @@ def test_a_run_is_known_by_its_command(command: str, failing: str, passing: str)
 
 
 @promise(
+    "judging:never-worked",
+    "An action that failed, was tried again after a change and failed again, as the last thing that was run, is a "
+    "failure whatever its program is; not when it was tried once, when something passed after it, when it was stopped "
+    "by a person, or when a server that was started ran out of time. Beside tests that passed it is partial.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    ("command", "said", "status"),
+    [
+        ("timeout 60 npm test", "", 124),
+        ("npm run report", "Killed", 137),
+        ("kubectl apply -f app.yaml", "error validating data: unknown field", 1),
+        ("ansible-playbook site.yml", "fatal: [web]: FAILED!", 2),
+        ("npx cypress run", "Could not find the page", 3),
+        ("./release.sh", "upload failed", 1),
+        ("ruff check .", "Found 1 error.", 1),
+        ("terraform apply", "Error: invalid reference", 1),
+    ],
+)
+def test_what_the_session_worked_at_and_never_worked_is_a_failure(command: str, said: str, status: int) -> None:
+    wrong, right = shell(command, said, status), shell(command, "ok")
+    look = shell("cat sums.py", "total = a + b")
+    assert judged(wrong, EDIT, wrong).verdict == "failure"
+    assert judged(wrong, EDIT, wrong, EDIT, look).verdict == "failure"
+    assert judged(wrong, look, wrong).verdict != "failure"
+    assert judged(wrong, EDIT, wrong, EDIT, right).verdict != "failure"
+    assert judged(wrong, EDIT, wrong, shell("./other_way.sh", "ok")).verdict != "failure"
+    assert judged(wrong, EDIT, PASSED, wrong).verdict == "partial"
+
+
+@promise("judging:never-worked")
+def test_what_was_stopped_or_runs_until_it_is_stopped_did_not_fail() -> None:
+    for wrong in (shell("timeout 5 node server.js", "listening", 124), shell("./serve.sh", "^C", 130)):
+        assert judged(wrong, EDIT, wrong).verdict != "failure"
+
+
+@promise(
     "judging:elsewhere",
     "Tests of one part of a repository prove nothing of edits in another part beside it.",
     source="issue 11 Judge",

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from reasoningbank.sessions.changes import LINTERS
+from reasoningbank.sessions.changes import LINTERS, doings_of
 from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
 from reasoningbank.sessions.replies import approves
 from reasoningbank.sessions.test_runs import (
@@ -25,6 +25,7 @@ from reasoningbank.sessions.test_runs import (
     run_of,
     same_command,
     stashes,
+    tests_something,
 )
 from reasoningbank.types.session import Evidence, Step
 
@@ -408,7 +409,8 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     * ``commit``: commits kept or undone, edits thrown away.
     * ``user_verdict``: explicit words of the user, from the second turn on.
     * ``commit`` against success also says that a commit or push was refused.
-    * ``last_word``: the last thing that was run, failing tests aside, is a build that failed or a program that crashed.
+    * ``last_word``: the last thing that was run, failing tests aside, is a build that failed or a program that crashed,
+      or an action that had failed before, and fails again after something was changed.
 
     Promises: never raises, changes nothing, and takes time proportional to the text.
     """
@@ -420,7 +422,7 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     found += _attempts(steps, runs, passed_over)
     found += commit_facts(steps)
     found += _user_verdicts(steps)
-    found += _last_word(steps, runs)
+    found += _last_word(steps, runs) or _never_worked(steps, runs, passed_over)
     return tuple(sorted(found, key=lambda fact: len(steps) if fact.step is None else fact.step))
 
 
@@ -578,6 +580,59 @@ def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun]) -> list[Evide
         detail = f"the last thing that was run{then} is {what}: {_failure(step)}"
         return [Evidence(kind="last_word", positive=False, detail=detail, step=index, name=attempt(step))]
     return []
+
+
+WORKED_AT = "worked at:"
+"""With this begins the name of an action that the session worked at and that failed in its last run."""
+_STOPPED = frozenset((130, 143))
+"""Statuses of a command that a person or its own session stopped."""
+_OUT_OF_TIME = 124
+
+
+def _never_worked(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: Set[int]) -> list[Evidence]:
+    """Return that the action which the session worked at still failed in its last run.
+
+    That is an action that failed, was tried again after something was changed, failed again, and behind which nothing
+    was run that passed. A program that runs until it is stopped may run out of time: of such an end only tests and
+    builds say something.
+    """
+    tail: list[int] = []
+    for index in range(len(steps) - 1, -1, -1):
+        step = steps[index]
+        programs = parts(command(step))
+        prepares = all(part.silent or part.program == "git" for part in programs)
+        if not programs or prepares or only_reads(step) or index in passed_over:
+            continue
+        if not failed(step) or index in runs:
+            break
+        tail.append(index)
+    if not tail:
+        return []
+    earliest: dict[str, int] = {}
+    changed: list[int] = []
+    for index, doing in enumerate(doings_of(steps)):
+        if index not in passed_over and _says_it_failed(steps[index]):
+            earliest.setdefault(attempt(steps[index]), index)
+        changed.append(index if doing.changes else changed[-1] if changed else -1)
+    for last in tail:
+        name = attempt(steps[last])
+        first = earliest.get(name, last)
+        if first < last and _says_it_failed(steps[last]) and changed[last - 1] > first:
+            detail = f"failed at step {first} and again in its last run: {_failure(steps[last])}"
+            return [Evidence(kind="last_word", positive=False, detail=detail, step=last, name=f"{WORKED_AT} {name}")]
+    return []
+
+
+def _says_it_failed(step: Step) -> bool:
+    """Return whether a command ended in a way that says that it does not work, and was not typed in as a trial."""
+    line = command(step)
+    working = [part for part in parts(line) if not part.silent and not part.reads]
+    if not working or not failed(step) or step.exit_code in _STOPPED or "<<" in line:
+        return False
+    if any(part.word(1) in {"-c", "-e"} for part in working):
+        return False
+    name = attempt(step)
+    return step.exit_code != _OUT_OF_TIME or tests_something(working[-1]) or _BUILD.search(name) is not None
 
 
 def failed(step: Step) -> bool:

@@ -15,7 +15,8 @@ submission    0.4      2.2  handing something in proves little, ending with noth
 repair        0.3        -  the agent got past an error; 1.2 when work was committed after that and kept
 exit_code     0.3      0.6  actions that worked prove little; errors that stayed add up, to 1.8 at most; a build,
                             a linter or a type check that failed counts 1.0
-last_word       -      2.2  a build that failed or a program that crashed, then at most failing tests
+last_word       -      2.2  a build that failed or a program that crashed, then at most failing tests; or an action
+                            that failed, was tried again after a change, and failed: tests that passed stand beside it
 admission       -      1.8  what an agent says against its own work is believed, but may be about a part of it
 ============  ===  =======  ===========================================================================
 
@@ -67,7 +68,7 @@ from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.commands import READING, only_reads
 from reasoningbank.sessions.digest import digest
-from reasoningbank.sessions.facts import CHECK, REFUSED, THROWN_AWAY, admission, facts
+from reasoningbank.sessions.facts import CHECK, REFUSED, THROWN_AWAY, WORKED_AT, admission, facts
 from reasoningbank.sessions.test_changes import by_chance, disguised, tested_elsewhere
 from reasoningbank.sessions.test_runs import BY_STATUS, covers
 from reasoningbank.types.ports import LanguageModel, Prompt
@@ -142,7 +143,7 @@ class _Fact:
             part_failed = old.positive and not mine.positive and covers(old.name, mine.name)
             return part_failed or covers(mine.name, old.name)
         if mine.kind == "last_word" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
-            return True
+            return old.kind == "repair" or not mine.name.startswith(WORKED_AT)
         if mine.kind == "test_run" and not mine.positive and old.kind == "repair":
             return covers(mine.name, old.name) or covers(old.name, mine.name)
         thrown = mine.kind == "commit" and not mine.positive and not mine.name.startswith(REFUSED)
