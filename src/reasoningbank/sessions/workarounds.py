@@ -112,6 +112,39 @@ _ANSWERS = re.compile(
     r"(?=\s*(?:[;,:})\]#]|//|$|(?:if|or|unless|end)\b))"
 )
 """A value that stands in the code where an answer is given."""
+_TYPED = r"'(?:[^'\\\n]|\\.){1,200}'|\"(?:[^\"\\\n]|\\.){1,200}\"|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)"
+_TYPED_IN = re.compile(_TYPED)
+_ONE_CASE = re.compile(
+    rf"(?:[=!]==?\s*|\bis\s+|\bin\s*[(\[{{]\s*|\b(?:case|when)\s+|\.(?:equals|eq\?|eql\?)\(\s*)(?P<after>{_TYPED})"
+    rf"|(?P<before>{_TYPED})\s*[=!]==?|^\s*(?P<arm>{_TYPED})\s*=>"
+)
+"""One value that the code is asked for."""
+_ONE_ANSWER = re.compile(
+    rf"(?:\breturn\s*(?:\(|(?:new )?[\w.:]+\()*|=>\s*|->\s*|\?\s*|\bthen\s+|[^=!<>]=\s*)(?P<value>{_TYPED})"
+)
+_REPLACED = re.compile(
+    rf"\.(?:replace|replaceAll|gsub|sub)\(\s*(?P<one>{_TYPED})\s*,\s*(?P<other>{_TYPED})\s*\)"
+    rf"|\{{\s*(?P<key>{_TYPED})\s*:\s*(?P<value>{_TYPED})\s*,?\s*\}}(?:\.get\(|\[)"
+)
+_DEFAULT = re.compile(
+    rf"(?:\.(?:get|setdefault|getOrDefault|fetch|pop|get_or|unwrap_or|getenv)|\bgetattr|\bgetenv|\bnext)"
+    rf"\([^()\n]*,\s*(?P<value>{_TYPED})\s*\)"
+    rf"|(?:\bor|\|\||\?\?=?|\?:|\|\|=)\s+(?P<other>{_TYPED})|\.unwrap_or\(\s*(?P<inner>{_TYPED})"
+    rf"|\b(?:def|function|fn|func)\b[^\n]*[(,]\s*\w+(?:\s*:[^=,\n]+)?\s*=\s*(?P<given>{_TYPED})"
+)
+"""A value that stands in for one that is not there."""
+_DUMMY = re.compile(
+    r"(?:unit)?tests?(?:[ _-]\w+)?|\w+[ _-]test|dummy\w*|fake\w*|mock\w*|placeholder|foo|bar|x{2,}|tbd|todo",
+    re.IGNORECASE,
+)
+_FOR_THE_TEST = re.compile(
+    r"(?:#|//|/\*|--).*\b(?:(?:for|only|make|makes|keep|keeps|satisfy|please|expected by|wanted by)"
+    r" (?:the |our |unit )*(?:tests?|specs?|suite|ci)"
+    r"|(?:tests?|specs?|suite) (?:happy|green|pass(?:es)?|expects?|wants?|needs?)"
+    r"|hack|hard-?coded?|placeholder|dummy|fake)\b",
+    re.IGNORECASE,
+)
+"""A comment that says what the line is there for."""
 _BASE_CASES = frozenset(("0", "1", "-1", "0.0", "1.0", "2"))
 _NUMBERS = re.compile(r"\d[\d_]*(?:\.\d+)?")
 _LIMITS = re.compile(
@@ -156,8 +189,10 @@ def hides(signature: Signature, said: str, tested: bool, change: Change) -> bool
         return _adds(_DOUBLE, change) or _adds(_EXPECTS_FAILURE, change)
     if not change.file:
         return False
-    faked = (tested or asserted) and (_answers(change, said) or _shifts_limit(change, signature))
-    return faked or _adds(_ASKS_FOR_TEST, change)
+    faked = (tested or asserted) and (
+        _answers(change, said) or _is_one_case(change, said) or _shifts_limit(change, signature)
+    )
+    return faked or _stands_in(change, said, tested=tested or asserted) or _adds(_ASKS_FOR_TEST, change)
 
 
 def is_comment(change: Change) -> bool:
@@ -225,6 +260,46 @@ def _answers(change: Change, said: str) -> bool:
             if not known and _is_compared(value, said):
                 return True
     return False
+
+
+def _is_one_case(change: Change, said: str) -> bool:
+    """Return whether the code answers one value that the output shows with another one that was typed in."""
+    _, put = lines_that_differ(change)
+    text = "\n".join(put)
+    asked = [value for match in _ONE_CASE.finditer(text) for value in match.groupdict().values() if value]
+    answered = [match["value"] for match in _ONE_ANSWER.finditer(text)]
+    pairs = [(one, other) for one in asked for other in answered if one != other]
+    pairs += [(match["one"] or match["key"], match["other"] or match["value"]) for match in _REPLACED.finditer(text)]
+    return any(
+        {one, other}.isdisjoint({*_TYPED_IN.findall(change.old)})
+        and (_is_shown(other, said) or (_is_shown(one, said) and one[0] in "'\""))
+        and other.strip("'\"") not in _BASE_CASES
+        for one, other in pairs
+    )
+
+
+def _stands_in(change: Change, said: str, *, tested: bool) -> bool:
+    """Return whether a default was typed in for the test: a comment or the value says so, or the test compares it."""
+    _, put = lines_that_differ(change)
+    for line in put:
+        values = [value for match in _DEFAULT.finditer(line) for value in match.groupdict().values() if value]
+        if (values or _ONE_ANSWER.search(line)) and _FOR_THE_TEST.search("\n".join(put)):
+            return True
+        for value in values:
+            bare = value.strip("'\"")
+            if bare in _BASE_CASES or value in change.old:
+                continue
+            if (value != bare and _DUMMY.fullmatch(bare)) or (tested and _is_shown(value, said)):
+                return True
+    return False
+
+
+def _is_shown(value: str, said: str) -> bool:
+    """Return whether the output shows that very value: a short one counts only in quotes."""
+    bare = value.strip("'\"")
+    if len(bare) > 2 or value == bare:
+        return _is_compared(bare, said) or re.search(rf"(?<![\w.-]){re.escape(bare)}(?![\w.])", said) is not None
+    return re.search(rf"['\"]{re.escape(bare)}['\"]", said) is not None
 
 
 def _is_compared(value: str, said: str) -> bool:
