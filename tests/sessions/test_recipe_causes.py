@@ -92,7 +92,7 @@ QUOTED = {
 def test_what_took_the_error_away_is_quoted_whole(name: str) -> None:
     steps = QUOTED[name]
     (said,) = fixes(*steps)
-    change = str(steps[-1 if name == "another filter" else 1].action).removeprefix("sudo ")
+    change = str(steps[-1 if name == "another filter" else 1].action)
     assert f": {change}\n" in said
 
 
@@ -194,8 +194,9 @@ SHOWN = {
 
 @promise(
     "recipes:same-cause",
-    "An error that says nothing of its cause shows a recipe only where the same test or command failed, and the edit "
-    "of a file is shown only where that file has to do with the error.",
+    "An error that says nothing of its cause shows a recipe only where the same test or command failed, what is "
+    "missing or refused has to be the same thing, and the edit of a file is shown only where that file has to do with "
+    "the error.",
     source="issue 11 Recipes",
 )
 @pytest.mark.parametrize("name", SHOWN)

@@ -83,6 +83,13 @@ def test_a_command_that_makes_what_is_missing_is_a_fix() -> None:
 
 
 @promise("recipes:ways")
+def test_a_command_that_was_run_first_is_not_said_to_have_been_run_instead() -> None:
+    told = "error: the index is old.\n\n    desk index --all\n"
+    (said,) = fixes(shell("desk serve", told, 1), shell("desk index --all", "done"), shell("desk serve", "serving"))
+    assert "- ran: desk index --all\nThen `desk serve` passed" in said
+
+
+@promise("recipes:ways")
 def test_a_variable_that_was_exported_before_is_no_other_way() -> None:
     """Exports do not last from one command of an agent to the next, so the same variable is set in another way."""
     absent = "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'data/in.csv'"

@@ -253,10 +253,17 @@ def _quotes(programs: Sequence[Program], line: str) -> list[str]:
             group.pop()
         if len(group) > 1:
             between = " && " if "&&" in line else "; "
-            whole = "ran: " + cut_command(between.join(" ".join(programs[each].words) for each in group))
+            whole = "ran: " + cut_command(between.join(_with_rights(programs[each]) for each in group))
             quotes = [whole if each in group else quote for each, quote in enumerate(quotes)]
+        elif group and programs[group[0]].rights:
+            quotes[group[0]] = f"ran: {cut_command(_with_rights(programs[group[0]]))}"
         group = []
     return quotes
+
+
+def _with_rights(part: Program) -> str:
+    """Return the program as it was written, with the rights that it was given."""
+    return " ".join([*part.rights, *part.words])
 
 
 def cut(text: str, characters: int) -> str:
@@ -289,7 +296,7 @@ def _key(runs: Sequence[Program]) -> str:
 
 def _shown(runs: Sequence[Program]) -> str:
     folder = next((part.folder for part in runs[:1] if re.match(r"[\w.-]", part.folder)), "")
-    programs = [" ".join([*part.launcher, _words(part)]) for part in runs]
+    programs = [" ".join([*part.rights, *part.launcher, _words(part)]) for part in runs]
     return cut_command(" && ".join([f"cd {folder}", *programs] if folder else programs))
 
 

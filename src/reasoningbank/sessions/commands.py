@@ -34,7 +34,7 @@ _READING_GIT = vocabulary("show diff log status blame grep ls-files branch reflo
 _SILENT = vocabulary("cd pushd popd export set source . true : sleep mkdir touch unset alias umask ulimit wait exit")
 _FINDS_NOTHING = vocabulary("grep egrep fgrep rg ag ack diff cmp test [ which type command pgrep find fd")
 _EDITORS = vocabulary("edit create insert append str_replace_editor str_replace apply_patch")
-_PREFIXES = vocabulary("sudo time nohup nice command env exec stdbuf xvfb-run unbuffer winpty then do else !")
+_PREFIXES = vocabulary("time nohup nice command env exec stdbuf xvfb-run unbuffer winpty then do else !")
 _RUNNERS = vocabulary("uv poetry pipenv pdm hatch rye bundle npx pnpx bunx conda mamba coverage")
 _RUNNER_WORDS = frozenset(("run", "exec", "dlx", "x"))
 _TWO_WORDS = vocabulary(
@@ -53,6 +53,8 @@ _SEPARATOR = re.compile(
 _WORD = re.compile(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\((?:[^()]|\([^()]*\)){0,400}\)|`[^`]*`|\\.|[^\s'"\\]|['"\\])+""", re.DOTALL
 )
+_OF_ACCOUNT = vocabulary("-u -g -h -p -C -D -R -T --user --group --host --prompt --chdir")
+"""Options of ``sudo`` that a value follows."""
 _REDIRECTION = re.compile(r"^(?:\d*|&)>{1,2}(?:&\d+|.*)$|^<")
 _INPUT = re.compile(r"^<[^<(&]")
 _BACKGROUND = re.compile(r"(?<![&>])&(?![&>\d])")
@@ -75,6 +77,7 @@ class Program:
         exported: The variables that the command line exported before it.
         source: The file that was given as its input with ``<``; empty without one.
         launcher: What started it, such as ``npx`` or ``uv run``.
+        rights: How it was given the rights of another account, such as ``sudo -u postgres``; it is quoted with them.
     """
 
     words: tuple[str, ...]
@@ -83,6 +86,7 @@ class Program:
     exported: tuple[str, ...] = ()
     source: str = ""
     launcher: tuple[str, ...] = ()
+    rights: tuple[str, ...] = ()
 
     @property
     def program(self) -> str:
@@ -246,12 +250,12 @@ def _parts(line: str) -> tuple[Program, ...]:
     folder = ""
     exported: tuple[str, ...] = ()
     for _, segment in _segments(line):
-        words, settings, source, launcher = _program_words(segment)
+        words, settings, source, launcher, rights = _program_words(segment)
         if not words:
             continue
         if words[0] == "cd" and len(words) > 1:
             folder = words[1].strip("'\"").rstrip("/")
-        found.append(Program(tuple(words), folder, settings, exported, source, launcher))
+        found.append(Program(tuple(words), folder, settings, exported, source, launcher, rights))
         if words[0] == "export":
             exported += tuple(word for word in words[1:] if _ASSIGNMENT.match(word))
         if found[0].program in _EDITORS:
@@ -304,10 +308,11 @@ def _ungrouped(segment: str) -> str:
     return text
 
 
-def _program_words(segment: str) -> tuple[list[str], tuple[str, ...], str, tuple[str, ...]]:
+def _program_words(segment: str) -> tuple[list[str], tuple[str, ...], str, tuple[str, ...], tuple[str, ...]]:
     words: list[str] = []
     settings: list[str] = []
     launcher: list[str] = []
+    rights: list[str] = []
     source = ""
     redirected = ""
     for word in _WORD.findall(_ungrouped(segment)):
@@ -322,7 +327,13 @@ def _program_words(segment: str) -> tuple[list[str], tuple[str, ...], str, tuple
     while index < len(words):
         word = words[index]
         name = word.rsplit("/", 1)[-1]
-        if _ASSIGNMENT.match(word) or name in _PREFIXES:
+        if name == "sudo":
+            start = index
+            index += 1
+            while index < len(words) and words[index].startswith("-"):
+                index += 2 if words[index] in _OF_ACCOUNT else 1
+            rights += words[start:index]
+        elif _ASSIGNMENT.match(word) or name in _PREFIXES:
             if _ASSIGNMENT.match(word):
                 settings.append(word)
             index += 1
@@ -342,4 +353,4 @@ def _program_words(segment: str) -> tuple[list[str], tuple[str, ...], str, tuple
                 break
         else:
             break
-    return words[index:], tuple(settings), source, tuple(launcher)
+    return words[index:], tuple(settings), source, tuple(launcher), tuple(rights)

@@ -342,7 +342,20 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
             if earlier.signature is not None and earlier.signature.key == signature.key
             for text in _tried(steps, doings, earlier, later)
         ]
+        if _was_before(ran, following, last, doings):
+            changed = [
+                (index, replace(change, text=change.text.replace("ran instead: ", "ran: ", 1), way=False))
+                for index, change in changed
+            ]
         yield _fix(signature, changed, tries, (ran, following, last), steps)
+
+
+def _was_before(ran: _Ran, following: _Ran, last: _Ran, doings: Sequence[Doing]) -> bool:
+    """Return whether another command was run not instead but first: the action itself passed after it."""
+    if following.way is None or last.way is not None or not last.passed or last.doing.ran != ran.doing.ran:
+        return False
+    other = following.doing.programs[-1].words[:2] != ran.doing.programs[-1].words[:2]
+    return other and not any(doing.changes for doing in doings[following.index + 1 : last.index])
 
 
 def _set_for(ran: _Ran, following: _Ran, said: str) -> Change | None:
