@@ -6,23 +6,17 @@ the default. An unknown key is an error with a suggestion, never ignored.
 
 from __future__ import annotations
 
-import difflib
-import getpass
 import hashlib
-import ipaddress
 import json
 import os
 import re
-import subprocess
-import tomllib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import quote, unquote, urlsplit
 
 from reasoningbank.errors import ConfigurationError, InvalidInput
-from reasoningbank.types.lifecycle import DecayRules, PruneRules
 
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
@@ -46,6 +40,8 @@ _ABOVE_NOTHING = (
     "http_body_seconds",
 )
 """Settings for which nothing, less than nothing and without end make no sense."""
+_USUAL_RULES = (0.05, 0.5, False, 0.3, 90)
+"""Decay and pruning as they are unless set: known to be usable, so that a window need not import what checks them."""
 _SECRET = ("embedder_key", "llm_key", "reranker_key")
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
@@ -171,6 +167,11 @@ class Settings:
                 f"holdout is a share of the sessions, at least 0 and below 1, not {self.holdout}",
                 hint="Set it to 0.1 for one session in ten, or to 0 for none.",
             )
+        rules = (self.decay_step, self.decay_floor, self.decay_recorded, self.prune_below, self.prune_after_days)
+        if rules == _USUAL_RULES:
+            return
+        from reasoningbank.types.lifecycle import DecayRules, PruneRules
+
         try:
             DecayRules(step=self.decay_step, floor=self.decay_floor, recorded=self.decay_recorded)
             PruneRules(below=self.prune_below, after_days=self.prune_after_days)
@@ -231,6 +232,8 @@ def client_directory(environment: Mapping[str, str] | None = None) -> Path | Non
 
 def local_tenant() -> str:
     """Return the tenant of a command or stdio server that names none: the local user (DESIGN D9)."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -251,6 +254,8 @@ def project_of(directory: Path) -> str:
 
 def normal_remote(remote: str) -> str:
     """Return one name for all spellings of a remote: host/path, lower-case host, no scheme, user, port or ``.git``."""
+    from urllib.parse import urlsplit
+
     match = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", remote)
     if match:
         host, path = match.group(1), match.group(2)
@@ -262,12 +267,17 @@ def normal_remote(remote: str) -> str:
 
 
 def _default_home() -> str:
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # as platformdirs does it, which imports much
+        named = os.environ.get("XDG_DATA_HOME", "").strip()
+        return os.path.join(named or os.path.expanduser("~/.local/share"), "reasoningbank")  # noqa: PTH111, PTH118
     import platformdirs
 
     return platformdirs.user_data_dir("reasoningbank", appauthor=False)
 
 
 def _git(directory: Path, *arguments: str) -> str:
+    import subprocess
+
     try:
         answer = subprocess.run(  # noqa: S603 - fixed program and arguments
             ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
@@ -288,10 +298,16 @@ def _names() -> set[str]:
 
 def _from_file(settings: Settings, path: Path) -> Settings:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return settings
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    import tomllib  # only where there is such a file
+
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
     for key, value in values.items():
         if key not in _names():
@@ -320,6 +336,8 @@ def _switched(value: object) -> bool:
 
 
 def _unknown(name: str, options: list[str]) -> ConfigurationError:
+    import difflib
+
     close = difflib.get_close_matches(name, options, n=1)
     hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(options))}."
     return ConfigurationError(f"{name} is not a setting", hint=hint)
@@ -355,6 +373,8 @@ def write_setting(home: Path, key: str, value: str | bool) -> bool:
     Raises:
         ConfigurationError: When the file cannot be read or written.
     """
+    import tomllib
+
     if key not in _names():
         raise _unknown(key, sorted(_names()))
     path = home / FILE_NAME
@@ -411,6 +431,8 @@ def absolute_url(url: str) -> str:
     Raises:
         ConfigurationError: When the URL names no store that exists.
     """
+    from urllib.parse import quote, unquote, urlsplit
+
     usual = f"Use {SQLITE}PATH, memory:// or no URL for the embedded default."
     try:
         scheme = urlsplit(url).scheme
@@ -438,6 +460,9 @@ def _lacks_a_slash(path: str) -> bool:
 
 def on_this_machine(url: str) -> bool:
     """Return whether the URL names the loopback interface: nobody bills for that, and no proxy stands before it."""
+    import ipaddress
+    from urllib.parse import urlsplit
+
     host = (urlsplit(url).hostname or "") if url else ""
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -6,11 +6,14 @@ A test compares every answer here with what the protocol SDK's server says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from reasoningbank import __version__
-from reasoningbank.mcp.schemas import ToolSpec, instructions_of
-from reasoningbank.operations.operation import Json
+from reasoningbank.mcp.schemas import instructions_of
+
+if TYPE_CHECKING:
+    from reasoningbank.mcp.schemas import ToolSpec
+    from reasoningbank.operations.operation import Json
 
 NAME, TITLE = "reasoningbank", "ReasoningBank"
 DESCRIPTION = "Memory for agents: strategies and anti-patterns, each with a confidence that evidence has earned."

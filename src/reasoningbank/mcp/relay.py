@@ -19,13 +19,15 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from reasoningbank.integrations.shared_server import Greeting, Place, join
 from reasoningbank.mcp.introduction import is_id, known_answer
 from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
-from reasoningbank.mcp.schemas import ToolSpec
-from reasoningbank.operations.operation import Json
+
+if TYPE_CHECKING:
+    from reasoningbank.mcp.schemas import ToolSpec
+    from reasoningbank.operations.operation import Json
 
 WELCOME_SECONDS = 60.0
 """How long a server may take to start."""

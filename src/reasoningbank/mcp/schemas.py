@@ -11,12 +11,14 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from reasoningbank.errors import ConfigurationError
-from reasoningbank.operations.operation import PROFILES, Json, Operation, Tool, inputs_of
-from reasoningbank.operations.table import OPERATIONS
+
+if TYPE_CHECKING:
+    from reasoningbank.operations.operation import Json, Operation, Tool
 
 INSTRUCTIONS = (
     "Memory of what worked and what failed in this project. Before a task, call memory_search; after it, "
@@ -106,6 +108,8 @@ def tools_in(profile: str) -> tuple[tuple[Operation, Tool], ...]:
     Raises:
         ConfigurationError: When there is no such profile.
     """
+    from reasoningbank.operations.table import OPERATIONS
+
     named = set(profiles_of(profile))
     return tuple(
         (each, each.tool) for each in OPERATIONS if each.tool is not None and named.intersection(each.tool.profiles)
@@ -120,6 +124,10 @@ def profiles_of(text: str) -> tuple[str, ...]:
     """
     named = tuple(dict.fromkeys(each.strip() for each in text.split(",")))
     for each in named:
+        if each in tools_by_profile():
+            continue
+        from reasoningbank.operations.operation import PROFILES
+
         if each not in PROFILES:
             raise ConfigurationError(
                 f"there is no profile {each[:80]!r}",
@@ -137,11 +145,14 @@ def instructions_of(tools: Mapping[str, ToolSpec]) -> str:
 
 def written() -> str:
     """Return what ``tools.json`` has to hold."""
+    from reasoningbank.operations.operation import PROFILES
+
     return json.dumps({name: [asdict(spec) for spec in specs_of(name).values()] for name in PROFILES}, indent=1) + "\n"
 
 
 def _spec(operation: Operation, tool: Tool) -> ToolSpec:
     from reasoningbank.operations.methods import answer_schema, interface
+    from reasoningbank.operations.operation import inputs_of
     from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
 
     signature = interface(operation)
@@ -205,7 +216,7 @@ _TEXTS: Json = {"type": "array", "items": {"type": "string"}}
 @functools.cache
 def tools_by_profile() -> Mapping[str, Mapping[str, ToolSpec]]:
     """Return the tools of every profile, by name."""
-    text = files("reasoningbank.mcp").joinpath("tools.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("tools.json").read_text(encoding="utf-8")
     return {
         profile: MappingProxyType(
             {each["name"]: ToolSpec(**{**each, "required": tuple(each["required"])}) for each in listed}
