@@ -686,13 +686,14 @@ class Bank:
             category: A new category.
             state: A new state; archived and quarantined memories are never found by a search.
             link_nodes: The nodes of the graph that it links, all of them: links to others are removed.
-            reader: Who changes it and is given it; an agent changes no memory in quarantine.
+            reader: Who changes it and is given it; an agent changes no memory in quarantine, and puts none there: an
+                edit of an agent that looks like a prompt injection is refused.
 
         Raises:
             MemoryNotFound, NodeNotFound: When this tenant has no such memory, or no such node; nothing was changed.
             MemoryQuarantined: When it is in quarantine and an agent would change it; nothing was changed.
-            InvalidMemory: When the changed memory breaks a rule, or is in quarantine and would leave it; nothing was
-                changed.
+            InvalidMemory: When the changed memory breaks a rule, is in quarantine and would leave it, or looks like a
+                prompt injection and an agent would change it; nothing was changed.
         """
         from reasoningbank.memories.admission import clean, edit, prepare_edit
         from reasoningbank.memories.links import checked_nodes, relink
@@ -719,7 +720,8 @@ class Bank:
                 if new == old and nodes is None:
                     return old
                 at = self._context.clock.now()
-                ready = None if new == old else prepare_edit(old, new, self._context.embedder, at=at)
+                origin: EnteredBy = "agent" if reader == "agent" else "person"
+                ready = None if new == old else prepare_edit(old, new, self._context.embedder, at=at, origin=origin)
                 cause = Cause(at=at, kind=EDITED, by=self._context.session)
                 with store.transaction() as transaction:
                     edited: Memory | None = transaction.memories.get(memory_id)

@@ -335,11 +335,7 @@ def test_no_file_has_an_order_for_a_name(folder: str, name: str, tmp_path: Path)
     assert MARK not in served(tmp_path)
 
 
-@promise(
-    "attack:edit-refused",
-    "An agent's edit of a memory's file that looks like a prompt injection is refused, and the memory stays as it was.",
-    source="issue 10; DESIGN D10",
-)
+@promise("attack:edit-refused")
 @pytest.mark.parametrize("attack", ATTACKS, ids=("ignore", "disregard", "curl", "upload"))
 def test_an_edit_that_is_refused_leaves_the_good_memory(attack: str, tmp_path: Path) -> None:
     path = "/memories/strategies/cache.md"

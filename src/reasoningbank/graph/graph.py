@@ -32,6 +32,7 @@ from reasoningbank.types.graph_search import (
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.moment import as_day
 from reasoningbank.types.quantity import counted
+from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.walk import WalkParameters, WalkResult
 
 if TYPE_CHECKING:
@@ -126,13 +127,30 @@ class Graph:
                 transaction.graph.put_graph_vectors("node", vectors, self._context.embedder.model_id)
             return new
 
-    def delete(self, node_id: str) -> None:
+    def delete(self, node_id: str, *, reader: Reader = "human") -> None:
         """Erase a node, every edge that touches it, its links to lessons, its words and vectors; lessons stay.
+
+        Args:
+            node_id: The node.
+            reader: Who erases it; an agent erases no link of a memory in quarantine.
 
         Raises:
             NodeNotFound: When this project has no such node.
+            MemoryQuarantined: When a memory in quarantine links it and an agent would erase it; nothing was erased.
         """
+        from reasoningbank.graph.nodes import existing_node
+        from reasoningbank.memories.states import refuse_quarantined
+
         with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
+            if reader == "agent":
+                node = existing_node(transaction, node_id)
+                lessons = transaction.graph.at_row_ids([int(number) for number in node.pointers])
+                for memory in transaction.memories.many(list(lessons.values())).values():
+                    refuse_quarantined(
+                        transaction,
+                        memory,
+                        f"node {node_id[:80]!r} stays, for it links it; a person erases it with `rbank graph delete`.",
+                    )
             transaction.graph.delete_node(check_graph_id("id", node_id))
 
     def import_(self, source: str | Path, *, format: str | None = None) -> GraphImport:  # noqa: A002 - as the CLI

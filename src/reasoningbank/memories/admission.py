@@ -431,13 +431,14 @@ def admit_all(
     ]
 
 
-def prepare_edit(old: Memory, new: Memory, embedder: Embedder, *, at: datetime) -> Ready:
+def prepare_edit(old: Memory, new: Memory, embedder: Embedder, *, at: datetime, origin: EnteredBy = "person") -> Ready:
     """Make a changed memory ready: cleaned, read by the gate when a text has changed, indexed, one version later.
 
     Raises:
-        InvalidMemory, TextTooLong: When a rule of the memory is broken.
+        InvalidMemory, TextTooLong: When a rule of the memory is broken, or the gate stops an edit and edits of this
+            origin are refused.
     """
-    return prepare_edits([(old, new)], embedder, at=at)[0]
+    return prepare_edits([(old, new)], embedder, at=at, origin=origin)[0]
 
 
 def prepare_edits(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.types.conversation import ConversationRecord, ConversationReport
     from reasoningbank.types.mention import SourceReport
+    from reasoningbank.types.quarantine import Reader
 
 Rendering: TypeAlias = Literal["text", "llm", "d3", "cypher", "mermaid"]
 MOST_NODES = 200
@@ -82,15 +83,16 @@ class Deleted:
     unlinked_lessons: int = 0
 
 
-def delete_node(bank: Bank, node_id: str) -> Deleted:
+def delete_node(bank: Bank, node_id: str, *, reader: Reader = "human") -> Deleted:
     """Erase a node with its edges, words and vectors; lessons stay.
 
     Args:
         bank: The bank.
         node_id: The node.
+        reader: Who erases it; an agent erases no link of a memory in quarantine.
     """
     view = bank.graph.get(node_id)
-    bank.graph.delete(node_id)
+    bank.graph.delete(node_id, reader=reader)
     return Deleted(id=node_id, edges=tuple(each.id for each in view.edges), unlinked_lessons=len(view.lessons))
 
 

@@ -216,7 +216,8 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             confirm="Erase {it.node.text!r}, its edges and its links to lessons?",
             look="graph.get",
         ),
-        route=Route(method="DELETE", path="/graph/nodes/{id:path}", inputs="id=node_id"),
+        route=Route(method="DELETE", path="/graph/nodes/{id:path}", inputs="id=node_id", defaults={"reader": "agent"}),
+        fixed={"reader": "human"},
     ),
     Operation(
         method="+add_edge",
