@@ -169,8 +169,7 @@ def _shape(spec: Any) -> tuple[object, ...]:
 
 
 def _tool(spec: Any, profiles: Sequence[str]) -> Iterator[str]:
-    kind = "Reads only." if spec.reads else "Removes what was there." if spec.destroys else "Adds or changes."
-    yield f"Profiles: {', '.join(profiles)}. {kind}\n\n{spec.description}\n"
+    yield f"Profiles: {', '.join(profiles)}. {_kind(spec)}\n\n{spec.description}\n"
     most = next(
         (each.tool.most for each in OPERATIONS if each.tool is not None and each.tool.description == spec.description),
         {},
@@ -186,6 +185,16 @@ def _tool(spec: Any, profiles: Sequence[str]) -> Iterator[str]:
         rows.append(f"| `{argument}` | {_type(schema)} | {needed}{said}{default}{limit} |")
     yield "\n".join(rows) + "\n"
     yield f"Answer: {', '.join(f'`{field}`' for field in spec.outputs)}.\n"
+
+
+def _kind(spec: Any) -> str:
+    """Return what a call of a tool does to the bank."""
+    if spec.reads:
+        return "Reads only."
+    if spec.destroys:
+        return "Removes what was there."
+    asks = {each.tool.description for each in OPERATIONS if each.tool is not None and each.reads}
+    return "Reads, and notes what it showed." if spec.description in asks else "Adds or changes."
 
 
 def _inputs_of(description: str) -> str:
@@ -214,7 +223,10 @@ def rest_page() -> str:
     for path, methods in openapi()["paths"].items():
         for method, each in methods.items():
             parts.append(f"## {method.upper()} {path}\n\n{each['summary']}\n")
-            rows = [f"| `{one['name']}` | {one['in']} | {_type(one['schema'])} |" for one in each.get("parameters", ())]
+            rows = [
+                f"| `{one['name']}` | {one['in']}{', needed' if one.get('required') else ''} | {_type(one['schema'])} |"
+                for one in each.get("parameters", ())
+            ]
             body = each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             needed = body.get("required", ())
             rows += [

@@ -519,8 +519,11 @@ def walk_graph(
     *,
     rendering: Rendering = "text",
     budget: int | None = None,
+    needs_one: bool = False,
 ) -> WalkResult | Rendered:
     """Show the paths from nodes that are known.
+
+    A node that is not there is named with the answer, and the others are walked all the same.
 
     Args:
         bank: The bank.
@@ -528,6 +531,11 @@ def walk_graph(
         parameters: How to walk.
         rendering: The paths as sentences, a model's context, a D3 graph, a query or a picture.
         budget: Most tokens of a model's context.
+        needs_one: Refuse a walk of which no node is there; a command tells that by its status.
+
+    Raises:
+        InvalidInput: When there is nothing to begin at, or a budget without a model's context.
+        NodeNotFound: When none of the nodes is there and one is needed.
     """
     from reasoningbank.graph.render import BUDGET, to_llm_context
 
@@ -537,7 +545,7 @@ def walk_graph(
         raise InvalidInput("a budget needs the rendering llm", hint="Add --as llm, or leave the budget out.")
     result = bank.graph.walk(seeds, parameters)
     missing = [seed.id for seed in result.seeds if not seed.found]
-    if len(missing) == len(result.seeds):
+    if needs_one and len(missing) == len(result.seeds):
         raise NodeNotFound(f"no node {', '.join(repr(name[:80]) for name in missing[:10])} in this project's graph")
     if rendering == "text":
         return result

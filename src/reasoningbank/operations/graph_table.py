@@ -92,7 +92,8 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         method="+walk_graph",
         summary="Show the paths from known nodes.",
         reads=True,
-        command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS),
+        command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS, hide=("needs_one",)),
+        fixed={"needs_one": True},
         route=Route(
             method="POST",
             path="/graph/walk",

@@ -194,9 +194,7 @@ def schema_of(annotation: object, *, depth: int = 4) -> Json:
 
 def _object_schema(kind: type, depth: int) -> Json:
     if kind.__name__ == "Node":
-        names = ("id", "label", "text", "conv_id", "ingestion_time", "update_time")
-        lists = {name: {"type": "array", "items": {"type": "string"}} for name in ("tags", "reasoning_pointer_ids")}
-        return {"type": "object", "properties": {**{name: {"type": "string"} for name in names}, **lists}}
+        return {"type": "object", "properties": _node_properties()}
     properties: Json = {}
     for field in shape_of(kind):
         found, optional = _type_along(kind, field.way)
@@ -209,6 +207,19 @@ def _object_schema(kind: type, depth: int) -> Json:
             missing = optional and field.missing is None and not field.count
             properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if missing and schema else schema
     return {"type": "object", "properties": properties}
+
+
+def _node_properties() -> Json:
+    """Return the fields of a node: those of every node, and the special ones, of which each label has its own."""
+    from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
+
+    special = dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names)
+    lists = {"tags", "reasoning_pointer_ids", *LIST_FIELDS}
+    names = ("id", "label", "text", "conv_id", "tags", *special, "ingestion_time", "update_time")
+    return {
+        name: {"type": "array", "items": {"type": "string"}} if name in lists else {"type": "string"}
+        for name in (*names, "reasoning_pointer_ids")
+    }
 
 
 def _type_along(kind: object, way: tuple[str, ...]) -> tuple[Any, bool]:

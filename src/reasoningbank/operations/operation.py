@@ -138,6 +138,11 @@ class Route:
     most: Mapping[str, int] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def place(self) -> str:
+        """Its path as people and OpenAPI write it."""
+        return self.path.replace(":path}", "}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Operation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 RequestHandler = Callable[[Request], Awaitable[Response]]
 
+PROJECT = "project_id"
+"""The parameter of every query that names the project."""
 TENANT, MEMBERSHIP = "reasoningbank.tenant", "reasoningbank.membership"
 """What the gate notes in a connection's scope."""
 _STATUS: tuple[tuple[type[BankError], int], ...] = (
@@ -95,7 +97,7 @@ class BankThreads:
         tenant = connection.scope.get(TENANT)
         if not isinstance(tenant, str):
             raise MissingTenantError("no tenant: the request came without a token")
-        named = project if project is not None else connection.query_params.get("project_id")
+        named = project if project is not None else connection.query_params.get(PROJECT)
         if named and not makes and not self._banks.has(tenant, self._banks.project(named)):
             close = get_close_matches(named, self._banks.existing(tenant), n=3)
             meant = f"Did you mean {' or '.join(close)}?"
@@ -157,6 +159,25 @@ async def body_of(request: Request) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise InvalidInput("the request body must be a JSON object", hint="Send one JSON object.")
     return value
+
+
+def check_query(connection: HTTPConnection, place: str, known: Sequence[str]) -> None:
+    """Refuse a parameter of the query that an endpoint does not have.
+
+    Args:
+        connection: The request, or the WebSocket.
+        place: The endpoint, as its description names it.
+        known: Its own parameters; every endpoint has ``project_id`` as well.
+
+    Raises:
+        InvalidInput: When there is one; the message names it.
+    """
+    for name in connection.query_params:
+        if name not in {PROJECT, *known}:
+            raise InvalidInput(
+                f"there is no parameter {name[:80]!r} of {place}",
+                hint=f"The parameters of its query are {', '.join([PROJECT, *known])}.",
+            )
 
 
 def query_whole(connection: HTTPConnection, name: str, default: int) -> int:

@@ -10,7 +10,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 import reasoningbank
-from reasoningbank.errors import InvalidInput
 from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import schema_of
@@ -20,13 +19,20 @@ from reasoningbank.operations.signature import Parameter
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.conversation import Workflow
 from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
-from reasoningbank.web.requests import BankThreads, RequestHandler, answering, body_of, query_whole
-from reasoningbank.web.workflows import ANSWER, EXECUTE
+from reasoningbank.web.requests import (
+    PROJECT,
+    BankThreads,
+    RequestHandler,
+    answering,
+    body_of,
+    check_query,
+    query_whole,
+)
+from reasoningbank.web.workflows import ANSWER, BEGUN, EXECUTE, REMEMBERED
 
 _SPECIAL = tuple(dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names))
 _TEXT: Json = {"type": "string"}
-PROJECT = "project_id"
-"""The parameter of every query that names the project."""
+_PROJECT: Json = {"name": PROJECT, "in": "query", "schema": _TEXT, "description": "Default: the server's project."}
 
 
 def routes(desk: BankThreads) -> list[Endpoint]:
@@ -36,7 +42,7 @@ def routes(desk: BankThreads) -> list[Endpoint]:
         for each in sorted(OPERATIONS, key=lambda each: each.route is not None and "{" in each.route.path)
         if each.route is not None
     ]
-    return [*made, Endpoint("/openapi.json", _described, methods=["GET"])]
+    return [*made, Endpoint("/openapi.json", answering(_described), methods=["GET"])]
 
 
 def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHandler:
@@ -56,14 +62,15 @@ def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHa
 async def _values(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
     """Return the arguments of a request by the names of the operation's parameters."""
     signature = interface(operation)
-    _check_query(request, route)
+    asked = [each.given for each in inputs_of(route.inputs) if not _in_path(route, each.given)]
+    check_query(request, f"{route.method} {route.place}", asked if route.method == "GET" else ())
     values: dict[str, Any] = {**operation.defaults, **route.defaults}
     body = await body_of(request) if route.method in {"POST", "PATCH"} else {}
     schemas, required = body_schema(operation, route)
     whole = next((each for each in inputs_of(route.inputs) if each.spread and each.parameter != "fields"), None)
     if whole is not None:
         return {**values, whole.parameter: body}
-    given = Arguments(f"{route.method} {route.path}", schemas, required, body)
+    given = Arguments(f"{route.method} {route.place}", schemas, required, body)
     for each in inputs_of(route.inputs):
         if each.spread:
             special = {name: given.value(name) for name in _SPECIAL if given.has(name)}
@@ -81,19 +88,6 @@ async def _values(request: Request, operation: Operation, route: Route) -> dict[
             values[each.parameter] = unique(value) if parameter.many and parameter.kind == "text" else value
     check_most(values, route.inputs, route.most)
     return {**values, **{name: values[name] or most for name, most in route.most.items()}}
-
-
-def _check_query(request: Request, route: Route) -> None:
-    """Refuse a parameter of the query that the endpoint does not have; raise InvalidInput that names it."""
-    known = [PROJECT]
-    if route.method == "GET":
-        known += [each.given for each in inputs_of(route.inputs) if not _in_path(route, each.given)]
-    for name in request.query_params:
-        if name not in known:
-            raise InvalidInput(
-                f"there is no parameter {name[:80]!r} of {route.method} {route.path}",
-                hint=f"The parameters of its query are {', '.join(known)}.",
-            )
 
 
 def _asked(request: Request, given: str, parameter: Parameter, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +122,8 @@ def _in_path(route: Route, name: str) -> bool:
     return f"{{{name}}}" in route.path or f"{{{name}:path}}" in route.path
 
 
-async def _described(_: Request) -> Response:
+async def _described(request: Request) -> Response:
+    check_query(request, "GET /openapi.json", ())
     return JSONResponse(openapi())
 
 
@@ -137,18 +132,19 @@ def openapi() -> Json:
     paths: dict[str, Json] = {}
     for each in OPERATIONS:
         if each.route is not None:
-            place = each.route.path.replace(":path}", "}")
-            paths.setdefault(place, {})[each.route.method.lower()] = _operation(each, each.route)
+            paths.setdefault(each.route.place, {})[each.route.method.lower()] = _operation(each, each.route)
     workflow = schema_of(Workflow)
-    paths["/workflow/execute"] = {"post": _workflow("Begin a turn of a workflow.", EXECUTE, ("user_input",), workflow)}
+    begun: Json = {name: workflow["properties"][name] for name in BEGUN}
+    ended = {**begun, "remembered": REMEMBERED}
+    paths["/workflow/execute"] = {"post": _workflow("Begin a turn of a workflow.", EXECUTE, ("user_input",), begun)}
     paths["/workflow/ai-answer"] = {
-        "post": _workflow("End a turn of a workflow with its answer.", ANSWER, ("workflow_id",), workflow)
+        "post": _workflow("End a turn of a workflow with its answer.", ANSWER, ("workflow_id",), ended)
     }
     paths["/workflow/{workflow_id}"] = {
         "get": {
             "operationId": "get_workflow",
             "summary": "Show a workflow with its turns.",
-            "parameters": [{"name": "workflow_id", "in": "path", "required": True, "schema": _TEXT}],
+            "parameters": [{"name": "workflow_id", "in": "path", "required": True, "schema": _TEXT}, _PROJECT],
             "responses": _responses("200", workflow),
         }
     }
@@ -173,7 +169,6 @@ def _operation(operation: Operation, route: Route) -> Json:
         for each in inputs_of(route.inputs)
         if _in_path(route, each.given)
     ]
-    project = {"name": PROJECT, "in": "query", "schema": _TEXT, "description": "Default: the server's project."}
     described: Json = {
         "operationId": f"{route.method.lower()}_{operation.method.strip('+').replace('.', '_')}",
         "summary": operation.summary,
@@ -197,8 +192,8 @@ def _operation(operation: Operation, route: Route) -> Json:
             }
         if required:
             body["required"] = list(required)
-        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
-    described["parameters"] = [*parameters, project]
+        described["requestBody"] = _body(body)
+    described["parameters"] = [*parameters, _PROJECT]
     status = "204" if route.method == "DELETE" else "201" if route.created == "always" else "200"
     described["responses"] = _responses(status, answer_schema(operation))
     if route.created == "new":
@@ -222,9 +217,16 @@ def _workflow(summary: str, inputs: Mapping[str, Json], required: tuple[str, ...
     return {
         "operationId": summary.lower().rstrip(".").replace(" ", "_"),
         "summary": summary,
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": _responses("201" if "user_input" in inputs else "200", answer),
+        "parameters": [_PROJECT],
+        "requestBody": _body(body),
+        "responses": _responses("201" if "user_input" in inputs else "200", {"type": "object", "properties": answer}),
     }
+
+
+def _body(schema: Json) -> Json:
+    """Return the description of a request's body: what it does not name is refused."""
+    closed = {**schema, "additionalProperties": False}
+    return {"required": True, "content": {"application/json": {"schema": closed}}}
 
 
 def _responses(status: str, answer: Json) -> Json:

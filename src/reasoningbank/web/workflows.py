@@ -16,7 +16,7 @@ from reasoningbank.operations.arguments import Arguments
 from reasoningbank.operations.json import to_json
 from reasoningbank.operations.operation import Json
 from reasoningbank.types.conversation import Workflow, WorkflowEvent
-from reasoningbank.web.requests import BankThreads, body_of, query_flag, query_whole, refusal
+from reasoningbank.web.requests import BankThreads, body_of, check_query, query_flag, query_whole, refusal
 
 LOOK_EVERY = 0.1
 """Seconds between two looks for new events; they are read from the bank, so that any process may have made them."""
@@ -28,7 +28,12 @@ EXECUTE: Mapping[str, Json] = {
     "ask_clarifications": {"type": "boolean", "default": True},
     "user_id": _TEXT,
     "user_role": _TEXT,
-    "preferences": {"type": "object", "properties": {"user_id": _TEXT, "user_role": _TEXT}},
+    "preferences": {
+        "type": "object",
+        "properties": {"user_id": _TEXT, "user_role": _TEXT},
+        "additionalProperties": True,
+        "description": "What the client knows of the user; only these two are read.",
+    },
     "project_id": _TEXT,
 }
 """What ``POST /workflow/execute`` takes."""
@@ -48,6 +53,13 @@ ANSWER: Mapping[str, Json] = {
     "project_id": _TEXT,
 }
 """What ``POST /workflow/ai-answer`` takes."""
+BEGUN = ("workflow_id", "message_id", "status", "clarification_question", "message")
+"""What is answered of a workflow when a turn begins or ends."""
+REMEMBERED: Json = {
+    "type": "object",
+    "properties": {"nodes": {"type": "array", "items": _TEXT}, "message": _TEXT},
+}
+"""What is answered of the conversation that a turn's end is remembered as."""
 _log = logging.getLogger(__name__)
 
 
@@ -64,6 +76,7 @@ class WorkflowEndpoints:
 
     async def execute(self, request: Request) -> Response:
         """Handle ``POST /workflow/execute``: 201 with the turn that was begun, 409 while another one is under way."""
+        check_query(request, "POST /workflow/execute", ())
         fields = Arguments("POST /workflow/execute", EXECUTE, (), await body_of(request))
         preferences, project = fields.get("preferences", {}), fields.optional_text("project_id")
         user = fields.get("user_id", "") or _named(preferences, "user_id")
@@ -82,6 +95,7 @@ class WorkflowEndpoints:
 
     async def answer(self, request: Request) -> Response:
         """Handle ``POST /workflow/ai-answer``: ends the turn."""
+        check_query(request, "POST /workflow/ai-answer", ())
         fields = Arguments("POST /workflow/ai-answer", ANSWER, ("workflow_id",), await body_of(request))
         workflow = await self._desk.use(
             request,
@@ -99,6 +113,7 @@ class WorkflowEndpoints:
     async def get(self, request: Request) -> Response:
         """Handle ``GET /workflow/{workflow_id}``: the workflow as it is, its turns included."""
         workflow_id = request.path_params["workflow_id"]
+        check_query(request, "GET /workflow/{workflow_id}", ())
         workflow = await self._desk.use(request, lambda bank: bank.workflows.get(workflow_id), reads=True)
         await self._resume(request, workflow)
         return JSONResponse(to_json(workflow))
@@ -107,6 +122,7 @@ class WorkflowEndpoints:
         """Handle ``WS /workflow/ws/{workflow_id}``: events later than ``cursor`` as they come; or results alone."""
         workflow_id = socket.path_params["workflow_id"]
         try:
+            check_query(socket, "WS /workflow/ws/{workflow_id}", ("cursor", "final_only"))
             cursor, final_only = query_whole(socket, "cursor", 0), query_flag(socket, "final_only")
             workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id), reads=True)
         except BankError as error:
@@ -175,7 +191,7 @@ class WorkflowEndpoints:
 def _begun(workflow: Workflow) -> dict[str, object]:
     """Return a workflow without its turns."""
     answer = to_json(workflow)
-    return {name: answer[name] for name in ("workflow_id", "message_id", "status", "clarification_question", "message")}
+    return {name: answer[name] for name in BEGUN}
 
 
 def _command(text: str) -> str:

@@ -1,0 +1,179 @@
+"""What OpenAPI describes is what is sent and answered: no field more, whatever the bank holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from golden.story import REPAIRED
+from promises import promise
+from reasoningbank import Bank, Settings
+from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
+from web.servers import Served
+
+NODES = {
+    label: {
+        "id": f"n-{label}",
+        "label": label,
+        "text": f"What pruned figs have to do with {label}.",
+        "conv_id": "figs",
+        "tags": ["figs"],
+        **{
+            name: ["yield"] if name in LIST_FIELDS else "2026-07-01" if name.endswith("_date") else "complete"
+            for name in names
+        },
+    }
+    for label, names in LABEL_FIELDS.items()
+}
+"""A node of every label, with every special field that it has."""
+WHY = "The pruned figs are what the harvest rests on."
+LESSON = {
+    "title": "Prune figs",
+    "content": "Prune figs in late winter.",
+    "outcome": "success",
+    "description": "When figs are to be pruned.",
+    "tags": ["figs"],
+    "link_nodes": ["n-Event"],
+}
+TOLD = {
+    "conv_id": "told",
+    "user_id": "dana",
+    "user_role": "gardener",
+    "request": "Why did the figs fail?",
+    "answer": "They were pruned in May.",
+    "sources": [{"text": "Notes of the garden", "source_type": "csv", "doc_pointer": "n.csv", "relevant_parts": "May"}],
+    "actions": [{"text": "Read the notes", "parameters": "SELECT 1", "status": "complete", "uses": ["source-1"]}],
+    "preferences": [{"preference_type": "report_style", "text": "Tables, no pie charts."}],
+    "lesson": {"key_lesson": "Prune early.", "context_to_prefer": "When figs fail.", "link_nodes": ["answer"]},
+}
+
+
+class Serve(Protocol):
+    """Starts a server over the data directory of a test."""
+
+    def __call__(self) -> AbstractContextManager[Served]:
+        """The running server."""
+
+
+def closed(schema: Any) -> Any:
+    """A copy of a schema in which no object has a field that is not named, but those that are free maps."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    copy = {name: closed(each) for name, each in schema.items()}
+    return {"additionalProperties": False, **copy} if copy.get("type") == "object" else copy
+
+
+class Described:
+    """Sends requests, and holds each of them and its answer to the description."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.paths: Mapping[str, Any] = served.said("GET", "/openapi.json")["paths"]
+        self.seen: set[str] = set()
+
+    def said(self, method: str, place: str, query: str = "", body: Any = None, **names: object) -> dict[str, Any]:
+        """The answer of an endpoint; its arguments in the path are given by their names."""
+        described = self.paths[place][method.lower()]
+        if body is not None:
+            schema = described["requestBody"]["content"]["application/json"]["schema"]
+            assert schema["additionalProperties"] is False, place
+            jsonschema.validate(body, schema)
+        path = re.sub(r"\{(\w+)\}", lambda match: str(names[match[1]]), place) + query
+        answer = self.served.call(method, path, body)
+        assert answer.status_code in {int(each) for each in described["responses"] if each != "default"}, answer.text
+        content = described["responses"][str(answer.status_code)]["content"]["application/json"]["schema"]
+        jsonschema.validate(answer.json(), closed(content))
+        self.seen.add(f"{method} {place}")
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+@promise(
+    "web:described-answers",
+    "Every answer over REST has only fields that OpenAPI names, and every field of a request that it does not name is "
+    "refused.",
+    source="issue 10",
+)
+def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Path) -> None:
+    with serve() as served:
+        home = served.home
+    transcript = tmp_path / "good.jsonl"
+    transcript.write_text(json.dumps(REPAIRED), encoding="utf-8")
+    with Bank.open(tenant="acme", project="shop", settings=Settings(home=home)) as bank:
+        bank.sessions.capture(transcript)
+    with serve() as served:
+        described = Described(served)
+        said = described.said
+        for node in NODES.values():
+            made = said("POST", "/graph/nodes", body=node)
+            assert {name: made[name] for name in node} == node
+        edge = {"id": "e-1", "source": "n-Event", "target": "n-AgentAnswer", "text": WHY, "weight": 0.8, "tags": ["w"]}
+        said("POST", "/graph/edges", body=edge)
+        own = said("POST", "/memories", body=LESSON)["id"]
+        said("POST", "/memories", body={**LESSON, "title": "Prune figs again", "link_nodes": []})
+        told = said("POST", "/conversations", body=TOLD)
+        assert told["preferences"]
+        assert told["lesson"]
+        for query in ("?q=when+to+prune+figs", "?q=prune+figs&by=lesson&session=s", "?q=figs&by=experience&limit=3"):
+            assert said("GET", "/memories/search", query)["count"] or "experience" in query
+        assert said("GET", "/memories/briefing", "?task=prune+figs&session=s")["items"]
+        said("POST", "/memories/{id}/feedback", body={"helpful": True, "session": "s"}, id=own)
+        said("POST", "/memories/{id}/outcome", body={"succeeded": True, "session": "s"}, id=own)
+        assert said("GET", "/memories")["memories"]
+        said("PATCH", "/memories/{id}", body={"content": "Prune figs in February."}, id=own)
+        said("GET", "/memories/{id}", id=own)
+        assert said("GET", "/memories/{id}/links", id=own)["link_nodes"]
+        assert said("GET", "/sessions")["sessions"]
+        assert said("GET", "/graph/search", "?q=pruned+figs")["paths"]
+        assert said("POST", "/questions", body={"question": "Why were figs pruned in winter?"})["seeds"]
+        assert said("POST", "/questions", body={"question": "What's the best product?"})["clarification"]
+        assert said("POST", "/graph/walk", body={"seeds": {"n-Event": 1, "nobody": 1}})["paths"]
+        lost = said("POST", "/graph/walk", body={"seeds": {"nobody": 1}})
+        assert [(seed["found"], seed["reason"]) for seed in lost["seeds"]] == [(False, "seed_not_found")]
+        assert said("GET", "/graph/nodes/{id}", id="n-Event")["lessons"]
+        said("PATCH", "/graph/nodes/{id}", body={"source_type": "log"}, id="n-Event")
+        assert {each["label"] for each in said("GET", "/graph/nodes")["nodes"]} == set(LABEL_FIELDS)
+        assert said("GET", "/conversations/{conv_id}", conv_id="told")["nodes"]
+        said("GET", "/graph/edges/{id}", id="e-1")
+        said("PATCH", "/graph/edges/{id}", body={"weight": 0.9}, id="e-1")
+        run = said("POST", "/workflow/execute", body={"user_input": "Why were figs pruned?", "preferences": {"x": 1}})
+        ended = {"workflow_id": run["workflow_id"], "message_id": run["message_id"], "response": "They grow so."}
+        assert said("POST", "/workflow/ai-answer", body=ended)["remembered"]["nodes"]
+        assert said("GET", "/workflow/{workflow_id}", workflow_id=run["workflow_id"])["turns"]
+        held = {"reason": "It is out of date.", "memory_id": own}
+        assert said("POST", "/quarantines", body={**held, "dry_run": True})["quarantined"]
+        said("POST", "/quarantines", body=held)
+        assert said("GET", "/quarantines")["quarantines"]
+        said("POST", "/sessions/erase", body={"session": "s"})
+        every = {
+            f"{method.upper()} {place}"
+            for place, methods in described.paths.items()
+            for method in methods
+            if method != "delete"
+        }
+        assert described.seen == every
+
+
+@pytest.mark.promise("web:described-answers")
+def test_what_is_not_described_is_refused_everywhere(served: Served) -> None:
+    for place, methods in served.said("GET", "/openapi.json")["paths"].items():
+        path = re.sub(r"\{\w+\}", "nobody", place)
+        for method, each in methods.items():
+            body = {"unheard": 1} if "requestBody" in each else None
+            if body is not None:
+                refused = served.said(method.upper(), path, body, status=400)
+                assert "unheard" in refused["message"], place
+                assert ":path" not in refused["message"] + refused["hint"]
+            asked = served.said(method.upper(), f"{path}?unheard=1", body, status=400)
+            assert "unheard" in asked["message"], place
+            assert ":path" not in asked["message"] + asked["hint"]
+    assert "'foo'" in served.said("GET", "/openapi.json?foo=1", status=400)["message"]
