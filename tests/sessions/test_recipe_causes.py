@@ -165,6 +165,11 @@ def test_what_only_hides_the_error_is_no_fix(name: str) -> None:
 
 
 NO_CONFIG = "FileNotFoundError: [Errno 2] No such file or directory: 'index.html'"
+NO_MODULE = "w.go:5:2: no required module provides package gopkg.in/yaml.v3; to add it:"
+NO_EXTENSION = (
+    "Your requirements could not be resolved to an installable set of packages.\n\n  Problem 1\n"
+    "    - acme/till 2.1 requires ext-zip * -> it is missing from your system. Install PHP's zip."
+)
 SHOWN = {
     "another test": (
         (shell("node --test", ROUNDS, 1), edit("fee.js", "floor(x)", "ceil(x)"), shell("node --test", ROUNDED)),
@@ -182,6 +187,23 @@ SHOWN = {
         (shell("python3 -m desk", NO_CONFIG, 1), shell("npm run build", "built"), shell("python3 -m desk", "ok")),
         ("python3 -m desk", NO_CONFIG),
         ("python3 -m mail", NO_CONFIG),
+    ),
+    "another file that is refused": (
+        (shell("./release.sh", "bash: ./release.sh: Permission denied", 126), shell("chmod +x release.sh", ""),
+         shell("./release.sh", "released")),
+        ("./release.sh", "bash: ./release.sh: Permission denied"),
+        ("date > /srv/stamp.txt", "bash: /srv/stamp.txt: Permission denied"),
+    ),
+    "another module": (
+        (shell("go vet ./...", NO_MODULE, 1), shell("go get gopkg.in/yaml.v3", "go: added"), shell("go vet ./...", "")),
+        ("go vet ./...", NO_MODULE),
+        ("go vet ./...", NO_MODULE.replace("gopkg.in/yaml.v3", "github.com/google/uuid")),
+    ),
+    "another extension": (
+        (shell("composer install", NO_EXTENSION, 2), shell("sudo apt-get install -y php8.2-zip", "done"),
+         shell("composer install", "Generating autoload files")),
+        ("composer install", NO_EXTENSION),
+        ("composer install", NO_EXTENSION.replace("zip", "soap")),
     ),
     "an edit of another file": (
         (shell("python3 a.py", 'File "fee.py", line 3, in fee\nKeyError: \'net_total\'', 1),
@@ -235,6 +257,8 @@ def test_the_command_of_a_fact_is_whole(command: str, said: str) -> None:
         (NO_ZMQ, "CMake: Could NOT find ZeroMQ"),
         ("\u2502 Error: Unsupported argument\n\u2502 \n\u2502 An argument named \"sise\" is not expected here.",
          "Error: Unsupported argument: An argument named \"sise\" is not expected here"),
+        ("fatal: unable to auto-detect email address (got 'kim@desk.(none)')",
+         "error: unable to auto-detect email address (got '<account>')"),
         ("LoadError:\n  cannot load such file -- ox\n# ./a.rb:1", "LoadError: cannot load such file -- ox"),
         ("psql:a.sql:3: ERROR:  relation \"desk\" does not exist", "sql: relation \"desk\" does not exist"),
     ],

@@ -396,7 +396,10 @@ def test_what_differs_from_one_occurrence_to_the_next_is_not_in_the_signature(on
 @pytest.mark.parametrize(
     ("one", "other", "near"),
     [
-        ("ValueError: unknown locale de_DE in price report", "ValueError: unknown locale fr_FR in price report", True),
+        ("ValueError: wrong order of locales in report", "ValueError: wrong order of names in report", True),
+        ("ValueError: unknown locale de_DE in report", "ValueError: unknown locale fr_FR in report", False),
+        ("error: the bundle needs the lib cairo-2 for text", "error: the bundle needs the lib png-16 for text", False),
+        ("error: package cairo is missing from the list", "error: package png is missing from the list", False),
         ("ValueError: unknown locale for the price report", "TypeError: unknown locale for the price report", False),
         ("ModuleNotFoundError: No module named 'yaml'", "ModuleNotFoundError: No module named 'toml'", False),
         ("error: connection refused by the database server", "error: disk quota exceeded while writing cache", False),

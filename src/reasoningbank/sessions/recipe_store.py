@@ -105,7 +105,7 @@ class Recipes:
             repeat: Whether what this session was shown before is shown again.
         """
         place = session_name(session) or self._context.session
-        action = doing_of(Step(tool=_SHELL, action=command)).shown if command else ""
+        action = (doing_of(Step(tool=_SHELL, action=command)).shown or command.strip()) if command else ""
         signature = signature_of(error, action)
         if signature is None:
             return Brief(session=place)

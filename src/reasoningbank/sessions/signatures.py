@@ -113,6 +113,11 @@ _DJANGO_APP = re.compile(r"^(?P<type>CommandError|ImproperlyConfigured): (?P<mes
 
 _ADDRESS = re.compile(r"\b(?:https?|ftp|file|ssh|git|postgres(?:ql)?|redis|mysql|mongodb)://[^\s'\"<>)]+")
 _HOST = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\blocalhost:\d{1,5}\b")
+_ACCOUNT = re.compile(
+    r"(?<![\w/@.-])[\w.+-]+@(?!v?\d)(?:[\w-]+(?:\.(?:[\w-]+|\([a-z]+\)))+"
+    r"|(?!latest|next|beta|alpha|canary)[\w-]+(?=: ))"
+)
+"""A person or an account on a host; a package with a version has a number there."""
 _ID = re.compile(
     r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"
 )
@@ -179,6 +184,24 @@ _SUMMARY = re.compile(r"\d+ \S+(?: \S+){0,3}(?:, \d+ [^\n]*)? (?:failed|errors?|
 _HEADER_NAME = re.compile(r"^[\w+-][\w./+-]*\.(?:h|hpp|hh|hxx)$")
 _MEANS_ITSELF = vocabulary("shell python")
 """Types whose message names the very program or file that was asked for."""
+_NO_NAME = re.compile(r"<path>(?=: )")
+"""The file that was asked for, whose folder and name are left out: any other file is said in the same words."""
+_ABSENCE = re.compile(
+    r"not found|no such|no required|missing|n['o]t (?:find|open|load|import|locate|resolve)"
+    r"|cannot (?:find|open|load|import|locate|resolve)|not (?:installed|defined|exist|available|permitted|allowed)"
+    r"|unable to (?:locate|find|resolve|load)"
+    r"|could not be (?:resolved|found)|unknown|undefined|unresolved|no (?:module|package)|denied|refused|forbidden"
+    r"|unauthori[sz]ed|requires?\b|required",
+    re.IGNORECASE,
+)
+"""Something is not there, or is not allowed: that another thing is not there is another error."""
+_THING = re.compile(
+    r"[\w@$.+:/\\-]*\w[@.+:/\\_-]+\w[\w@$.+:/\\-]*"
+    r"|(?<![\w-])-{1,2}\w[\w-]*|\w*[a-z][A-Z]\w*|\w*[A-Za-z]\d\w*"
+)
+"""A name that no language has as a word: of a module, a package, a flag, an extension."""
+_DETAIL = re.compile(r"^[ \t]*(?:[-*\u2502>] *)?(?P<detail>\S[^\n]{8,300})$", re.MULTILINE)
+_DETAILS = 8
 _SLIPS = vocabulary("SyntaxError IndentationError TabError NameError KeyboardInterrupt SystemExit UnboundLocalError")
 """Errors of what was just typed: the next session types something else."""
 _MISSPELT = vocabulary("NameError UnboundLocalError")
@@ -206,6 +229,8 @@ class Signature:
     @property
     def is_general(self) -> bool:
         """Return whether errors of other causes say the same: only the command tells them apart."""
+        if self.type == "shell" and (_NO_NAME.search(self.message) or _SURROUNDINGS.search(self.message)):
+            return True
         if self.test or self.type in _MEANS_ITSELF or _HEADER.search(self.message):
             return False
         if re.search(r"cannot find symbol$", self.message):
@@ -232,6 +257,11 @@ class Signature:
         return _specific(f"{self.test} {self.message}")
 
     @property
+    def things(self) -> frozenset[str]:
+        """Return the names in it that are no words of a language, quoted or not."""
+        return frozenset(match.strip(".:") for match in _THING.findall(self.message))
+
+    @property
     def names(self) -> frozenset[str]:
         """Return what it is about: what is quoted, and a file before or a name after a colon."""
         return frozenset((*_QUOTED.findall(self.message), *_ABOUT.findall(self.message)))
@@ -250,6 +280,7 @@ def signature_of(output: str, action: str = "") -> Signature | None:
     found = _pytest(text) or _runner(text) or _compiled(text) or _raised(text) or _other(text) or _said(text)
     if found is None:
         return None
+    found = _with_detail(found, text)
     kind = found.type.rsplit(".", 1)[-1]
     if kind in _SLIPS and not (kind in _MISSPELT and found.names and _IN_FILE.search(text)):
         return None
@@ -266,9 +297,29 @@ def is_near(one: Signature, other: Signature) -> bool:
     if one.names != other.names or one.type == "shell" or one.is_general or other.is_general:
         return False
     first, second = one.words, other.words
+    if one.things != other.things or (first != second and any(_ABSENCE.search(each.message) for each in (one, other))):
+        return False
     if min(len(first), len(second)) < _LEAST_NEAR:
         return False
     return len(first & second) >= NEAR * len(first | second)
+
+
+def _with_detail(found: Signature, text: str) -> Signature:
+    """Return the signature with the line below it that names what is missing, when its own line does not."""
+    if found.test or found.names or found.things or found.place or not _ABSENCE.search(found.message):
+        return found
+    if "<" in found.message or found.type in _MEANS_ITSELF or "'" in found.message:
+        return found
+    start = text.find(found.line)
+    if start < 0:
+        return found
+    for place, match in enumerate(_DETAIL.finditer(text, start + len(found.line))):
+        detail = normalise(match["detail"])
+        if place >= _DETAILS:
+            break
+        if _THING.search(detail) and (found.line.endswith(":") or _ABSENCE.search(detail)):
+            return replace(found, message=normalise(f"{found.message}: {match['detail']}"))
+    return found
 
 
 def read_signature(text: str) -> Signature:
@@ -280,7 +331,7 @@ def read_signature(text: str) -> Signature:
 
 def normalise(message: str) -> str:
     """Return a message on one line without paths, addresses, ids, dates and numbers."""
-    text = _ADDRESS.sub("<url>", message[: 4 * MAX_LINE])
+    text = _ACCOUNT.sub("<account>", _ADDRESS.sub("<url>", message[: 4 * MAX_LINE]))
     text = _DATE.sub("<time>", _HOST.sub("<host>", text))
     text = _PLACE.sub(_without_folders, _ID.sub("<id>", text))
     text = _LISTED.sub("N, ...", _SPACE.sub(" ", _NUMBER.sub("N", text))).strip(" .:,;")
