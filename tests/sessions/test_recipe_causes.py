@@ -79,6 +79,23 @@ QUOTED = {
         shell("kill $(cat run/desk.pid | head -1)", ""),
         shell("python3 desk.py", "listening"),
     ),
+    "a port that was freed": (
+        shell("python3 desk.py", PORTS, 1), shell("sudo fuser -k 5050/tcp", "5050/tcp: 77"),
+        shell("python3 desk.py", "listening"),
+    ),
+    "heads that were merged": (
+        shell("alembic upgrade head", "FAILED: Multiple head revisions are present for given argument 'head'", 255),
+        shell("alembic merge -m both heads", "done"),
+        shell("alembic upgrade head", "INFO running"),
+    ),
+    "a service that was started": (
+        shell("python3 desk.py", "ConnectionError: Error 111 connecting to localhost:6379. Connection refused.", 1),
+        shell("redis-server --daemonize yes", ""), shell("python3 desk.py", "listening"),
+    ),
+    "settings from the example": (
+        shell("python3 desk.py", "KeyError: 'DESK_TOKEN'", 1), shell("cp .env.sample .env", ""),
+        shell("python3 desk.py", "listening"),
+    ),
     "two commands of one line": (
         shell("python3 -m desk", "FileNotFoundError: [Errno 2] No such file or directory: 'etc/desk.ini'", 1),
         shell("mkdir -p etc && cp share/desk.ini etc/desk.ini", ""),

@@ -43,6 +43,10 @@ WAYS = {
         shell("gcc area.c -o area -lm", ""),
     ),
     "another program": (shell("python3 -m pytest tests/a.py", NO_PYTEST, 1), shell("pytest tests/a.py", PASSED)),
+    "another version of it": (
+        shell("python -m desk", "bash: python: command not found", 127),
+        shell("python3.11 -m desk", "serving"),
+    ),
     "another script": (
         shell("npm test", 'npm error Missing script: "test"', 1),
         shell("npm run", "Scripts available: test:unit"),

@@ -44,7 +44,9 @@ _GIT_CHANGES = vocabulary(
     "checkout restore reset apply stash pull merge revert clone submodule config clean switch cherry-pick rm mv rebase "
     "fetch am lfs"
 )
-_SERVICES = vocabulary("systemctl service docker docker-compose podman createdb dropdb psql kill pkill")
+_SERVICES = vocabulary(
+    "systemctl service docker docker-compose podman createdb dropdb psql kill pkill killall fuser alembic redis-server"
+)
 _SERVICE_READS = vocabulary(
     "ps logs images inspect version info status top stats port diff history search events ls list config is-active "
     "show cat list-units"
@@ -261,6 +263,13 @@ def _quotes(programs: Sequence[Program], line: str) -> list[str]:
     return quotes
 
 
+def _does(part: Program) -> bool:
+    """Return whether a program that may also only show things was told to do one."""
+    if part.program == "fuser":
+        return any(word in {"-k", "--kill"} or re.match(r"-[a-z]*k", word) for word in part.words[1:])
+    return part.program != "alembic" or part.word(1) in {"merge", "stamp"}
+
+
 def _with_rights(part: Program) -> str:
     """Return the program as it was written, with the rights that it was given."""
     return " ".join([*part.rights, *part.words])
@@ -354,7 +363,7 @@ def _changed(part: Program) -> Change | None:
         return None if checks else Change(text=f"ran: {shown}")
     if part.program in _SERVICES and len(words) > 1:
         told = [word for word in words[1:] if not word.startswith("-")]
-        reads = any(word in _SERVICE_READS for word in told[:3])
+        reads = any(word in _SERVICE_READS for word in told[:3]) or not _does(part)
         if reads or (part.program == "psql" and not _SQL_CHANGES.search(f"{shown} {part.source}")):
             return None
         return Change(text=f"ran: {shown}")

@@ -30,7 +30,7 @@ _FAILED_NAMES = re.compile(
 _WANTS_SETTING = re.compile(
     r"environment variable|must be set|(?:is|are) not set|not configured|\bSet the\b"
     r"|[Mm]issing (?:required )?(?:setting|config|env)"
-    r"|(?:required|missing|undefined).{0,40}\b[A-Z]{2,}_[A-Z_]{2,}"
+    r"|(?:required|missing|undefined).{0,40}\b[A-Z]{2,}_[A-Z_]{2,}|KeyError: ['\"][A-Z]+_[A-Z_]+['\"]"
 )
 _WANTS_VERSION = re.compile(
     r"class file (?:major )?version|or (?:higher|newer|later) is required"
@@ -102,7 +102,7 @@ _SUPPLIES = re.compile(
 _UNREACHED = re.compile(
     r"[Cc]onnection refused|ECONNREFUSED|[Cc]ould not connect|[Cc]annot connect|is the server running"
 )
-_STARTS = re.compile(r"^ran: .*\b(?:start|restart|up|run)\b")
+_STARTS = re.compile(r"^ran: .*\b(?:start|restart|up|run|redis-server)\b")
 _PASSES_BY_ITSELF = re.compile(
     r"connection (?:was )?(?:reset|aborted|closed)|ECONNRESET|time[d]?[ -]?out|ETIMEDOUT|temporar(?:y|ily)|EAI_AGAIN"
     r"|rate.?limit|too many requests|\b(?:429|50[0234])\b|service unavailable|bad gateway|internal server error"

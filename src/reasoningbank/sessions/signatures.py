@@ -100,7 +100,7 @@ _NPM = re.compile(
     r"^npm (?:ERR!|error) (?P<message>(?!A complete log|code |errno |syscall |path )\S[^\n]{8,})$", re.MULTILINE
 )
 _SPOKEN = re.compile(
-    r"^ {0,6}(?P<type>fatal|error|ERROR|Error|FATAL|E|CMake Error[^\n:]{0,200}):+ ?"
+    r"^ {0,6}(?P<type>fatal|error|ERROR|Error|FATAL|FAILED(?=: [A-Z][a-z]+ \w+ \w+)|E|CMake Error[^\n:]{0,200}):+ ?"
     r"(?P<message>(?!test failed, to rerun|could not compile|subprocess-exited|metadata-generation)\S[^\n]{5,})$",
     re.MULTILINE,
 )

@@ -192,7 +192,7 @@ def _is_other_program(old: Program, new: Program, signature: Signature) -> bool:
     if old.program in _INTERPRETERS and new.program in _INTERPRETERS and old.program != new.program:
         return bool(_operands(before)) and signature.type == "shell"
     if old.program != new.program and _unversioned(old.program) == _unversioned(new.program):
-        return bool(before) and [*before] == [*after]
+        return len(old.words) > 1 and old.words[1:] == new.words[1:]
     missing = signature.type == "ModuleNotFoundError" or (
         signature.type == "shell"
         and bool(re.search(rf"\b{re.escape(old.program)}: (?:command )?not found", signature.line))
