@@ -129,8 +129,11 @@ server that all windows, hooks and commands of the user share. That server holds
   that differ in them share it.
 * Its socket is in `/run/user/UID/reasoningbank`, else in `/tmp/reasoningbank-UID`: directory `0700`, socket `0600`, and
   processes of other users are refused. Its warnings are in the `.log` file beside it.
-* When it is killed, the relays start the next one. A call that reads is repeated. A call that writes is answered with
-  the JSON-RPC error -32000, which says that it is not known whether it was done; it is never sent twice.
+  What a killed server leaves there is removed by whatever looks for a server, as `rbank status` does; a log that holds
+  warnings is kept for a week.
+* When it is killed, the relays start the next one. A call that only asks is repeated; a search is then at most logged
+  twice. A call that writes is answered with the JSON-RPC error -32000, which says that it is not known whether it was
+  done; it is never sent twice.
 * Each process serves for itself with `--no-shared` or `REASONINGBANK_SHARED=false`, on Windows, with a `memory://`
   bank, and where the directory cannot be used: its path is too long for a socket, or others can enter it.
 * `rbank search`, `briefing`, `record` and `experience` use the server when it runs; they start none.
