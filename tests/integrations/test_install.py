@@ -630,6 +630,18 @@ def test_the_real_client_knows_what_was_installed(client: str, tmp_path: Path) -
     assert asked_as(client, tmp_path, own) == "missing"
 
 
+@promise("install:verified")
+def test_a_person_is_told_to_approve_only_what_a_project_has(tmp_path: Path) -> None:
+    told: dict[str, list[str]] = {}
+    for level in ("project", "user"):
+        done = run_rbank(tmp_path, "install", "claude-code", "--scope", level, "--json")
+        told[level] = json.loads(done.stdout)["to_do"]
+        assert run_rbank(tmp_path, "uninstall", "claude-code", "--scope", level).returncode == 0
+    assert told["user"] == ["Restart Claude Code."]
+    assert told["project"][:1] == told["user"]
+    assert "approved" in told["project"][1]
+
+
 @promise(
     "install:asking-is-no-session",
     "What rbank install and rbank status ask a client's own command is no session: the hooks that it fires note "

@@ -74,12 +74,12 @@ def install(
     if call.as_json:
         answer = install_answer(client, place.level, changes, dry_run=dry_run)
         checked = {} if registration is None else {"registration": asdict(registration)}
-        print_json({**answer, **checked, "distill": distilled, "to_do": [*to_do(client)]})
+        print_json({**answer, **checked, "distill": distilled, "to_do": [*to_do(client, place.level)]})
         return
     said = [install_text(changes, dry_run=dry_run)]
     if registration is not None:
         said += [registration.says] if registration.command else []
-        said += [distilled, *(f"To do: {each}" for each in to_do(client))]
+        said += [distilled, *(f"To do: {each}" for each in to_do(client, place.level))]
     print_text("\n".join(filter(None, said)))
 
 

@@ -38,10 +38,9 @@ _WORDS: tuple[tuple[str, RegistrationState], ...] = (
 )
 _TO_DO: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "claude-code": ("Restart Claude Code. A project's server runs once you have approved it there.",),
+        "claude-code": ("Restart Claude Code.",),
         "codex": (
             "Codex runs hooks only after you have reviewed them: start `codex` and answer what it asks, or /hooks.",
-            "A project's files count once you trust the project.",
         ),
         "gemini": ("Gemini CLI starts servers and hooks of a folder only after you trust it: /permissions trust.",),
         "cursor": ("Restart Cursor and switch the server on in its settings, under MCP.",),
@@ -50,6 +49,13 @@ _TO_DO: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "opencode": ("Restart opencode.",),
     }
 )
+_TO_DO_IN_A_PROJECT: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "claude-code": ("Claude Code runs a project's server once you have approved it there.",),
+        "codex": ("A project's files count once you trust the project.",),
+    }
+)
+"""What is to do besides when the installation is a project's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +111,10 @@ def asked(client: str, directory: Path) -> Registration:
     return Registration(command=command, state=state, says=f"{command} {words_of.get(state, 'does not know it')}.")
 
 
-def to_do(client: str) -> tuple[str, ...]:
-    """Return what a person still has to do after an installation."""
-    return _TO_DO.get(client, ())
+def to_do(client: str, level: InstallLevel) -> tuple[str, ...]:
+    """Return what a person still has to do after an installation at this level."""
+    further = _TO_DO_IN_A_PROJECT.get(client, ()) if level == "project" else ()
+    return (*_TO_DO.get(client, ()), *further)
 
 
 def places(client: str, where: Where) -> dict[InstallLevel, bool]:
