@@ -261,6 +261,11 @@ def session_outcome_text(report: SessionOutcome) -> str:
         before = len([one for one in report.unchanged if one in known])
         said = f", {before} of them by what was said before" if before else ""
         lines.append(f"{len(report.counted)} credited{said}{held}.")
+    elif not report.known:
+        lines.append(
+            f"0 credited: nothing is known of a session named {one_line(report.session)} here, so that nothing was "
+            "kept. `rbank sessions` lists those that are captured."
+        )
     else:
         lines.append(f"0 credited: nothing was shown in a session named {one_line(report.session)} that fitted a task.")
     if report.judged:

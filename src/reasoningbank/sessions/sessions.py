@@ -255,6 +255,10 @@ class Sessions:
             raise InvalidInput("no session is named", hint="Name the session that the briefing was for.")
         with observed("outcome_memory", store=self._context.place):
             with self._context.store().transaction() as transaction:
+                known = (
+                    transaction.deliveries.exposure(place) is not None
+                    or len(transaction.sessions.trajectories(limit=1, session=place)) > 0
+                )
                 note_session(transaction, place, succeeded=succeeded, rater=rater)
                 judged = self._reported(transaction, place, succeeded) if rater == "human" else ()
             reports = self._settlement.settled(place)
@@ -269,6 +273,7 @@ class Sessions:
             quarantined=tuple(held),
             judged=judged,
             counted=self._settlement.counted(place),
+            known=known or bool(reports),
         )
 
     def _reported(self, transaction: Transaction, session: str, succeeded: bool) -> tuple[str, ...]:

@@ -278,6 +278,7 @@ class SessionOutcome:
         judged: Ids of the session's trajectories whose verdict a person's report is.
         counted: How things stand after this call, whoever said it when: each memory for which the session's end counts,
             with the confidence that it would have without the session and the one that it has.
+        known: False when no session of this name was shown anything here or is captured: then nothing was kept.
     """
 
     session: str
@@ -288,6 +289,7 @@ class SessionOutcome:
     learned: DistilReport | None = None
     judged: tuple[str, ...] = ()
     counted: tuple[SessionCredit, ...] = ()
+    known: bool = True
 
     @property
     def credits(self) -> tuple[Mapping[str, str | float | bool], ...]:
