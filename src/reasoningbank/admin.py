@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.documents.values import put_again, vectors_of
-from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
+from reasoningbank.errors import BankError, InvalidInput, NotFound, StoreUnavailable
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
 from reasoningbank.safety.arguments import checked_limit, usable_path
@@ -190,9 +190,18 @@ class Admin:
             target: The file to write; None makes one below the data directory and keeps the newest few.
 
         Raises:
+            NotFound: When the project has no bank.
             StoreUnavailable: When the target's directory does not exist or the file exists already.
         """
         store = self._context.store()
+        place = None if target is None else usable_path(target)
+        if place is not None and not place.parent.is_dir():
+            raise StoreUnavailable(f"{place.parent} is not a directory", hint="Name a file in one that exists.")
+        if not self._context.storage.has(self._context.scope):
+            raise NotFound(
+                f"project {self._context.scope.project[:80]!r} has no bank to copy",
+                hint="A bank is made by what is first stored in it.",
+            )
         if target is not None:
             path = usable_path(target)
             if path.exists():

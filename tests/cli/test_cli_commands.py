@@ -403,6 +403,33 @@ def test_changing_something_in_an_unknown_project_makes_no_bank(run: Run, tmp_pa
     assert len(sorted((tmp_path / "banks").rglob("*.db"))) == 2
 
 
+@promise("cli:mistyped-project")
+def test_no_command_that_stores_nothing_new_makes_a_bank_in_a_new_directory(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every operation that changes what is there, on unknown ids, and of those that can be tried dry."""
+    new = tmp_path / "new"
+    new.mkdir()
+    monkeypatch.chdir(new)
+    place = ("--url", f"sqlite:///{tmp_path}/banks")
+    commands = [
+        each.command for each in OPERATIONS if each.command is not None and not each.reads and not each.command.makes
+    ]
+    assert len(commands) > 25
+    needed = {"quarantine": ["--memory", "x", "--reason", "r"], "erase": ["--session", "s"]}
+    needed |= {name: ["--dry-run"] for name in ("consolidate", "decay", "prune", "stability")}
+    needed |= {name: ["--tag", "t"] for name in ("update", "graph edit", "graph edit-edge")}
+    needed |= {"graph link": ["--text", "The pressure rose after it fell.", "--weight", "0.5"]}
+    for command in commands:
+        given = [command.words[name][0] if name in command.words else "x" for name in command.arguments]
+        if command.name == "backup":
+            given = [str(tmp_path / "copy.backup")]
+        result = run(*command.name.split(), *given, *needed.get(command.name, []), *place)
+        assert result.exit_code in {0, 2, 3}, (command.name, result.stderr)
+        assert not list(tmp_path.rglob("*.db")), command.name
+        assert not (tmp_path / "copy.backup").exists()
+
+
 @promise("cli:unknown-project")
 def test_no_command_that_only_reads_makes_a_bank_in_a_new_directory(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -96,9 +97,9 @@ class Call:
         Args:
             reads: The command only reads: then a project without a bank is an empty one, and no file is made of it.
                 What its team, its org and the tenant's other projects know is still found.
-            makes: Whether the command stores something new, so that a project without a bank gets one. One that
-                changes what is there is refused for a named project without a bank when another project of nearly the
-                same name may be meant, else it finds an empty bank, too.
+            makes: Whether the command stores something new, so that a project without a bank gets one; nothing else
+                makes one. One that changes what is there is refused for a named project without a bank when another
+                project of nearly the same name may be meant, else it finds an empty bank, too.
 
         Raises:
             NotFound: When the project that is named has no bank, and the command neither reads only nor makes one.
@@ -118,8 +119,18 @@ class Call:
             team=self.team,
             org=self.org,
             settings=settings,
-            create=not unknown and not reads,
+            create=not reads and not unknown and (makes or self._has_bank(settings)),
         )
+
+    def _has_bank(self, settings: Settings) -> bool:
+        """Return whether the project of this call, named or not, has a bank; asking makes none."""
+        from reasoningbank.settings import project_of
+        from reasoningbank.storage import open_storage
+        from reasoningbank.types.scope import Scope
+
+        name = (settings.project or project_of(Path.cwd())) if self.project is None else self.project
+        storage = open_storage(self.url if self.url is not None else settings.url or None, home=settings.home)
+        return storage.has(Scope(tenant=self.owner(settings), project=name))
 
     def names_no_bank(self) -> bool:
         """Return whether the project that is named has no bank."""

@@ -55,7 +55,7 @@ def promote(
     from reasoningbank.operations.sharing_text import candidate_text, promotion_text
     from reasoningbank.settings import local_tenant
 
-    with call.open_bank(makes=False) as bank:
+    with call.open_bank(makes=not call.names_no_bank()) as bank:
         written = title is not None and content is not None
         proposal = None if written else bank.sharing.propose(memory_ids, to=to, ordinary=ordinary)
         if not yes:

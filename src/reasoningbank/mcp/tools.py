@@ -159,7 +159,7 @@ def answered(
         values["reader"] = "human"
     named = arguments.optional_text("project_id")
     if tool.anywhere:
-        with banks.use(caller.tenant, banks.any_project(caller.tenant, caller.usual), reads=operation.reads) as bank:
+        with banks.use(caller.tenant, banks.any_project(caller.tenant, caller.usual), reads=True) as bank:
             if named is not None:
                 _check_project(bank, str(values["memory_id"]), named)
             return answer_of(operation, tool, run(operation, bank, values), values)

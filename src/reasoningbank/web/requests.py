@@ -106,7 +106,10 @@ class BankThreads:
                 hint=meant if close else "A project is made by what is first stored in it.",
             )
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
-        with belonging(membership), self._banks.use(tenant, self._banks.project(named or None), reads=reads) as bank:
+        with (
+            belonging(membership),
+            self._banks.use(tenant, self._banks.project(named or None), reads=reads or not makes) as bank,
+        ):
             yield bank
 
 
