@@ -774,7 +774,7 @@ class Bank:
         return Past(self._context.store(), self._context.embedder, then, session=self._context.session)
 
     def report(self) -> UpliftReport:
-        """Return what memory is worth in this project; see ``reasoningbank.curation.uplift``."""
+        """Return what memory is worth in this project: sessions that were shown some against sessions that were not."""
         return self._uplift.report()
 
     @property

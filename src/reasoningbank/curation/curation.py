@@ -136,8 +136,7 @@ class Curation:
         """Take a consolidated memory apart again: its sources are what they were before, whatever came since included.
 
         What came since goes to the source whose text the memory had word for word, or is divided among all sources of
-        a model's text; see ``reasoningbank.curation.consolidation``. The same memories are not consolidated
-        again unless a run is forced.
+        a model's text. The same memories are not consolidated again unless a run is forced.
 
         Args:
             consolidation_id: The memory that a consolidation made.

@@ -124,7 +124,7 @@ class Edges:
         fusion: str = "weighted",
         min_score: float | None = None,
     ) -> tuple[EdgeHit, ...]:
-        """Find the sentences that fit a question best; the arguments are those of ``graph_search``.
+        """Find the sentences that fit a question best; the arguments are those of ``graph.search``.
 
         Args:
             query: The question in words.

@@ -279,9 +279,7 @@ class Graph:
         return self._context.store().graph.graph_size()
 
     def conversation(self, conv_id: str) -> tuple[Node, ...]:
-        """Return the nodes of one conversation in the order in which they were ingested.
-
-        None when there is no such one.
+        """Return the nodes of one conversation in the order in which they were ingested; empty when there is none.
 
         Args:
             conv_id: The conversation.

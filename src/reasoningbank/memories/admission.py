@@ -707,7 +707,8 @@ def _check_item(item: Node | Edge) -> None:
     if danger := graph_danger(item):
         error, kind = (InvalidNode, "node") if isinstance(item, Node) else (InvalidEdge, "edge")
         name = dangerous_field(item)
-        raise error(f"{name}: {kind} {item.id[:80]!r} looks like a prompt injection: its {name} {danger}", hint=REWRITE)
+        its = "its text" if name == "text" else f"the text of its {name}"
+        raise error(f"{name}: {kind} {item.id[:80]!r} looks like a prompt injection: {its} {danger}", hint=REWRITE)
 
 
 def _counted(memory: Memory) -> Memory:

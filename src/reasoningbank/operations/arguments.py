@@ -110,7 +110,7 @@ class Arguments:
 
 
 def _nearest(name: str, inputs: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(name[:_SHOWN], inputs, n=1)
+    close = difflib.get_close_matches(name[:_SHOWN], inputs, n=1, cutoff=0.7)
     known = f"It takes: {', '.join(inputs)}."
     return f"Did you mean {close[0]}? {known}" if close else known
 
