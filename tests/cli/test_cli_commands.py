@@ -645,6 +645,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
         "trajectories",
         "trajectory",
         "forget",
+        "erase",
         "verdict",
         "judge",
         "distill",

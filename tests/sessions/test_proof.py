@@ -85,7 +85,8 @@ def test_another_expected_value_in_the_test_is_a_disguise(file: str, old: str, n
 def test_tests_that_pass_by_chance_are_no_success() -> None:
     look = shell("cat sums.py", "total = a + b")
     assert judged(EDIT, FAILED, PASSED).verdict == "partial"
-    assert judged(FAILED, look, PASSED).verdict == "partial"
+    assert judged(EDIT, FAILED, look, PASSED).verdict == "partial"
+    assert judged(FAILED, PASSED).verdict == "success", "a record without any change may lack what was changed"
     assert judged(FAILED, shell("docker start db", "db"), PASSED).verdict == "success"
     assert judged(FAILED, Step(user="I mended the database, try again", thought="ok"), PASSED).verdict == "success"
     assert judged(FAILED, PASSED, EDIT, PASSED).verdict == "success"

@@ -89,7 +89,7 @@ def websocket_protocol(addresses: Addresses) -> type[asyncio.Protocol]:
     except ImportError as error:
         raise ConfigurationError(
             "--web needs the package websockets, which is not installed",
-            hint="Install the extra with `pip install 'reasoningbank[web]'`, or leave --web out.",
+            hint="Install the extra `web` or run: pip install websockets; or leave --web out.",
         ) from error
 
     class Counted(WebSocketsSansIOProtocol):

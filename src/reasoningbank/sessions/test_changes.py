@@ -83,6 +83,7 @@ def by_chance(trajectory: Trajectory) -> str:
     """Return that the tests which passed last had failed, with nothing done in between, as a sentence.
 
     A second run of the same command that ends otherwise says that the tests are not steady, not which run was right.
+    Only where the session changed something before: a record without any change may lack what was changed.
     """
     steps = trajectory.steps
     runs, _ = runs_of(steps)
@@ -92,6 +93,8 @@ def by_chance(trajectory: Trajectory) -> str:
         return ""
     same = (command(steps[before]), steps[before].actor) == (command(steps[last]), steps[last].actor)
     if not same or any(step.user or (step.action and not only_reads(step)) for step in steps[before + 1 : last]):
+        return ""
+    if not any(doing.changes for doing in doings_of(steps)[:before]):
         return ""
     if steps[last].user or any(_working(part) > 1 for part in (steps[before], steps[last])):
         return ""

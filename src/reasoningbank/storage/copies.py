@@ -1,4 +1,4 @@
-"""Deletions reach the copies of a bank that nobody has asked for: automatic backups, and what a restore has kept.
+"""Deletions reach the copies of a bank that nobody has asked for: what a restore has kept. Erasures reach backups, too.
 
 What was deleted is told by the digest of its name, so that a note of it holds nothing of what is gone.
 """
@@ -22,6 +22,8 @@ from reasoningbank.types.recall import Filter
 
 Erasures = Sequence[tuple[str, str]]
 """What was deleted: its kind, and the digest of its name or a time."""
+SESSION_KINDS = frozenset(("session", "session log", "before", "before log"))
+"""What `rbank erase` and the expiry of logs delete."""
 _log = logging.getLogger(__name__)
 
 

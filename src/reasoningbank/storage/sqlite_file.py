@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from glob import escape
@@ -115,30 +115,40 @@ class BankFile:
 
     @property
     def has_copies(self) -> bool:
-        return bool(self._copies())
+        return bool(self._kept() or self._backup_files())
 
     def erase_in_copies(self, erasures: Sequence[tuple[str, str]]) -> None:
-        from reasoningbank.storage.copies import erase_in
+        from reasoningbank.storage.copies import SESSION_KINDS, erase_in
 
         with self._sidecar_lock.held():
-            for path in self._copies():
+            for path in self._kept():
                 if _BEFORE_VERSION.search(path.name):
                     # It is of an earlier schema, in which nothing can be deleted any more.
                     path.unlink(missing_ok=True)
                 else:
                     erase_in(path, erasures, _opened_copy)
+            # A backup brings back what was deleted by mistake; what a person has erased stays erased.
+            if erased := [erasure for erasure in erasures if erasure[0] in SESSION_KINDS]:
+                for path in self._backup_files():
+                    erase_in(path, erased, _opened_copy)
 
-    def _copies(self) -> list[Path]:
+    def _kept(self) -> list[Path]:
         """Return the copies of the bank that nobody has asked for."""
         beside = self.path.parent.glob(f"{escape(self.path.name)}.before-*")
-        found = [path for path in beside if _KEPT.search(path.name) or _BEFORE_VERSION.search(path.name)]
-        if self._backups is not None:
-            found += self._backups.parent.glob(f"{escape(self._backups.name)}.*{SUFFIX}")
-        return sorted(path for path in found if path.is_file() and not path.is_symlink())
+        return _files(path for path in beside if _KEPT.search(path.name) or _BEFORE_VERSION.search(path.name))
+
+    def _backup_files(self) -> list[Path]:
+        if self._backups is None:
+            return []
+        return _files(self._backups.parent.glob(f"{escape(self._backups.name)}.*{SUFFIX}"))
 
     def close(self) -> None:
         self.lock.close()
         self._sidecar_lock.close()
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 
 
 class SqliteStorage:
