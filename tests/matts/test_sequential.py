@@ -86,7 +86,7 @@ def test_another_answer_or_a_further_action_is_not_stable(later: Trajectory) -> 
 def test_it_stops_when_answer_and_verdict_repeat() -> None:
     found = refined(Rounds(a_run(*SOLVED), a_run(ran_tests(3)), NOTHING_NEW), 5, Ledger().parts)
     assert (found.stopped, found.rounds) == ("stable", 2)
-    other = refined(Rounds(a_run(*UNSOLVED), a_run(ran_tests(3)), a_run(ran_tests(3))), 5, Ledger().parts)
+    other = refined(Rounds(a_run(*UNSOLVED), a_run(*SOLVED), a_run(ran_tests(3))), 5, Ledger().parts)
     assert (other.stopped, other.rounds) == ("stable", 3)
 
 

@@ -64,7 +64,7 @@ def _add(monkeypatch: pytest.MonkeyPatch, entry: Operation, method: Callable[...
     monkeypatch.setattr(Bank, entry.method, method, raising=False)
     binding.described.cache_clear()
     binding.function_of.cache_clear()
-    for module in (table, app, schemas, routes, binding):
+    for module in (table, app, routes, binding):
         monkeypatch.setattr(module, "OPERATIONS", operations)
     commands = app._commands()
     monkeypatch.setattr(app, "_ALL", commands)
