@@ -22,8 +22,8 @@ from reasoningbank.types.recall import Filter
 
 Erasures = Sequence[tuple[str, str]]
 """What was deleted: its kind, and the digest of its name or a time."""
-SESSION_KINDS = frozenset(("session", "session log", "before", "before log"))
-"""What `rbank erase` and the expiry of logs delete."""
+SESSION_KINDS = frozenset(("trajectory", "session", "session log", "before", "before log"))
+"""What `rbank forget`, `rbank erase` and the expiry of logs delete."""
 _log = logging.getLogger(__name__)
 
 

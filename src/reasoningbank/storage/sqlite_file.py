@@ -128,9 +128,9 @@ class BankFile:
                 else:
                     erase_in(path, erasures, _opened_copy)
             # A backup brings back what was deleted by mistake; what a person has erased stays erased.
-            if erased := [erasure for erasure in erasures if erasure[0] in SESSION_KINDS]:
+            if any(kind in SESSION_KINDS for kind, _ in erasures):
                 for path in self._backup_files():
-                    erase_in(path, erased, _opened_copy)
+                    erase_in(path, erasures, _opened_copy)
 
     def _kept(self) -> list[Path]:
         """Return the copies of the bank that nobody has asked for."""
