@@ -145,7 +145,11 @@ def proven_by_status(line: str) -> tuple[Program, ...]:
     These are the programs of its last chain of ``&&``. What stands before ``|``, ``;`` or a line end does not decide
     the status; beside ``||`` no single program does, and neither does one that is negated or left in the background.
     """
-    line = line[:_MAX_COMMAND].rstrip(" \t\n;")
+    return _proven_by_status(line[:_MAX_COMMAND].rstrip(" \t\n;"))
+
+
+@functools.lru_cache(maxsize=256)
+def _proven_by_status(line: str) -> tuple[Program, ...]:
     chain: list[str] = []
     for cut, segment in reversed(_segments(line)):
         text = segment.strip()

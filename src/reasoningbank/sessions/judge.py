@@ -69,7 +69,7 @@ from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.commands import READING, only_reads
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.facts import CHECK, REFUSED, THROWN_AWAY, WORKED_AT, admission, facts
-from reasoningbank.sessions.test_changes import by_chance, disguised, tested_elsewhere
+from reasoningbank.sessions.test_changes import unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers
 from reasoningbank.types.ports import LanguageModel, Prompt
 from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Trajectory, Verdict
@@ -294,7 +294,7 @@ def _unproven(trajectory: Trajectory, standing: Sequence[_Fact]) -> str:
     if refused := [fact for fact in against if fact.kind == "commit" and fact.name.startswith(REFUSED)]:
         return f"The last git {refused[-1].name.removeprefix(REFUSED).strip()} was refused."
     if any(fact.evidence.kind == "test_run" and fact.evidence.positive for fact in standing):
-        return disguised(trajectory) or by_chance(trajectory) or tested_elsewhere(trajectory)
+        return unproven_by_tests(trajectory)
     return ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from reasoningbank.sessions.changes import Change, doings_of
+from reasoningbank.sessions.changes import Change, Doing, doings_of
 from reasoningbank.sessions.commands import command, only_reads, parts
 from reasoningbank.sessions.facts import runs_of
 from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
@@ -45,14 +45,19 @@ _VALUE = re.compile(
 _PARTS = re.compile(r"^(?P<parent>[\w.-]+(?:/[\w.-]+)*)/(?P<name>[\w.-]+)$")
 
 
-def disguised(trajectory: Trajectory) -> str:
+def unproven_by_tests(trajectory: Trajectory) -> str:
+    """Return why the passing tests of a session do not prove its work, as a sentence; empty without a reason."""
+    runs, _ = runs_of(trajectory.steps)
+    doings = doings_of(trajectory.steps)
+    return _disguised(trajectory, runs, doings) or _by_chance(trajectory, runs, doings) or _elsewhere(runs, doings)
+
+
+def _disguised(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
     """Return how tests that had failed came to pass without a repair, as a sentence; empty when they did not.
 
     They were skipped or removed, fewer of them ran, or only what they assert was changed.
     """
     asked = "\n".join((trajectory.task, *(step.user for step in trajectory.steps)))
-    runs, _ = runs_of(trajectory.steps)
-    doings = doings_of(trajectory.steps)
     may_remove = _ASKED_TO_REMOVE.search(asked) is not None
     may_change = may_remove or _ASKED_TO_CHANGE.search(asked) is not None
     for start, end in _mended(runs):
@@ -79,14 +84,13 @@ def disguised(trajectory: Trajectory) -> str:
     return ""
 
 
-def by_chance(trajectory: Trajectory) -> str:
+def _by_chance(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
     """Return that the tests which passed last had failed, with nothing done in between, as a sentence.
 
     A second run of the same command that ends otherwise says that the tests are not steady, not which run was right.
     Only where the session changed something before: a record without any change may lack what was changed.
     """
     steps = trajectory.steps
-    runs, _ = runs_of(steps)
     last = max(runs, default=-1)
     before = max((index for index in runs if index < last), default=-1)
     if before < 0 or not runs[last].succeeded or runs[before].succeeded:
@@ -94,7 +98,7 @@ def by_chance(trajectory: Trajectory) -> str:
     same = (command(steps[before]), steps[before].actor) == (command(steps[last]), steps[last].actor)
     if not same or any(step.user or (step.action and not only_reads(step)) for step in steps[before + 1 : last]):
         return ""
-    if not any(doing.changes for doing in doings_of(steps)[:before]):
+    if not any(doing.changes for doing in doings[:before]):
         return ""
     if steps[last].user or any(_working(part) > 1 for part in (steps[before], steps[last])):
         return ""
@@ -106,19 +110,18 @@ def _working(step: Step) -> int:
     return sum(1 for part in parts(command(step)) if not part.silent and not part.reads)
 
 
-def tested_elsewhere(trajectory: Trajectory) -> str:
+def _elsewhere(runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
     """Return that the tests which passed last are of another part of the repository than the edits, as a sentence.
 
     Parts are folders of one parent, such as ``services/billing`` and ``services/auth``.
     """
-    runs, _ = runs_of(trajectory.steps)
     last = max((index for index, run in runs.items() if run.succeeded), default=-1)
     part = _PARTS.match(runs[last].part.folder.removeprefix("./")) if last >= 0 else None
     if part is None:
         return ""
     tested = f"/{part[0]}/"
     beside = f"/{part['parent']}/"
-    edited = [f"/{change.file}" for doing in doings_of(trajectory.steps) for change in doing.changes if change.file]
+    edited = [f"/{change.file}" for doing in doings for change in doing.changes if change.file]
     if not edited or any(tested in file for file in edited) or not all(beside in file for file in edited):
         return ""
     return f"The tests of {part[0]} passed, where nothing was changed."

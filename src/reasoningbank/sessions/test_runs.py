@@ -160,14 +160,14 @@ def passed_silently(step: Step) -> TestRun | None:
         step: A step that is no run by ``run_of``.
     """
     line = command(step)
-    if step.failed or step.exit_code != 0 or not line or _NO_TESTS.search(step.observation):
-        return None
-    if summary_of(step.observation, line) is not None:
+    if step.failed or step.exit_code != 0 or not line:
         return None
     for part in reversed(proven_by_status(line)):
         runner = _runner(part)
         if runner is None or part.silent or part.reads or part.program in _INTERPRETERS or _lists_only(part, runner):
             continue
+        if _NO_TESTS.search(step.observation) or summary_of(step.observation, line) is not None:
+            return None
         detail = f"{' '.join(part.words)[:_MAX_NAME]}: ended with exit status 0, no test was counted"
         return TestRun(_status_name(part, runner), True, detail, 0, part)
     return None
