@@ -26,7 +26,6 @@ from reasoningbank.safety.quotation import clip, fitting
 from reasoningbank.safety.text import reveal
 from reasoningbank.sessions.changes import cut, doing_of
 from reasoningbank.sessions.corroboration import corroborate
-from reasoningbank.sessions.recipes import Recipe, fact_recipe, learned_from
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.belief import MIN_CONFIDENCE
@@ -39,6 +38,7 @@ from reasoningbank.types.session import RECIPE, DistilReport, Origin, Step, Traj
 if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.search.briefing import Briefings
+    from reasoningbank.sessions.recipes import Recipe
     from reasoningbank.sessions.sessions import Sessions
 
 SIGNATURE = "signature"
@@ -140,6 +140,9 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
     from reasoningbank.sessions.distil import retire
 
     session = trajectory.session or trajectory.id
+    # A hook that only looks a recipe up need not load the rules by which one is made.
+    from reasoningbank.sessions.recipes import fact_recipe, learned_from
+
     shown_fixes, passed = learned_from(trajectory)
     recipes = [*shown_fixes, *(fact_recipe(one, sessions=_ENOUGH) for one in passed)]
     drafts = [_draft(store.scope.project, recipe, trajectory, session, at) for recipe in recipes]
