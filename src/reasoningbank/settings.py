@@ -40,8 +40,8 @@ _ABOVE_NOTHING = (
     "http_body_seconds",
 )
 """Settings for which nothing, less than nothing and without end make no sense."""
-_USUAL_RULES = (0.05, 0.5, False, 0.3, 90)
-"""Decay and pruning as they are unless set: known to be usable, so that a window need not import what checks them."""
+_RULES = frozenset(("decay_step", "decay_floor", "decay_recorded", "prune_below", "prune_after_days"))
+"""Decay and pruning: unless one of them is set, a window need not import what checks them."""
 _SECRET = ("embedder_key", "llm_key", "reranker_key")
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
@@ -167,8 +167,7 @@ class Settings:
                 f"holdout is a share of the sessions, at least 0 and below 1, not {self.holdout}",
                 hint="Set it to 0.1 for one session in ten, or to 0 for none.",
             )
-        rules = (self.decay_step, self.decay_floor, self.decay_recorded, self.prune_below, self.prune_after_days)
-        if rules == _USUAL_RULES:
+        if all(getattr(self, each.name) == each.default for each in fields(self) if each.name in _RULES):
             return
         from reasoningbank.types.lifecycle import DecayRules, PruneRules
 
