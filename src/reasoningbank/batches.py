@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 class _Place(Generic[Item, Answer]):
-    """What one thread waits for.
+    """Hold what one thread waits for.
 
     Attributes:
         item: What it wants.

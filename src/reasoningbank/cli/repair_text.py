@@ -1,4 +1,4 @@
-"""What ``rbank doctor --repair`` says: how much was saved of each table, and what is missing, in plain words."""
+"""Tell what ``rbank doctor --repair`` saved of each table, and what is missing, in plain words."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def listed(stores: Mapping[Scope, Store], reader: Reader = "human") -> tuple[Qua
 
 
 WITHHELD = "[withheld: in quarantine; a person reads it with `rbank quarantines`]"
-"""What an agent gets instead of the title of a memory in quarantine."""
+"""The text that an agent gets instead of the title of a memory in quarantine."""
 
 
 def isolated(

@@ -18,7 +18,7 @@ LEAVE_SECONDS = 4.0
 """A process that was told to end has so long to finish what it has in hand."""
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _LAST_SECONDS = 0.5
-"""What is to be ended along with the process, such as a language model's program, has so long."""
+"""The time for ending what ends along with the process, such as a language model's program."""
 
 
 def leave_after(seconds: float = LEAVE_SECONDS) -> None:

@@ -1,4 +1,4 @@
-"""What a client tells a hook: the event, its payload in the spelling of each client, and the options of the command."""
+"""Read what a client tells a hook: the event, its payload as each client spells it, and the options of the command."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _EVENTS: Mapping[str, HookEvent] = {
 
 
 class Payload(NamedTuple):
-    """What happened, whatever the client calls it; a text that is missing or of another type is empty.
+    """Hold what happened, whatever the client calls it; a text that is missing or of another type is empty.
 
     Attributes:
         client: Whose answers it understands; Codex, Gemini CLI and our opencode plugin understand those of Claude
@@ -109,7 +109,7 @@ def payload_of(raw: bytes) -> Payload:
 
 
 _INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
-"""What Gemini CLI puts before the prompt of a session: what hooks have said."""
+"""The element that Gemini CLI puts before the prompt of a session: it holds the words of hooks."""
 
 
 def _payload(given: dict[str, object]) -> Payload:
@@ -233,7 +233,7 @@ def _action(tool_input: dict[str, object]) -> str:
 
 
 class HookPlace(NamedTuple):
-    """Which bank an event belongs to: the command's options; None for what the settings and the payload say."""
+    """Name the bank of an event by the command's options; None for what the settings and the payload say."""
 
     url: str | None = None
     tenant: str | None = None
