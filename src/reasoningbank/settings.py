@@ -235,7 +235,7 @@ def local_tenant() -> str:
 
     try:
         return getpass.getuser()
-    except (OSError, KeyError):
+    except (ImportError, OSError, KeyError):  # Windows has no `pwd`
         return f"user-{os.getuid()}" if hasattr(os, "getuid") else "local"
 
 
@@ -281,7 +281,7 @@ def _git(directory: Path, *arguments: str) -> str:
         answer = subprocess.run(  # noqa: S603 - fixed program and arguments
             ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=5,
             check=False,
             stdin=subprocess.DEVNULL,

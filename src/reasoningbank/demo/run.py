@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -23,6 +24,7 @@ from reasoningbank.demo.checkout import check_out
 from reasoningbank.demo.client import connected
 from reasoningbank.demo.hooked import HookedSession, Installed, PlainShell, read_installed
 from reasoningbank.errors import BankError
+from reasoningbank.lock_file import open_lock
 from reasoningbank.operations.text import history_text
 from reasoningbank.settings import Settings, child_environment, matching_environment
 
@@ -310,19 +312,11 @@ def _servers_ended(folder: Path) -> bool:
 
 def _wait_for_hooks(home: Path) -> None:
     """Wait for the processes of hooks that still look whether there is work."""
-    try:
-        import fcntl
-    except ImportError:
-        return
     deadline = time.monotonic() + _LEAVE
     for path in home.glob("run/hook-*.lock"):
-        with path.open("rb") as lock:
-            while time.monotonic() < deadline:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    time.sleep(_LOOK)
+        with closing(open_lock(path)) as lock:
+            while not lock.try_lock() and time.monotonic() < deadline:
+                time.sleep(_LOOK)
 
 
 def _remove(place: Path) -> None:

@@ -15,7 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.integrations.processes import Process, is_private, lives, private_folder, process_of, runs, status_of
+from reasoningbank.integrations.processes import Process, is_private, lives, private_folder, process_of, status_of
+from reasoningbank.system import is_running, open_private
 
 FOLDER = ("run", "clients")
 """Where the names are, below the data directory."""
@@ -77,7 +78,7 @@ def note_session(home: Path, session: str, client: Process) -> None:
         if not _lives(other.name):
             other.unlink(missing_ok=True)
     draft = folder / f"{place.name}.{os.getpid()}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    descriptor = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
         file.write(name)
     draft.replace(place)
@@ -117,5 +118,5 @@ def _lives(name: str) -> bool:
     if not number.isdecimal():
         return False
     if writer:
-        return writer.isdecimal() and runs(int(writer))
+        return writer.isdecimal() and is_running(int(writer))
     return lives(Process(int(number), started))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.integrations import json_entry
 from reasoningbank.integrations import toml_entry as toml_block
 from reasoningbank.integrations.json_entry import NAME, Entry
+from reasoningbank.system import shell_line
 from reasoningbank.types.scope import directory_name
 
 InstallLevel = Literal["user", "project"]
@@ -93,7 +93,7 @@ class Where:
 
     def line(self, event: str) -> str:
         """Return the shell's command line of a hook."""
-        return shlex.join([self.command, *self.hook(event)])
+        return shell_line([self.command, *self.hook(event)])
 
 
 def targets_of(client: str, where: Where) -> tuple[Target, ...]:

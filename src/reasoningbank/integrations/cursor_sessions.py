@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.integrations.processes import private_folder
 from reasoningbank.safety.files import open_regular
+from reasoningbank.system import open_private
 from reasoningbank.types.session import CURSOR_SESSION, TOOL_OUTCOME
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def kept_session(home: Path, payload: Payload, transcript: Path) -> Path:
         said = source.read(MOST_OF_A_TRANSCRIPT)
     noted = outcomes.read_bytes() if outcomes.exists() else b""
     draft = copy.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    descriptor = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(descriptor, "wb") as file:
         file.write(b"\n".join((json.dumps(head).encode(), said.rstrip(b"\n"), noted)))
     draft.replace(copy)
@@ -93,7 +94,7 @@ def _place(home: Path, session: str, kind: str) -> Path:
 
 
 def _append(path: Path, line: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    descriptor = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with os.fdopen(descriptor, "ab") as file:
         file.write(line.encode("utf-8", "replace") + b"\n")
 

@@ -11,7 +11,6 @@ the client by more than that, and never waits for longer than an hour.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.integrations.processes import Process, lives, private_folder
 from reasoningbank.integrations.shared_server import join, place_of
+from reasoningbank.lock_file import LockFile, open_lock
 from reasoningbank.settings import Settings
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.session import QUIET
@@ -81,7 +81,7 @@ def do_due_work(
                         continue
             time.sleep(_LOOK_SECONDS)
     finally:
-        os.close(lock)
+        lock.close()
 
 
 def _waits_for_quiet(bank: Bank) -> bool:
@@ -90,22 +90,16 @@ def _waits_for_quiet(bank: Bank) -> bool:
     return due is not None and due <= datetime.now(UTC) + QUIET + _SLACK
 
 
-def _lock(home: Path, scope: Scope) -> int | None:
-    """Return a descriptor that holds the bank's lock until it is closed; None when another process has it."""
-    try:
-        import fcntl
-    except ImportError:
-        return None
+def _lock(home: Path, scope: Scope) -> LockFile | None:
+    """Return the bank's lock, held until it is closed; None when another process has it."""
     folder = home / FOLDER
     private_folder(folder)
     name = hashlib.sha256(f"{scope.tenant}\x00{scope.project}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    descriptor = os.open(folder / f"hook-{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    lock = open_lock(folder / f"hook-{name}.lock")
+    if lock.try_lock():
+        return lock
+    lock.close()
+    return None
 
 
 def _server_listens(settings: Settings, url: str | None) -> bool:

@@ -124,7 +124,8 @@ def _later(event: HookEvent, payload: Payload, place: HookPlace) -> None:
 def _detached(event: HookEvent, payload: Payload, place: HookPlace, client: Process) -> None:
     """Run the child: it leaves its parent's session and streams, keeps, and ends."""
     try:
-        os.setsid()
+        if sys.platform != "win32":
+            os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nothing, stream)

@@ -269,7 +269,7 @@ def _git(place: Path, *arguments: str) -> str:
         answer = subprocess.run(  # noqa: S603 - fixed program and arguments
             ["git", "-C", str(place), *arguments],  # noqa: S607 - the user's own git
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=_GIT_TIMEOUT,
             check=True,

@@ -6,10 +6,11 @@ Where the system does not tell them (no ``/proc``), the number has to do.
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 from typing import NamedTuple
+
+from reasoningbank.system import is_running, user_id
 
 
 class Process(NamedTuple):
@@ -50,21 +51,10 @@ def process_of(pid: int) -> Process:
     return Process(pid, found.started if found else "")
 
 
-def runs(pid: int) -> bool:
-    """Return whether a process of this number runs."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def lives(process: Process) -> bool:
     """Return whether this very process still runs, and not another one of its number."""
     found = status_of(process.pid)
-    return runs(process.pid) if found is None else not process.started or found.started == process.started
+    return is_running(process.pid) if found is None else not process.started or found.started == process.started
 
 
 def is_private(folder: Path) -> bool:
@@ -73,9 +63,8 @@ def is_private(folder: Path) -> bool:
         found = folder.lstat()
     except OSError:
         return False
-    if not hasattr(os, "geteuid"):
-        return stat.S_ISDIR(found.st_mode)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    user = user_id()
+    return stat.S_ISDIR(found.st_mode) and (user is None or (found.st_uid == user and not found.st_mode & 0o077))
 
 
 def private_folder(folder: Path) -> None:

@@ -26,7 +26,9 @@ from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError, StoreError
 from reasoningbank.integrations.processes import Process, is_private
+from reasoningbank.lock_file import is_handed_on, open_lock
 from reasoningbank.settings import Settings, absolute_url, child_environment, matching_environment, own_run
+from reasoningbank.system import user_id
 from reasoningbank.types.scope import Membership, Scope
 
 LONGEST_PATH = 100
@@ -46,6 +48,8 @@ _LOG_SECONDS = 7 * 86_400.0
 _SUFFIXES = frozenset({".sock", ".lock", ".log"})
 _OF_THE_CALL = frozenset({"tenant", "project", "profile", "team", "org", "url", "shared", "run_directory"})
 """Settings that come with each connection, or that say nothing about what a server does."""
+_LOCAL = getattr(socket, "AF_UNIX", -1)
+"""The family of sockets that are files, -1 where the system has none."""
 _PROVIDERS = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
 
 
@@ -90,7 +94,7 @@ def place_of(settings: Settings, url: str | None = None) -> Place | None:
     """
     banks = url or settings.url
     wanted = settings.shared and not banks.startswith("memory:") and not own_run()
-    if not wanted or not hasattr(socket, "AF_UNIX") or not hasattr(os, "geteuid"):
+    if not wanted or not _can_be():
         return None
     folder = Path(settings.run_directory) if settings.run_directory else _usual_folder()
     try:
@@ -101,6 +105,12 @@ def place_of(settings: Settings, url: str | None = None) -> Place | None:
         return place if _is_usable(folder) else None
     except OSError:
         return None
+
+
+def _can_be() -> bool:
+    """Return whether this system has what a shared server needs."""
+    has_processes = hasattr(os, "fork") and hasattr(os, "posix_spawn")
+    return hasattr(socket, "AF_UNIX") and has_processes and user_id() is not None and is_handed_on()
 
 
 def of_the_server(settings: Settings) -> Settings:
@@ -122,7 +132,7 @@ def peer_is_own(connection: socket.socket) -> bool:
         return True
     size = struct.calcsize("3i")
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, size))
-    return bool(user == os.geteuid())
+    return bool(user == user_id())
 
 
 def join(place: Place, *, start: bool) -> socket.socket | None:
@@ -151,20 +161,15 @@ def join(place: Place, *, start: bool) -> socket.socket | None:
 
 def locked(path: Path) -> int | None:
     """Return a descriptor that holds the lock until it is closed in any way; None when another process has it."""
-    import fcntl
-
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
-        except FileNotFoundError:
-            pass
-        except BlockingIOError:
-            os.close(descriptor)
+        lock = open_lock(path)
+        if not lock.try_lock():
+            lock.close()
             return None
-        os.close(descriptor)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock.descriptor), path.stat()):
+                return lock.descriptor
+        lock.close()
 
 
 def sweep(folder: Path) -> None:
@@ -197,7 +202,7 @@ def _usual_folder() -> Path:
 
     Not that of a variable: some clients start their servers with few of them.
     """
-    user = os.geteuid()
+    user = user_id()
     own = Path(f"/run/user/{user}")
     if is_private(own) and os.access(own, os.W_OK):
         return own / "reasoningbank"
@@ -230,7 +235,7 @@ def _is_relative(settings: Settings) -> bool:
 
 
 def _connected(place: Place) -> socket.socket | None:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = socket.socket(_LOCAL, socket.SOCK_STREAM)
     try:
         connection.settimeout(CONNECT_SECONDS)
         connection.connect(os.fspath(place.socket))
@@ -259,7 +264,7 @@ def _started(place: Place) -> bool:
         return False
     try:
         place.socket.unlink(missing_ok=True)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        with socket.socket(_LOCAL, socket.SOCK_STREAM) as listener:
             listener.bind(os.fspath(place.socket))
             place.socket.chmod(0o600)
             listener.listen(WAITING)
@@ -271,17 +276,18 @@ def _started(place: Place) -> bool:
 
 def _spawn(place: Place, lock: int, listener: int) -> None:
     """Run the server with the lock and the socket."""
-    words = [sys.executable, "-P", "-c", _PROGRAM, str(lock), str(listener), place.directory, place.name]
-    log = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.fspath(place.log), log, 0o600),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-    ]
-    os.set_inheritable(lock, True)
-    os.set_inheritable(listener, True)
-    pid = os.posix_spawn(sys.executable, words, child_environment({}, without=("GIT_",)), file_actions=actions)
-    os.waitpid(pid, 0)
+    if sys.platform != "win32":
+        words = [sys.executable, "-P", "-c", _PROGRAM, str(lock), str(listener), place.directory, place.name]
+        log = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.fspath(place.log), log, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ]
+        os.set_inheritable(lock, True)
+        os.set_inheritable(listener, True)
+        pid = os.posix_spawn(sys.executable, words, child_environment({}, without=("GIT_",)), file_actions=actions)
+        os.waitpid(pid, 0)
 
 
 class Greeting(NamedTuple):

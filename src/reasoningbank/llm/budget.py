@@ -20,6 +20,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from reasoningbank.errors import BudgetExhausted, ModelUnavailable
+from reasoningbank.system import open_private
 
 _LINE = 100
 _POLL = 0.005
@@ -213,10 +214,9 @@ def _locked(ledger: Path) -> Iterator[int]:
     """Give a ledger, locked; each use opens it anew, so that threads exclude each other like processes."""
     from filelock import lock_descriptor
 
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         ledger.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(ledger, flags | getattr(os, "O_BINARY", 0), 0o600)
+        descriptor = open_private(ledger, os.O_RDWR | os.O_CREAT)
         try:
             lock_descriptor(descriptor, poll_interval=_POLL)
             yield descriptor

@@ -12,9 +12,7 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,6 +26,7 @@ from reasoningbank.llm.budget import SessionBudget, TokenBudget
 from reasoningbank.llm.provider import paid_calls_refused
 from reasoningbank.llm.run_folders import run_folder
 from reasoningbank.settings import OWN_RUN, child_environment, own_run
+from reasoningbank.system import end_family
 from reasoningbank.telemetry import chatted
 from reasoningbank.types.ports import Completion, Prompt
 
@@ -509,13 +508,7 @@ def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        process.kill()
-        return
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+    end_family(process.pid)
 
 
 @atexit.register

@@ -11,8 +11,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+
+from reasoningbank.system import is_running
 
 FOLDER = "runs"
 """Where they are, below the data directory."""
@@ -45,20 +47,7 @@ def remove_left_over(home: Path) -> int:
         return 0
     for path in found:
         match = _NAMED.match(path.name)
-        if match is not None and not _runs(int(match["process"])):
+        if match is not None and not is_running(int(match["process"])):
             shutil.rmtree(path, ignore_errors=True)
             removed += not path.exists()
     return removed
-
-
-def _runs(process: int) -> bool:
-    """Return whether a process with this id runs; one of another user does."""
-    if os.name == "nt":
-        return True  # there, signal 0 would end it
-    with suppress(ProcessLookupError, OverflowError):
-        try:
-            os.kill(process, 0)
-        except PermissionError:
-            return True
-        return True
-    return False

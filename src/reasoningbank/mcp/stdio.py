@@ -37,6 +37,7 @@ from reasoningbank.mcp.lines import CHUNK, MAX_LINE, TOO_LONG, Lines
 from reasoningbank.mcp.server import RequestContext, build_server
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
+from reasoningbank.system import is_running
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership
 
@@ -317,7 +318,7 @@ async def _stop_on_signal(scope: anyio.CancelScope) -> None:
 
 def _watch(parent: int) -> None:
     """Stop the process when its parent is gone: clients that crash leave the pipe to others open."""
-    while os.getppid() == parent:
+    while os.getppid() == parent and is_running(parent):  # Windows tells the number of a parent that is gone
         time.sleep(PARENT_POLL_SECONDS)
     _log.warning("the client is gone; leaving")
     os.kill(os.getpid(), signal.SIGTERM)

@@ -20,6 +20,7 @@ from pathlib import Path
 from mcp.server.auth.provider import AccessToken
 
 from reasoningbank.errors import ConfigurationError, InvalidInput, StoreUnavailable
+from reasoningbank.system import user_id
 from reasoningbank.types.scope import Membership
 
 TOKEN_FILE = "http-token"  # noqa: S105 - the name of the file
@@ -146,7 +147,7 @@ def _read_private(path: Path) -> str:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_BYTES:
             raise ConfigurationError(f"{path} is no small plain file", hint="Delete it and start again.")
-        if os.name == "posix" and (state.st_mode & 0o077 or state.st_uid != os.geteuid()):
+        if (user := user_id()) is not None and (state.st_mode & 0o077 or state.st_uid != user):
             raise ConfigurationError(
                 f"{path} can be read by others", hint=f"Run `chmod 600 {path}` and replace the tokens in it."
             )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from reasoningbank.errors import InvalidInput, StoreUnavailable
+from reasoningbank.system import open_private
 
 _DATABASE = b"SQLite format 3\0"
 """The first bytes of every SQLite file. Source: "Database File Format", section 1.3, sqlite.org."""
@@ -102,7 +103,7 @@ def write_whole(path: Path) -> Iterator[TextIO]:
     try:
         # What lies there, a link for instance, is removed and not written through.
         partial.unlink(missing_ok=True)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             yield file
         partial.replace(path)
@@ -126,8 +127,9 @@ def append_line(path: Path, line: str, *, most: int) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists() and path.stat().st_size > most:
         path.replace(path.with_name(f"{path.name}.1"))
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8", errors="backslashreplace") as log:
+    with os.fdopen(
+        open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8", errors="backslashreplace"
+    ) as log:
         log.write(f"{line}\n")
 
 

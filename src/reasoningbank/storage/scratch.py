@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
+
+from reasoningbank.system import is_running
 
 Purpose = Literal["partial", "restoring", "repairing", "erasing"]
 
@@ -73,37 +74,9 @@ def remove_abandoned(folder: Path, start: str = "") -> None:
 
 def _is_abandoned(entry: os.DirEntry[str], process: str | None) -> bool:
     if process is not None:
-        return not _is_running(int(process))
+        return not is_running(int(process))
     return entry.stat(follow_symlinks=False).st_mtime < time.time() - _OLD_SECONDS
 
 
 def _name(target: Path, purpose: Purpose) -> Path:
     return target.with_name(f"{target.name}.{os.getpid()}-{uuid.uuid4().hex[:12]}.{purpose}")
-
-
-if sys.platform == "win32":
-    import ctypes
-
-    _SYNCHRONIZE = 0x0010_0000
-    _STILL_RUNNING = 0x102
-
-    def _is_running(process: int) -> bool:
-        """Return whether there is such a process; Windows knows no signal that only asks."""
-        handle = ctypes.windll.kernel32.OpenProcess(_SYNCHRONIZE, False, process)
-        if not handle:
-            return False
-        try:
-            return bool(ctypes.windll.kernel32.WaitForSingleObject(handle, 0) == _STILL_RUNNING)
-        finally:
-            ctypes.windll.kernel32.CloseHandle(handle)
-else:
-
-    def _is_running(process: int) -> bool:
-        """Return whether there is such a process."""
-        try:
-            os.kill(process, 0)
-        except (ProcessLookupError, OverflowError):
-            return False
-        except OSError:
-            return True
-        return True

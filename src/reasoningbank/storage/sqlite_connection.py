@@ -30,6 +30,7 @@ from reasoningbank.errors import (
 )
 from reasoningbank.storage import schema
 from reasoningbank.storage.rows import LAST, Row, Value
+from reasoningbank.system import open_private, user_id
 
 CHECKSUM_VFS = "cksmvfs"
 RESERVED_BYTES = 8
@@ -40,6 +41,7 @@ APPLICATION_ID = 0x52424E4B
 
 _PRAGMAS = """
 PRAGMA synchronous = FULL;
+PRAGMA fullfsync = ON;
 PRAGMA foreign_keys = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA secure_delete = ON;
@@ -351,13 +353,13 @@ def _make_private_file(path: Path) -> None:
             raise StoreUnavailable(
                 f"{path} is a symbolic link", hint="Name the file itself: a bank is never opened through a link."
             )
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
                 raise StoreUnavailable(f"{path} is not a file")
-            if os.name == "posix" and state.st_mode & 0o077 and state.st_uid == os.geteuid():
-                os.fchmod(descriptor, 0o600)
+            if state.st_mode & 0o077 and state.st_uid == user_id():
+                os.chmod(descriptor, 0o600)  # noqa: PTH101 - the file that is open
         finally:
             os.close(descriptor)
     except OSError as error:

@@ -460,9 +460,10 @@ def restore_pages(source: Path, bank: apsw.Connection) -> int:
 
 def sync_directory(directory: Path) -> None:
     """Force a directory's entries to the disk, so that a new or renamed file survives a power cut."""
-    if os.name != "posix":
+    directories = getattr(os, "O_DIRECTORY", 0)
+    if not directories:  # Windows opens none
         return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(directory, os.O_RDONLY | directories)
     try:
         os.fsync(descriptor)
     finally:

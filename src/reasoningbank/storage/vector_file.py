@@ -23,6 +23,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.system import user_id
 from reasoningbank.types.ports import Vector
 
 HEADER_BYTES = 4_096
@@ -155,10 +156,11 @@ def _is_ours(path: Path) -> bool:
         directory, file = path.parent.lstat(), path.lstat()
     except OSError:
         return False
-    if os.name != "posix":
+    user = user_id()
+    if user is None:
         return True
     private = directory.st_mode & 0o170022 == 0o040000 and file.st_mode & 0o170022 == 0o100000
-    return private and {directory.st_uid, file.st_uid} == {os.geteuid()}
+    return private and {directory.st_uid, file.st_uid} == {user}
 
 
 def _sealed(header: Header) -> bytes:
