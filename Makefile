@@ -22,10 +22,12 @@ demo: $(RUN_READY) ## two sessions of a scripted agent with real commands, hooks
 test: $(DEV_READY) ## the tests alone
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
 
-check: $(DEV_READY) ## format, lint, strict types, import contracts, and the tests
+check: $(DEV_READY) ## format, lint, strict types (Linux, macOS, Windows), import contracts, and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
 
