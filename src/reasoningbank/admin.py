@@ -288,7 +288,7 @@ class Admin:
 
         store = self._context.store()
         try:
-            with TextIOWrapper(open_regular(usable_path(source)), encoding="utf-8") as file:
+            with TextIOWrapper(open_regular(usable_path(source)), encoding="utf-8-sig") as file:
                 records, weights = parse(iter(file), self._context.scope.project)
                 file.seek(0)
                 documents = imported(file)

@@ -297,7 +297,7 @@ def _names() -> set[str]:
 
 def _from_file(settings: Settings, path: Path) -> Settings:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return settings
     except (OSError, UnicodeDecodeError) as error:
@@ -379,7 +379,7 @@ def write_setting(home: Path, key: str, value: str | bool) -> bool:
     path = home / FILE_NAME
     line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        before = path.read_text(encoding="utf-8-sig") if path.exists() else ""
         known = tomllib.loads(before)
         found = re.compile(rf"^[ \t]*{key}[ \t]*=[^\n]*$", re.MULTILINE)
         after = found.sub(lambda _: line, before, count=1) if key in known else _first(line, before)

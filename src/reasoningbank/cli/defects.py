@@ -6,6 +6,7 @@ import platform
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from errno import EMFILE, ENFILE
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,6 +20,8 @@ MAX_LOG = 1_000_000
 def reported(error: Exception, words: Sequence[str]) -> int:
     """Write a report of an unforeseen error, say so on stderr, and return the exit status.
 
+    That no further file can be opened is no defect of the program: modules and models are files, too.
+
     The report has the command, the type of each error and the places in the code. The errors' own words and the
     command's arguments are left out: they may quote a secret.
 
@@ -27,8 +30,15 @@ def reported(error: Exception, words: Sequence[str]) -> int:
         words: The words of the command line.
     """
     from reasoningbank.cli.output import print_error
+    from reasoningbank.errors import StoreUnavailable
     from reasoningbank.settings import data_directory
 
+    if isinstance(error, OSError) and error.errno in {EMFILE, ENFILE}:
+        short = StoreUnavailable(
+            f"no further file could be opened: {error.strerror}", hint="Allow more of them: ulimit -n 256."
+        )
+        print_error(short.code, short.message, short.hint, as_json="--json" in words)
+        return short.exit_code
     identifier = uuid4().hex[:8]
     path = data_directory() / LOG_FILE
     try:

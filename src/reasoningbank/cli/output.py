@@ -27,7 +27,7 @@ def text_or_stdin(text: str) -> str:
     if text != _STDIN:
         return text
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput("stdin is not UTF-8 text", hint="Convert it to UTF-8 first.") from error
 

@@ -152,7 +152,7 @@ def _read_private(path: Path) -> str:
                 f"{path} can be read by others", hint=f"Run `chmod 600 {path}` and replace the tokens in it."
             )
         try:
-            return file.read(MAX_BYTES).decode("utf-8")
+            return file.read(MAX_BYTES).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ConfigurationError(f"{path} is not UTF-8 text", hint="Write it again.") from error
 

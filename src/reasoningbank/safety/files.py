@@ -78,7 +78,7 @@ def read_text(path: Path, *, most: int, follow: bool = True) -> str:
     if len(raw) > most:
         raise InvalidInput(f"{path.name[:80]} has more than {most >> 20} MiB", hint="Split the file.")
     try:
-        return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path.name[:80]} is not UTF-8 text") from error
 
