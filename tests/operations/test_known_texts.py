@@ -73,3 +73,17 @@ def test_recording_a_text_in_quarantine_says_that_it_waits(tmp_path: Path, order
             KNOWN.format(first.id)
             in record_or_learn(bank, title=TITLE, content=CONTENT + order, outcome="success").message
         )
+
+
+@promise(
+    "record:known-opposite",
+    "Recording a text that the bank holds with the opposite outcome says that, and which memory it is.",
+    source="issue 13 item 8",
+)
+def test_recording_the_opposite_of_a_text_says_so(tmp_path: Path) -> None:
+    with opened(tmp_path) as bank:
+        first = record_or_learn(bank, title=TITLE, content=CONTENT, outcome="success")
+        second = record_or_learn(bank, title=TITLE, content=CONTENT, outcome="failure")
+        assert f"Memory {first.id} says of the same text that it was a success." in second.message
+        third = record_or_learn(bank, title=TITLE, content=CONTENT, outcome="failure")
+        assert KNOWN.format(second.id) in third.message

@@ -311,6 +311,35 @@ def test_the_same_text_up_to_case_space_and_punctuation_is_shown_once(local_bank
     assert {shown.id, *shown.duplicates} == {first.id, second.id}
 
 
+@promise(
+    "search:opposite-text",
+    "Of two memories that say the same and tell opposite outcomes both are shown: neither hides the other's warning.",
+    source="issue 13 item 8",
+)
+def test_a_warning_is_not_hidden_by_the_same_text_that_worked(local_bank: Bank) -> None:
+    said = {"title": "Retry network calls", "content": "Back off, then retry."}
+    worked = local_bank.record(**said, outcome="success")
+    failed = local_bank.record(**said, outcome="failure")
+    hits = local_bank.search("retry network calls").memories
+    assert {hit.id for hit in hits} == {worked.id, failed.id}
+    assert [hit.duplicates for hit in hits] == [(), ()]
+    shown = local_bank.briefing("retry network calls", 2_000)
+    assert {item.hit.id for item in shown.items} == {worked.id, failed.id}
+
+
+@promise(
+    "search:nothing-asked",
+    "A search that asks for no proven memory says so, and not that nothing is known.",
+    source="issue 13 item 8",
+)
+def test_a_search_for_no_memory_does_not_say_that_nothing_is_known(local_bank: Bank) -> None:
+    local_bank.record(title="Retry network calls", content="Back off, then retry.", outcome="success")
+    recall = local_bank.search("retry network calls", limit=0)
+    assert (recall.delivered, recall.message) == ((), "No proven memory was asked for.")
+    local_bank.record(title="Retry calls", content="Back off a while.", outcome="failure", confidence=0.6)
+    assert "unproven to test" in local_bank.search("retry network calls", limit=0).message
+
+
 @promise("contextd:28", "Relevance is independent of confidence.", source="spec/contextd row 28")
 @promise(
     "search:relevance",

@@ -49,7 +49,7 @@ from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
-from reasoningbank.types.memory import Cause, ImportOmission, Memory, Outcome, State
+from reasoningbank.types.memory import OUTCOMES, Cause, ImportOmission, Memory, Outcome, State
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 from reasoningbank.types.records import Indexed, Link
@@ -212,13 +212,16 @@ def quarantined_twin(reader: StoreReader, memory: Memory) -> Memory | None:
 def with_twin(reader: StoreReader, memory: Memory) -> Memory:
     """Return a new memory; when the bank holds the same text already, with the id of that memory in its provenance.
 
-    The oldest memory outside of quarantine comes first; when all are in quarantine, the provenance says so too.
+    One of the same outcome comes first, then the oldest outside of quarantine; of one in quarantine, and of one that
+    says the opposite, the provenance says so too.
     """
     twins = reader.memories.many((), texts=[memory.fingerprint]).values()
-    twin = min(twins, key=lambda each: each.state == "quarantined", default=None)
+    twin = min(twins, key=lambda each: (each.outcome != memory.outcome, each.state == "quarantined"), default=None)
     if twin is None:
         return memory
-    state = {SAME_TEXT_STATE: twin.state} if twin.state == "quarantined" else {}
+    state: dict[str, str] = {SAME_TEXT_STATE: twin.state} if twin.state == "quarantined" else {}
+    if twin.outcome != memory.outcome:
+        state = {SAME_TEXT_STATE: twin.outcome}
     return replace(memory, provenance={**memory.provenance, SAME_TEXT: twin.id, **state})
 
 
@@ -243,7 +246,10 @@ def why_redacted(memory: Memory) -> str:
 def why_known(memory: Memory) -> str:
     """Return what is told to whoever recorded a text that the bank held already; empty for any other."""
     twin = memory.provenance.get(SAME_TEXT, "")
-    if twin and memory.provenance.get(SAME_TEXT_STATE):
+    state = memory.provenance.get(SAME_TEXT_STATE, "")
+    if twin and state in OUTCOMES:
+        return f"Memory {twin} says of the same text that it was a {state}. Both are shown: rate the one that holds."
+    if twin and state:
         return f"Memory {twin} has the same text; it is in quarantine and waits for a person's review."
     return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
 

@@ -283,12 +283,12 @@ class Precedence:
         named = {one for ids in sources.values() for one in ids}
         texts = [hit.memory.fingerprint for hit in hits]
         known = store.memories.many(named, texts=set(texts))
-        twins: defaultdict[bytes, list[Memory]] = defaultdict(list)
+        twins: defaultdict[tuple[bytes, Outcome], list[Memory]] = defaultdict(list)
         for memory in known.values():
             if memory.state in _DECIDING:
-                twins[memory.fingerprint].append(memory)
+                twins[memory.fingerprint, memory.outcome].append(memory)
         for hit, text in zip(hits, texts, strict=True):
-            same = twins[text]
+            same = twins[text, hit.outcome]
             self._rivals[hit.scope, hit.id][level] = _Rivals(
                 same=max(same, key=lambda one: (one.state in _RECALLABLE, one.confidence), default=None),
                 sources=tuple(known[one] for one in sources[hit.id] if one in known),

@@ -338,7 +338,7 @@ class Experience:
             raise InvalidInput(f"an outcome is one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
         reason = given_reason(details[:MAX_QUERY], "a detail", MAX_QUERY)
         with self._context.store().transaction() as transaction:
-            trace = transaction.sessions.trace(check_memory_id(trace_id))
+            trace = transaction.sessions.trace(check_memory_id(trace_id, "trace"))
             return decide(transaction, trace, outcome, reason=reason, at=self._context.clock.now())
 
     def traces(self, *, limit: int = 0) -> tuple[Trace, ...]:

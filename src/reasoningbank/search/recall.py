@@ -14,7 +14,7 @@ from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import Memory, Outcome
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, FITTING, LEGS, LEXICAL_LEG, Filter, Hit
 from reasoningbank.types.records import Candidates, Pool
@@ -342,7 +342,7 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
 
     Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
     """
-    hits: dict[bytes, Hit] = {}
+    hits: dict[tuple[bytes, Outcome], Hit] = {}
     size = _batch(limit)
     for start in range(0, len(fused), size) if size else ():
         batch = fused[start : start + size]
@@ -356,15 +356,18 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
     return sorted(hits.values(), key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))[:limit]
 
 
-def _collapse(hits: dict[bytes, Hit], hit: Hit) -> None:
-    """Add a hit, or name it in the better one with the same text; of equals the more believed one is shown."""
-    fingerprint = hit.memory.fingerprint
-    first = hits.get(fingerprint)
+def _collapse(hits: dict[tuple[bytes, Outcome], Hit], hit: Hit) -> None:
+    """Add a hit, or name it in the better one that says the same; of equals the more believed one is shown.
+
+    Who says of the same text that it failed says the opposite, and is shown beside it.
+    """
+    said = hit.memory.fingerprint, hit.memory.outcome
+    first = hits.get(said)
     if first is None:
-        hits[fingerprint] = hit
+        hits[said] = hit
         return
     shown, hidden = (hit, first) if hit.confidence > first.confidence else (first, hit)
-    hits[fingerprint] = replace(
+    hits[said] = replace(
         shown,
         relevance=max(first.relevance, hit.relevance),
         fit=first.fit,

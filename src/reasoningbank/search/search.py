@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 By = Literal["memory", "experience", "lesson"]
 
 
+NOT_ASKED = "No proven memory was asked for."
+"""What is said when nothing was looked for: that nothing is known would be another answer."""
+
+
 class Search:
     """Search the scopes of a bank, and log what is delivered; a search never fails because of its log."""
 
@@ -208,7 +212,7 @@ class Search:
             session=session_name(session) or self._context.session,
             embedder=self._context.embedder.name,
             tokens=sum(hit.memory.tokens for hit in (*proven, *unproven)),
-            message=message or _found(proven, unproven),
+            message=message or _found(question, proven, unproven),
             at=self._context.clock.now(),
         )
 
@@ -284,7 +288,9 @@ class Search:
         return replace(answer, warnings=(*answer.warnings, *warnings))
 
 
-def _found(proven: Sequence[Hit], unproven: Sequence[Hit]) -> str:
+def _found(question: Question, proven: Sequence[Hit], unproven: Sequence[Hit]) -> str:
+    if question.limit == 0 and not proven:
+        return f"No proven memory was asked for; {len(unproven)} unproven to test with care." if unproven else NOT_ASKED
     if not proven and not unproven:
         return "Nothing relevant is known for this query."
     if all(hit.fit == "weak" for hit in (*proven, *unproven)):
