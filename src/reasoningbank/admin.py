@@ -23,6 +23,7 @@ from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
 from reasoningbank.types.memory import OUTCOMES, STATES, Health, ImportReport, Repair, Stats
+from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import ErasedSessions, Indexed
@@ -229,7 +230,7 @@ class Admin:
         """
         self._context.restore(usable_path(source))
 
-    def erase(self, *, session: str | None = None, before: datetime | None = None) -> ErasedSessions:
+    def erase(self, *, session: str | None = None, before: datetime | str | None = None) -> ErasedSessions:
         """Erase what a session has left, or all that sessions have left before a time; memories stay.
 
         Its logged searches, what it was shown, its record of what happened, its workflow and its name are gone from
@@ -241,19 +242,20 @@ class Admin:
             before: Everything of sessions that have left nothing since, and older searches and records of the others.
 
         Raises:
-            InvalidInput: When neither is given, or both.
+            InvalidInput: When neither is given, or both, or the time is none.
         """
         from reasoningbank.conversations.workflows import erase_workflows
         from reasoningbank.safety.arguments import session_name
 
         if bool(session) == (before is not None):
             raise InvalidInput("name a session or a time", hint="Pass one of --session and --before.")
+        until = None if before is None else as_moment(before, "before")
         store, now = self._context.store(), self._context.clock.now()
         with store.transaction() as transaction:
             erasure = transaction.erasure
-            names = frozenset({session_name(session)}) if before is None else erasure.names_before(before)
-            found = erasure.erase(names, at=now, before=before)
-            return replace(found, workflows=erase_workflows(transaction, names, before))
+            names = frozenset({session_name(session)}) if until is None else erasure.names_before(until)
+            found = erasure.erase(names, at=now, before=until)
+            return replace(found, workflows=erase_workflows(transaction, names, until))
 
     def export(self, target: str | Path) -> int:
         """Write all memories with their evidence as JSON lines, secrets removed; return how many memories.

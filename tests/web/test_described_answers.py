@@ -154,6 +154,7 @@ def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Pat
         said("POST", "/quarantines", body=held)
         assert said("GET", "/quarantines")["quarantines"]
         said("POST", "/sessions/erase", body={"session": "s"})
+        said("POST", "/sessions/erase", body={"before": "2020-01-01T00:00:00Z"})
         every = {
             f"{method.upper()} {place}"
             for place, methods in described.paths.items()

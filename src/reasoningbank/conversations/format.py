@@ -17,13 +17,18 @@ from reasoningbank.types.conversation import (
     SPEAKERS,
     Conversation,
     ConversationRecord,
+    EdgeRecord,
     LessonNote,
+    LessonRecord,
     Message,
+    MessageRecord,
     Wish,
+    WishRecord,
 )
 from reasoningbank.types.graph import Edge, Node
 
 _KEYS = frozenset(get_type_hints(ConversationRecord))
+_PARTS = {"messages": MessageRecord, "preferences": WishRecord, "lesson": LessonRecord, "edges": EdgeRecord}
 _USED, _RESTS, _LED = (
     "'{source}' provides what the step '{target}' works with.",
     "'{source}' is what the answer '{target}' rests on.",
@@ -53,7 +58,7 @@ def read_conversation(record: Mapping[str, object], *, at: datetime) -> Conversa
         )
     told = Conversation(
         conv_id=text_of(record, "conv_id"),
-        messages=tuple(_message(each) for each in _objects(record, "messages")),
+        messages=tuple(_message(each) for each in _closed(record, "messages")),
         user_id=text_of(record, "user_id"),
         user_role=text_of(record, "user_role"),
         request=text_of(record, "request"),
@@ -68,7 +73,7 @@ def read_conversation(record: Mapping[str, object], *, at: datetime) -> Conversa
         reading.node(node, f"node-{number}")
     for name in _texts(record, "rests_on"):
         reading.link(name, ANSWER, _RESTS)
-    for edge in _objects(record, "edges"):
+    for edge in _closed(record, "edges"):
         reading.edge(edge)
     return replace(
         told,
@@ -80,7 +85,7 @@ def read_conversation(record: Mapping[str, object], *, at: datetime) -> Conversa
                 text=text_of(each, "text"),
                 tags=_texts(each, "tags"),
             )
-            for each in _objects(record, "preferences")
+            for each in _closed(record, "preferences")
         ),
         lesson=reading.lesson(record.get("lesson")),
     )
@@ -250,6 +255,7 @@ class _Reading:
             return None
         if not isinstance(value, Mapping):
             raise InvalidInput("lesson: must be one object; a conversation teaches at most one lesson")
+        _refuse_unknown(value, "lesson")
         return LessonNote(
             key_lesson=text_of(value, "key_lesson"),
             context_to_prefer=text_of(value, "context_to_prefer"),
@@ -270,6 +276,28 @@ def _message(record: Mapping[str, object]) -> Message:
     if content is not None and not isinstance(content, str):
         raise InvalidInput("messages.content: must be a text or a list of parts with texts")
     return Message(role=role, text=content or "")
+
+
+def _closed(record: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    """Return the objects of a part, none of which has a field that would be lost."""
+    found = _objects(record, name)
+    for each in found:
+        _refuse_unknown(each, name)
+    return found
+
+
+def _refuse_unknown(record: Mapping[str, object], part: str) -> None:
+    """Refuse what would be lost in silence: a field that this part of a conversation does not have.
+
+    Raises:
+        InvalidInput: When there is one.
+    """
+    known = get_type_hints(_PARTS[part])
+    unknown = sorted(str(name) for name, value in record.items() if name not in known and value is not None)
+    if unknown:
+        raise InvalidInput(
+            f"{part}.{unknown[0][:80]}: is not a field of it", hint=f"It has {', '.join(sorted(known))}."
+        )
 
 
 def _objects(record: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
