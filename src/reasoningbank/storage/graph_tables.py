@@ -25,6 +25,7 @@ from reasoningbank.storage.rows import (
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind, GraphSize
+from reasoningbank.types.moment import LATEST
 from reasoningbank.types.ports import Vector
 
 TABLES = """
@@ -719,7 +720,8 @@ def filter_sql(kind: GraphKind, condition: GraphFilter) -> tuple[str, list[Value
     if condition.during is not None:
         start, end = (to_microseconds(moment) for moment in condition.during)
         clauses.append("g.starts < ? AND (g.ends > ? OR (g.starts = g.ends AND g.starts >= ?))")
-        values += [end, start, start]
+        # No time comes after the last one, so an end there includes it.
+        values += [end + (condition.during[1] == LATEST), start, start]
     return " AND ".join(clauses), values
 
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache, partial
 from json.encoder import encode_basestring
 from operator import attrgetter, itemgetter
@@ -164,8 +164,7 @@ def to_microseconds(moment: datetime) -> int:
 
 def from_microseconds(value: int) -> datetime:
     """Return the time of that many microseconds since 1970."""
-    seconds, microseconds = divmod(value, 1_000_000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=microseconds)
+    return EPOCH + timedelta(microseconds=value)  # a time stamp before 1970 is none on Windows
 
 
 def checksum(row: Row) -> bytes:

@@ -322,11 +322,16 @@ class GraphAnswer:
 
 
 def _overlap(window: tuple[datetime, datetime] | None, asked: tuple[datetime, datetime]) -> bool:
-    """Return whether a window touches the one asked for; a window without length is a moment."""
+    """Return whether a window touches the one asked for; a window without length is a moment.
+
+    No time comes after the last one, so an end there includes it.
+    """
     if window is None:
         return False
     start, end = window
-    return start < asked[1] and (end > asked[0] or (start == end and start >= asked[0]))
+    return (start < asked[1] or start == LATEST == asked[1]) and (
+        end > asked[0] or (start == end and start >= asked[0])
+    )
 
 
 ActionOutcome = Literal["success", "failure", "unknown"]
