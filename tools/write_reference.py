@@ -48,7 +48,7 @@ def cli_page() -> str:
         + _MADE
         + "`rbank [--url URL] [--tenant T] [--project P] [--team TEAM] [--org ORG] COMMAND ... [--json]`. It is also "
         "installed as `reasoningbank`. Options of every command stand before the command or after it; after it "
-        "wins.\n\n"
+        "wins. `--json` stands after it.\n\n"
         "* Data goes to stdout; warnings, progress, hints and errors to stderr.\n"
         '* `--json` prints one JSON object. An error is then `{"error", "message", "hint"}` on stderr, and stdout '
         "stays empty.\n* `-h` or `--help` after any command shows its options; `--version` shows the version.\n\n"

@@ -61,7 +61,7 @@ class Settings:
             openai:MODEL.
         embedder_url: Base URL of a remote embedder.
         embedder_key: Its key; never shown.
-        embedder_dimension: Its dimension; 0 asks the model.
+        embedder_dimension: Its dimension, which a remote embedder needs; 0 is that of the local model.
         embedder_timeout: Seconds to wait for it.
         reranker: A model that puts the best hits of a search into a better order, by name: openai:MODEL for an endpoint
             with /rerank, fastembed:MODEL for a cross-encoder whose weights are here; empty for none.

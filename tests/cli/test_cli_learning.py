@@ -340,3 +340,17 @@ def test_help_of_the_learning_commands_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", program, *LEARNING], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
     assert done.stdout.count("Usage:") == len(LEARNING)
+
+
+@promise(
+    "cli:distill-nothing",
+    "A distill command that names no session says which ones it can be given; one that names an empty id says so.",
+    source="issue 13 item 8",
+)
+@pytest.mark.parametrize(
+    ("words", "told"), [((), "name a session, or --pending"), (("",), "session ID cannot be empty")]
+)
+def test_distilling_nothing_says_what_can_be_distilled(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    done = rbank(tmp_path / "home", "distill", *words)
+    assert done.returncode == 2
+    assert told in done.stderr

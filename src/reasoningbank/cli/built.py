@@ -231,6 +231,8 @@ def _values(command: Command, offered: Sequence[Parameter], options: Mapping[str
             if each.name in command.files and given != "-" and any(one.name == "pointer" for one in offered):
                 values.setdefault("pointer", options.get("pointer") or Path(given).name)
     if command.changes and not {*values} - {name for name in command.arguments if name != "trajectory_ids"}:
+        if "trajectory_ids" in command.arguments:
+            raise click.UsageError("Nothing to do: name a session, or --pending for all that wait.")
         raise click.UsageError("Nothing to change: name at least one of the options.")
     return values
 

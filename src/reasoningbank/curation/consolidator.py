@@ -65,7 +65,7 @@ class Consolidator:
 
     def undo(self, consolidation_id: str) -> UndoReport:
         """Take a consolidated memory apart again; see ``Curation.undo``."""
-        store = self._context.owner(check_memory_id(consolidation_id))
+        store = self._context.owner(check_memory_id(consolidation_id, "consolidation"))
         now = self._context.clock.now()
         with observed("undo_consolidation", store=self._context.place), store.transaction() as transaction:
             report = take_apart(transaction, consolidation_id, at=now)

@@ -523,7 +523,8 @@ def walk_graph(
 ) -> WalkResult | Rendered:
     """Show the paths from nodes that are known.
 
-    A node that is not there is named with the answer, and the others are walked all the same.
+    A node that is not there is named with the answer, and the others are walked all the same. The command fails when
+    none is there.
 
     Args:
         bank: The bank.

@@ -74,7 +74,7 @@ class Distillation:
 
         store = self._context.store()
         wanted = dict.fromkeys(
-            store.sessions.entry(check_memory_id(trajectory_id)).id for trajectory_id in trajectory_ids
+            store.sessions.entry(check_memory_id(trajectory_id, "session")).id for trajectory_id in trajectory_ids
         )
         if pending:
             wanted |= dict.fromkeys(entry.id for entry in store.sessions.trajectories(limit=0, pending=True))

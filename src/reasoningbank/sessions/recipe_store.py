@@ -83,7 +83,7 @@ class Recipes:
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
         """
-        trajectory = self._sessions.get(check_memory_id(trajectory_id))
+        trajectory = self._sessions.get(check_memory_id(trajectory_id, "session"))
         return learn_recipes(self._context.store(), self._context.embedder, trajectory, at=self._context.clock.now())
 
     def briefing(

@@ -85,7 +85,7 @@ class Sessions:
     def get(self, trajectory_id: str) -> Trajectory:
         """Return a trajectory as it was captured, with what its session was shown; raises TrajectoryNotFound."""
         store = self._context.store()
-        trajectory = store.sessions.trajectory(check_memory_id(trajectory_id))
+        trajectory = store.sessions.trajectory(check_memory_id(trajectory_id, "session"))
         shown = [one.memory_id for one in _shown(store, trajectory.session)]
         return replace(trajectory, memories=tuple(dict.fromkeys((*trajectory.memories, *shown))))
 
@@ -146,7 +146,7 @@ class Sessions:
             TrajectoryNotFound: When this project has no such session.
         """
         with self._context.store().transaction() as transaction:
-            transaction.sessions.erase_trajectory(check_memory_id(trajectory_id))
+            transaction.sessions.erase_trajectory(check_memory_id(trajectory_id, "session"))
 
     def judge(self, trajectory_id: str) -> Judgement:
         """Judge how a session ended: by its evidence, and only where that decides nothing by the language model.
@@ -166,7 +166,7 @@ class Sessions:
 
     def judgements(self, trajectory_id: str) -> tuple[Judgement, ...]:
         """Return every judgement of a trajectory, oldest first; raises TrajectoryNotFound."""
-        return tuple(self._context.store().sessions.judgements(check_memory_id(trajectory_id)))
+        return tuple(self._context.store().sessions.judgements(check_memory_id(trajectory_id, "session")))
 
     def verdict(self, trajectory_id: str, verdict: Verdict, *, note: str = "") -> Judgement:
         """Say how a session ended; a person's word stands above all evidence. It waits to be distilled again.
@@ -187,7 +187,7 @@ class Sessions:
         words = given_reason(note[:500], "a note", 500) or f"The user says: {verdict}."
         judgement = personal(verdict, words, now)
         with self._context.store().transaction() as transaction:
-            entry = transaction.sessions.entry(check_memory_id(trajectory_id))
+            entry = transaction.sessions.entry(check_memory_id(trajectory_id, "session"))
             replace_report(transaction, entry.session)
             say(transaction, trajectory_id, judgement, now)
         self._settlement.credited(trajectory_id)

@@ -160,17 +160,22 @@ def check_outcome(outcome: str) -> Outcome:
     raise InvalidOutcome(f"outcome must be 'success' or 'failure', not {str(outcome)[:80]!r}")
 
 
-def check_memory_id(memory_id: str) -> str:
-    """Return the id when it can name a memory.
+def check_memory_id(memory_id: str, kind: str = "memory") -> str:
+    """Return the id when it can name a memory, or what else has ids of this kind.
+
+    Args:
+        memory_id: The id.
+        kind: What it names, for messages.
 
     Raises:
         EmptyMemoryId: When it is empty or blank.
         InvalidInput: When it is too long or has characters that are not printable.
     """
     if not memory_id.strip():
-        raise EmptyMemoryId("memory ID cannot be empty")
+        hint = None if kind == "memory" else f"Pass the id of a {kind}, as the answers and lists have it."
+        raise EmptyMemoryId(f"{kind} ID cannot be empty", hint=hint)
     if len(memory_id) > MAX_ID or not memory_id.isprintable():
-        raise InvalidInput(f"a memory ID has at most {MAX_ID} printable characters")
+        raise InvalidInput(f"a {kind} ID has at most {MAX_ID} printable characters")
     return memory_id
 
 
