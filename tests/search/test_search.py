@@ -317,9 +317,8 @@ def test_the_same_text_up_to_case_space_and_punctuation_is_shown_once(local_bank
     source="issue 13 item 8",
 )
 def test_a_warning_is_not_hidden_by_the_same_text_that_worked(local_bank: Bank) -> None:
-    said = {"title": "Retry network calls", "content": "Back off, then retry."}
-    worked = local_bank.record(**said, outcome="success")
-    failed = local_bank.record(**said, outcome="failure")
+    worked = local_bank.record(title="Retry network calls", content="Back off, then retry.", outcome="success")
+    failed = local_bank.record(title="Retry network calls", content="Back off, then retry.", outcome="failure")
     hits = local_bank.search("retry network calls").memories
     assert {hit.id for hit in hits} == {worked.id, failed.id}
     assert [hit.duplicates for hit in hits] == [(), ()]
