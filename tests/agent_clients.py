@@ -80,7 +80,6 @@ def client_environment(client: str, home: Path, url: str) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "GEMINI_API_KEY": "no-key",
         "GOOGLE_GEMINI_BASE_URL": url,
-        "NO_KEY": "no-key",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "COPILOT_OFFLINE": "true",
@@ -90,7 +89,9 @@ def client_environment(client: str, home: Path, url: str) -> dict[str, str]:
         "NO_COLOR": "1",
     }
     if client == "codex":
-        provider = f'name = "here"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "NO_KEY"\n'
+        provider = (
+            f'name = "here"\nbase_url = "{url}/v1"\nwire_api = "responses"\nexperimental_bearer_token = "no-key"\n'
+        )
         _written(
             home / ".codex" / "config.toml",
             f'model = "here"\nmodel_provider = "here"\n[model_providers.here]\n{provider}',
