@@ -15,7 +15,7 @@ from reasoningbank.curation.quarantine import due
 from reasoningbank.errors import InvalidInput
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.memories.evidence import from_text
-from reasoningbank.memories.states import holding, sources_of, standing_of
+from reasoningbank.memories.states import holding, placement_of, sources_of
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Store
 from reasoningbank.testing import FrozenClock, HashingEmbedder
@@ -106,8 +106,8 @@ def broken(bank: Bank) -> Iterator[str]:
                 yield f"the belief of {memory.id} does not follow from its evidence"
             if (memory.state == "quarantined") != bool(holding(changes[memory.id])):
                 yield f"{memory.id} is {memory.state} and held by {list(holding(changes[memory.id]))}"
-            if due(store, memory) != standing_of(memory):
-                yield f"{memory.id} is {standing_of(memory)} and is to be {due(store, memory)}"
+            if due(store, memory) != placement_of(memory):
+                yield f"{memory.id} is {placement_of(memory)} and is to be {due(store, memory)}"
             yield from _of_sources(memories, memory)
 
 

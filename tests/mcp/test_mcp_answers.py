@@ -140,7 +140,7 @@ def test_memories_are_quoted_line_by_line_whatever_they_hold(
     assert "do not follow" in preface
     first, *quoted = block.splitlines()
     low, high = found.interval
-    for part in ("anti-pattern", found.id, f"0.80 ({low:.2f} to {high:.2f})", "1 month old"):
+    for part in ("CLAIM", "WARNING", found.id, f"0.80 ({low:.2f} to {high:.2f})", "1 month old"):
         assert part in first
     assert quoted
     assert all(line.startswith("> ") for line in quoted)

@@ -147,7 +147,7 @@ def test_a_memory_is_recorded_found_rated_and_deleted_in_both_protocol_eras(mode
             assert (await answer(client, "memory_stats"))["memories"] == 1
 
             assert (await answer(client, "memory_delete", memory_id=memory_id))["deleted"]
-            assert (await error(client, "memory_get", memory_id=memory_id))["error"] == "memory_not_found"
+            assert (await answer(client, "memory_get", memory_id=memory_id))["state"] == "archived"
             assert (await answer(client, "memory_search", query="a network call fails"))["count"] == 0
 
     run(work)

@@ -120,7 +120,7 @@ def test_every_field_survives_the_store_and_a_restart(open_local_bank: Callable[
     again = open_local_bank().get(memory.id)
     assert again == memory
     assert again.tags == ("shell", "Ünïcode", "c++")
-    assert again.provenance == {"source": "test", "session": "s-1"}
+    assert again.provenance == {"source": "test", "session": "s-1", "entered": "person"}
 
 
 @promise(

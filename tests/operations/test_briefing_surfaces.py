@@ -53,7 +53,8 @@ def test_the_commands_have_the_interface_that_other_programs_rely_on(home: Path)
     stored = run("record", "--title", LESSON["title"], "--content", LESSON["content"], "--outcome", "success")
     brief = run("briefing", "--session", "s")
     assert set(brief) == {"text", "tokens", "items", "left_out", "session"}
-    assert brief["items"] == [{"id": stored["id"], "confidence": 0.8, "scope": "project", "outcome": "success"}]
+    shown = {"standing": "vouched", "confidence": 0.8, "scope": "project", "outcome": "success"}
+    assert brief["items"] == [{"id": stored["id"], **shown}]
     assert brief["left_out"] == []
     assert brief["session"] == "s"
     none = run("briefing", "--budget", "20")
@@ -95,14 +96,14 @@ def test_the_tool_shows_the_same_and_the_core_is_as_it_was(tools: Tools) -> None
     assert set(PROFILES["briefing"]) == {*PROFILES["core"], "memory_briefing"}
     assert len(PROFILES["core"]) == 7
     stored = tools.call("memory_record", LESSON, CALLER)
-    answer = tools.call("memory_briefing", {}, CALLER)
+    answer = tools.call("memory_briefing", {"task": LESSON["title"]}, CALLER)
     assert not answer.failed
     assert answer.text == answer.fields["text"]
     assert answer.text.startswith(BLOCK_START)
     assert answer.fields["session"] == "s1"
     assert set(answer.fields) == set(tools.specs["memory_briefing"].outputs)
     assert str(stored.fields["id"]) in answer.text
-    assert tools.call("memory_briefing", {"budget": 10}, CALLER).fields["items"] == []
+    assert tools.call("memory_briefing", {"task": LESSON["title"], "budget": 10}, CALLER).fields["items"] == []
     unknown = tools.call("memory_briefing", {"project_id": "elsewhere", "task": "a failed call"}, CALLER)
     assert (unknown.fields["text"], unknown.failed) == ("", False)
     assert "Nothing is known of project" in unknown.text

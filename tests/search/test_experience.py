@@ -116,7 +116,7 @@ def test_h3_what_failed_becomes_a_warning(open_learning_bank: OpenBank) -> None:
     assert "Do instead: Add a new migration" in memory.content
     answer = bank.experience.search("two schema migrations are in conflict")
     assert [hit.id for hit in answer.results] == [memory.id]
-    assert "anti-pattern that failed" in experience_text(answer).text
+    assert "WARNING, what to avoid" in experience_text(answer).text
 
 
 @promise(

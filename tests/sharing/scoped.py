@@ -15,6 +15,7 @@ from reasoningbank.types.belief import Belief
 from reasoningbank.types.memory import Memory, Outcome
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.scope import Level, Scope
+from reasoningbank.types.standing import VOUCHED
 
 RETRY = (
     "Retry flaky network calls",
@@ -49,6 +50,7 @@ def plant(
         tags=tags,
         belief=Belief.starting_at(confidence),
         tokens=30,
+        provenance={VOUCHED: "promoted by Dana"},
     )
     with closing(open_storage(None, home=home).open(scope)) as store, store.transaction() as transaction:
         transaction.memories.insert(memory, index([memory], embedder)[0])

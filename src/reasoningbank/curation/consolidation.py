@@ -65,6 +65,7 @@ from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Link
 from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import COUNTERS, Signal, SignalAggregate
+from reasoningbank.types.standing import INHERITED, Standing, least_of
 
 MOST_MATERIAL = 60_000
 """Characters of sources that a model is shown; longer ones are not cut, but the best source is kept word for word."""
@@ -253,7 +254,7 @@ def put_together(
             belief=believed(sources, united.total),
             usage_count=sum(source.usage_count for source in sources),
             last_used=max((source.last_used for source in sources if source.last_used is not None), default=None),
-            provenance={**memory.provenance, **_record(sources), "evidence": to_text(united.total)},
+            provenance={**ready.memory.provenance, **_record(sources), "evidence": to_text(united.total)},
         )
         memory = admit(transaction, replace(ready, memory=memory), at=at)
         if united.aggregate is not None:
@@ -290,10 +291,17 @@ def _origins(transaction: Transaction, source: Memory, at: datetime) -> Sequence
     return (Origin(memory_id=source.id, trajectory=source.id, kind="corroborated", session=session, at=at),)
 
 
+def _inherited(members: Sequence[Memory], *, verbatim: bool) -> Standing:
+    """Return the least standing of the sources; in other words than a source's nobody has vouched for it."""
+    least = least_of(member.standing for member in members)
+    return least if verbatim or least != "vouched" else "confirmed"
+
+
 def _unbelieved(members: Sequence[Memory], text: Merge, at: datetime) -> Memory:
     """Return the memory as it will be but for its evidence."""
     provenance = {
         "source": "consolidated",
+        INHERITED: _inherited(members, verbatim=bool(text.verbatim)),
         CONSOLIDATION: text.type,
         "attribution": text.attribution,
         "verbatim": text.verbatim,

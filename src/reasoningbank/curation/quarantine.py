@@ -4,7 +4,7 @@ A lesson was made of a memory when that memory was shown to the session that tau
 provenance), or when a search that showed it taught a strategy (``trace``). Both name the memory; likeness of text alone
 makes nothing a descendant.
 
-A memory's state follows from two things: what the log says of it without any quarantine (module ``standing``), and what
+A memory's state follows from two things: what the log says of it without any quarantine (module ``states``), and what
 holds it now. So a release computes the state again instead of copying an old one back: whatever happened meanwhile,
 evidence, edits, an undo, has its place in it, and when nothing happened the memory is what it was.
 
@@ -22,15 +22,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, TrajectoryNotFound
+from reasoningbank.memories.admission import vouched_for
 from reasoningbank.memories.memories import _ATTEMPTS
 from reasoningbank.memories.states import (
-    Standing,
+    HELD,
+    Placement,
     existing,
     hold,
     holding,
+    placement_of,
     refuse_quarantined,
     sources_of,
-    standing_of,
     unquoted_reason,
     without_quarantine,
 )
@@ -289,6 +291,12 @@ def isolate(transaction: Transaction, members: Mapping[str, Sequence[str]], caus
     return done
 
 
+def _vouch(transaction: Transaction, memory: Memory) -> None:
+    """Note that a person stands by a text that the gate had stopped."""
+    if HELD in memory.provenance:
+        transaction.memories.update_state(vouched_for(memory, "released by a person"))
+
+
 def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) -> Settled:
     """End the hold of the quarantine that the cause names on these memories, and give each the state it is due.
 
@@ -310,11 +318,11 @@ def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) ->
     return done
 
 
-def due(reader: StoreReader, memory: Memory) -> Standing:
+def due(reader: StoreReader, memory: Memory) -> Placement:
     """Return what the memory's state is to be now, with every quarantine and consolidation as it is."""
     changes = reader.memories.changes(memory_id=memory.id)
     if holding(changes):
-        return Standing("quarantined", memory.consolidation_id)
+        return Placement("quarantined", memory.consolidation_id)
     natural = without_quarantine(memory, changes)
     if natural.merged is None:
         return natural
@@ -322,14 +330,14 @@ def due(reader: StoreReader, memory: Memory) -> Standing:
     if into is None:
         return _left_alone(natural, changes)
     if natural.state == "archived" and _is_out(reader, into):
-        return Standing(sources_of(into).get(memory.id, "candidate"), None)
+        return Placement(sources_of(into).get(memory.id, "candidate"), None)
     return natural
 
 
 def _settle(transaction: Transaction, memory: Memory, cause: Cause, done: Settled) -> None:
     """Give a memory the state it is due, and note what that was."""
     wanted = due(transaction, memory)
-    if wanted == standing_of(memory):
+    if wanted == placement_of(memory):
         if wanted.state == "quarantined" and cause.kind == RELEASED:
             done.kept.append((memory.id, "another quarantine holds it"))
         return
@@ -385,11 +393,11 @@ def _is_out(reader: StoreReader, into: Memory) -> bool:
     return further is not None and _is_out(reader, further)
 
 
-def _left_alone(natural: Standing, changes: Sequence[StateChange]) -> Standing:
+def _left_alone(natural: Placement, changes: Sequence[StateChange]) -> Placement:
     """Return the state of a source whose consolidation was erased: as visible as it was when that happened."""
     for change in reversed(changes):
         if change.kind == SURFACED and change.merged_before == natural.merged:
-            return Standing(change.after, None)
+            return Placement(change.after, None)
     return natural
 
 
@@ -547,6 +555,8 @@ class Quarantines:
                     for key in dict.fromkeys(key for key, _ in own):
                         ids = [name for known, name in own if known == key]
                         done = let_go(transaction, ids, replace(cause, reference=key))
+                        if memory_id in done.changed:
+                            _vouch(transaction, transaction.memories.get(memory_id))
                         report = ReleaseReport(
                             released=(*report.released, *done.changed),
                             hidden=(*report.hidden, *done.hidden),

@@ -53,6 +53,7 @@ from reasoningbank.types.memory import OUTCOMES, Cause, ImportOmission, Memory, 
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 from reasoningbank.types.records import Indexed, Link
+from reasoningbank.types.standing import ENTERED, ENTRIES, VOUCHED
 
 TASK = "task"
 """The entry of a memory's provenance that holds the task it was distilled from."""
@@ -142,7 +143,7 @@ SAME_TEXT = "same_text"
 """The entry that names the memory which held the same text when it was recorded."""
 SAME_TEXT_STATE = "same_text_state"
 """The entry that says that the memory which held the same text was in quarantine then."""
-AGENT_SOURCES = frozenset({"mcp"})
+AGENT_SOURCES = frozenset({"mcp", "rest"})
 """Sources through which an agent records by itself, on the word of whatever it has read."""
 ADVICE = (
     "Write down what was seen and what follows from it, not an order. A person who wants these words lets it go with "
@@ -254,8 +255,8 @@ def why_known(memory: Memory) -> str:
     return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
 
 
-EnteredBy = Literal["person", "agent", "model", "recipe", "import", "consolidation", "promotion", "file"]
-"""Where a memory comes from."""
+EnteredBy = Literal["person", "agent", "model", "recipe", "import", "copy", "consolidation", "promotion", "file"]
+"""Where a memory comes from; a copy is an import that a person stands by."""
 
 REWRITE = "Write down what was seen and what follows from it, not an order to whoever reads it."
 """What to do about a text that the gate refuses."""
@@ -290,7 +291,8 @@ RULES: Mapping[EnteredBy, Rules] = {
     "file": Rules(linked=True, unedited=True),
     "model": Rules(confidence=DISTILLED_CONFIDENCE),
     "recipe": Rules(confidence=DISTILLED_CONFIDENCE),
-    "import": Rules(),
+    "import": Rules(confidence=DISTILLED_CONFIDENCE),
+    "copy": Rules(),
     "consolidation": Rules(refused=True),
     "promotion": Rules(),
 }
@@ -395,6 +397,7 @@ def prepare(
         raise InvalidInput(f"a memory of the origin {origin!r} cannot be vouched for", hint="Only a person can.")
     if not memories:
         return []
+    memories = [entered(memory, "person" if vouched else origin) for memory in memories]
     seen = {texts_of(memory) for memory in known}
     passed = [vouched or texts_of(memory) in seen for memory in memories]
     read = [memory if skip else _read(memory, origin) for memory, skip in zip(memories, passed, strict=True)]
@@ -402,6 +405,40 @@ def prepare(
         Ready(memory=memory, indexed=indexed, origin=origin, passed=skip, judged=memory)
         for memory, indexed, skip in zip(read, index(read, embedder), passed, strict=True)
     ]
+
+
+def entered(memory: Memory, origin: EnteredBy) -> Memory:
+    """Return the memory with its origin in its provenance, from which its standing follows.
+
+    What a file says of the standing is left out unless a person stands by the file.
+    """
+    if origin == "copy" and ENTERED in memory.provenance:
+        return memory
+    if origin == "copy":
+        memory = vouched_for(memory, "imported by a person")
+    brought = dict(memory.provenance)
+    if origin == "import":
+        brought = {key: value for key, value in brought.items() if key not in ENTRIES}
+    return replace(memory, provenance={**brought, ENTERED: origin})
+
+
+def rewritten(old: Memory, new: Memory, origin: EnteredBy) -> Memory:
+    """Return a changed memory with the standing that its text has now.
+
+    A person who changes a text stands by it. What an agent changes, spelling aside, is that agent's claim, whatever the
+    memory was before.
+    """
+    if new.fingerprint == old.fingerprint and new.outcome == old.outcome:
+        return new
+    if origin in {"person", "copy"}:
+        return vouched_for(new, "changed by a person")
+    kept = {key: value for key, value in new.provenance.items() if key not in ENTRIES}
+    return replace(new, provenance={**kept, ENTERED: origin})
+
+
+def vouched_for(memory: Memory, how: str) -> Memory:
+    """Return the memory as one that a person stands by."""
+    return replace(memory, provenance={**memory.provenance, VOUCHED: how})
 
 
 def admit(transaction: Transaction, ready: Ready, *, at: datetime) -> Memory:
@@ -465,6 +502,7 @@ def prepare_edits(
                 hint=REWRITE,
             )
         changed = changed if same else replace(held(changed), belief=old.belief)
+        changed = rewritten(old, changed, origin)
         edited.append((replace(changed, version=old.version + 1, updated_at=at), same))
     indexed = index([memory for memory, _ in edited], embedder) if edited else []
     return [

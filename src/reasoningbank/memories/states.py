@@ -40,34 +40,34 @@ HELD = "held"
 _APART = frozenset({QUARANTINED, RELEASED, SURFACED})
 
 
-class Standing(NamedTuple):
+class Placement(NamedTuple):
     """A state, and the memory that this one went into."""
 
     state: State
     merged: str | None
 
 
-def standing_of(memory: Memory) -> Standing:
+def placement_of(memory: Memory) -> Placement:
     """Return what the memory is now."""
-    return Standing(memory.state, memory.consolidation_id)
+    return Placement(memory.state, memory.consolidation_id)
 
 
-def without_quarantine(memory: Memory, changes: Sequence[StateChange]) -> Standing:
+def without_quarantine(memory: Memory, changes: Sequence[StateChange]) -> Placement:
     """Return what the memory would be now if nothing had ever been in quarantine.
 
     Args:
         memory: As it is.
         changes: Every change of its state, in the order they were written.
     """
-    current = standing_of(memory)
+    current = placement_of(memory)
     if changes:
         first = changes[0]
-        current = Standing(first.after if first.before is None else first.before, first.merged_before)
-    before_merge: dict[str, Standing] = {}
+        current = Placement(first.after if first.before is None else first.before, first.merged_before)
+    before_merge: dict[str, Placement] = {}
     for change in changes:
         if change.kind in _APART:
             if current.state == "quarantined" and change.before is not None and change.before != "quarantined":
-                current = Standing(change.before, change.merged_before)
+                current = Placement(change.before, change.merged_before)
             continue
         if change.kind == PARTED:
             back = before_merge.get(change.reference, current)
@@ -80,13 +80,13 @@ def without_quarantine(memory: Memory, changes: Sequence[StateChange]) -> Standi
             before_merge[change.merged_after] = current
         inside = current.state == "archived" and current.merged is not None
         if change.kind == UNDONE and inside and current.merged == change.reference:
-            current = before_merge.get(change.reference, Standing("candidate", None))
+            current = before_merge.get(change.reference, Placement("candidate", None))
         elif change.after != "quarantined":
-            current = Standing(change.after, change.merged_after)
+            current = Placement(change.after, change.merged_after)
         elif change.merged_before != change.merged_after:
-            current = Standing(current.state, change.merged_after)
+            current = Placement(current.state, change.merged_after)
     if current.state == "quarantined":
-        return Standing("candidate", current.merged)
+        return Placement("candidate", current.merged)
     return current
 
 

@@ -42,6 +42,7 @@ OPERATIONS: tuple[Operation, ...] = (
             path="/memories",
             inputs="!title !content !outcome description tags category link_nodes",
             created="always",
+            defaults={"source": "rest"},
         ),
         fixed={"source": "cli"},
         choices=_OUTCOME,
@@ -225,7 +226,7 @@ OPERATIONS: tuple[Operation, ...] = (
         tool=Tool(
             name="memory_delete",
             profiles=("admin",),
-            description=("Erases one memory for good. Only when the user asks; for a bad memory use memory_feedback."),
+            description="Deletes one memory. Only when the user asks; for a bad memory use memory_feedback.",
             inputs="!memory_id project_id",
             outputs="deleted memory_id",
             fixed={"reader": "agent"},
@@ -640,7 +641,7 @@ SHAPES: Mapping[str, str] = {
     "ingestion_time=node.ingestion_time",
     "Arm": "sessions succeeded failed unknown rate",
     "Brief": "text tokens items left_out session",
-    "BriefItem": "id=hit.id confidence=hit.confidence scope outcome=hit.outcome",
+    "BriefItem": "id=hit.id standing=hit.standing confidence=hit.confidence scope outcome=hit.outcome",
     "CapturedSession": "*trajectory judgements",
     "ConsolidationResult": "created_memories archived_memories skipped_count total_processed "
     "duration_seconds=duration contradictions messages",
@@ -654,18 +655,18 @@ SHAPES: Mapping[str, str] = {
     "Health": "healthy facts problems",
     "History": "memory_id=memory.id title=memory.title confidence=memory.belief.score alpha0 beta0 "
     "alpha=memory.belief.alpha beta=memory.belief.beta events",
-    "Hit": "id title description content outcome confidence interval:3 relevance fit tags legs duplicates scope "
-    "conflicts unproven",
+    "Hit": "id title description content outcome standing confidence interval:3 relevance fit tags legs duplicates "
+    "scope conflicts unproven",
     "ImportReport": "imported=#imported unchanged=#unchanged conflicts quarantined left_out",
     "Isolated": "id title scope=level project=name before because",
     "Job": "kind key attempts error due",
     "Kept": "*what new message",
     "Lesson": "rb_id id key_lesson context_to_prefer tags link_nodes outcome=memory.outcome state=memory.state "
-    "confidence=memory.confidence",
+    "standing=memory.standing confidence=memory.confidence",
     "LessonAnswer": "query lessons count=#lessons message warnings",
     "LessonHit": "*lesson score legs",
-    "Memory": "id project title description content outcome confidence interval=belief.interval:3 usage_count tags "
-    "category state provenance tokens version created_at updated_at last_used",
+    "Memory": "id project title description content outcome standing confidence interval=belief.interval:3 usage_count "
+    "tags category state provenance tokens version created_at updated_at last_used",
     "NodeHit": "*node score legs",
     "Occurrence": 'id=event.id text=event.text start end source_type=event.fields.source_type|"" tags=event.tags '
     "conv_id=event.conv_id answers=led_to",

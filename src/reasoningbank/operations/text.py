@@ -144,6 +144,8 @@ def recall_text(recall: Recall) -> str:
 
 def memory_text(memory: Memory) -> str:
     """Return one memory, whole."""
+    from reasoningbank.safety.quotation import kind_of
+
     low, high = memory.belief.interval()
     last = "never" if memory.last_used is None else memory.last_used.isoformat()
     facts = [
@@ -151,6 +153,7 @@ def memory_text(memory: Memory) -> str:
         f"  id          {memory.id}",
         f"  project     {memory.project}",
         f"  outcome     {memory.outcome}, {memory.state}",
+        f"  standing    {memory.standing}: {kind_of(memory)}",
         f"  confidence  {memory.confidence:.3f} (90 % interval {low:.2f} to {high:.2f})",
         f"  used        {counted(memory.usage_count, 'time')}, last {last}",
         f"  recorded    {memory.created_at.isoformat()}, version {memory.version} of {memory.updated_at.isoformat()}",
@@ -174,7 +177,10 @@ def recorded_text(memory: Memory) -> str:
 def memories_text(memories: Sequence[Memory | PastMemory]) -> str:
     """Return one line per memory."""
     shown = [cast("Memory", getattr(each, "memory", each)) for each in memories]
-    lines = [f"{one.id}  {one.confidence:.3f}  {one.outcome:<7}  {one.state:<9}  {one.title}" for one in shown]
+    lines = [
+        f"{one.id}  {one.confidence:.3f}  {one.outcome:<7}  {one.state:<9}  {one.standing:<9}  {one.title}"
+        for one in shown
+    ]
     return "\n".join(lines) or "No memories."
 
 
@@ -311,12 +317,13 @@ def _hit_texts(proven: Sequence[Hit], unproven: Sequence[Hit]) -> list[str]:
 
 
 def _hit(number: int, hit: Hit) -> str:
-    from reasoningbank.safety.quotation import fit_text
+    from reasoningbank.safety.quotation import fit_text, kind_of
 
     low, high = hit.interval
+    kind = kind_of(hit.memory) if hit.standing == "claim" else f"{hit.outcome}, {hit.standing}"
     lines = [
         f"{number}. {hit.title}",
-        f"   {hit.outcome}, confidence {hit.confidence:.3f} ({low:.2f} to {high:.2f}), "
+        f"   {kind}, confidence {hit.confidence:.3f} ({low:.2f} to {high:.2f}), "
         f"{fit_text(hit)}, id {hit.id}" + ("" if hit.scope == "project" else f", known in the {hit.scope}"),
     ]
     if hit.description:

@@ -21,6 +21,7 @@ from reasoningbank.safety.text import clean_line, reveal
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import BriefItem, Hit
 from reasoningbank.types.session import RECIPE
+from reasoningbank.types.standing import CONFIRMED, ENTERED
 
 BLOCK_START = "<reasoningbank-memories"
 """Begins the opening tag of an injected block; attributes may follow, then ``>``."""
@@ -185,6 +186,8 @@ def fence(title: str, body: str) -> str:
 
 
 _KINDS = {"success": "strategy that worked", "failure": "WARNING: anti-pattern that failed"}
+_CLAIMED = {"success": "what to do", "failure": "WARNING, what to avoid"}
+_CLAIMED_BY = {"import": "an import", "consolidation": "a merge of claims", "promotion": "a promotion of claims"}
 _RECIPES = {
     "fix": "recipe: what took this error away",
     "dead-end": "WARNING: tried for this error without effect",
@@ -213,10 +216,11 @@ def entry(item: BriefItem, moment: datetime) -> str:
     """Return one memory: a line with id, kind, confidence, age, its 90 % interval, scope, fit; then its text quoted."""
     memory = reveal(item.hit.memory)
     low, high = item.hit.interval
-    trust = "unproven, test it with care" if item.hit.unproven else "proven"
+    proven = "" if memory.standing == "claim" else ", proven"
+    trust = ", unproven, test it with care" if item.hit.unproven else proven
     fit = f" | {fit_text(item.hit)}" if item.hit.fit else ""
     head = (
-        f"id {_named(memory.id)} | {_kind(memory)} | confidence {memory.confidence:.2f}, {trust} | "
+        f"id {_named(memory.id)} | {kind_of(memory)} | confidence {memory.confidence:.2f}{trust} | "
         f"{age(memory.created_at, moment)} | 90 % interval {low:.2f} to {high:.2f} | scope {_named(item.scope)}{fit}\n"
     )
     when = f"When: {memory.description}\n" if memory.description else ""
@@ -228,12 +232,21 @@ def fit_text(hit: Hit) -> str:
     return f"{hit.fit} fit" if hit.fit else f"relevance {hit.relevance:.2f}"
 
 
-def _kind(memory: Memory) -> str:
-    """Return what kind of note it is; of a recipe also when a session showed it."""
-    if memory.provenance.get("source") != RECIPE:
-        return _KINDS[memory.outcome]
-    said = _RECIPES.get(memory.category, _KINDS[memory.outcome])
-    return f"{said}, seen in a session of {memory.created_at:%Y-%m-%d}"
+def kind_of(memory: Memory) -> str:
+    """Return what kind of note it is and who stands by it; a claim is never called more than that (DESIGN D16)."""
+    standing = memory.standing
+    if standing == "claim":
+        whom = _CLAIMED_BY.get(memory.provenance.get(ENTERED, ""), "one agent session")
+        source = _named(memory.provenance.get("source", ""))
+        return f"CLAIM of {whom}, untested: {_CLAIMED[memory.outcome]}{f', from {source}' if source else ''}"
+    if memory.provenance.get("source") == RECIPE:
+        said = _RECIPES.get(memory.category, _KINDS[memory.outcome])
+        seen = f"{said}, seen {'once, ' if standing == 'observed' else ''}in a session of {memory.created_at:%Y-%m-%d}"
+    else:
+        seen = _KINDS[memory.outcome]
+    if standing == "confirmed":
+        return f"{seen}, confirmed by {_named(memory.provenance.get(CONFIRMED, '')) or 'its sources'}"
+    return f"{seen}, vouched for by a person" if standing == "vouched" else seen
 
 
 def fitting(items: Sequence[BriefItem], moment: datetime, budget: int) -> tuple[list[BriefItem], list[BriefItem], str]:

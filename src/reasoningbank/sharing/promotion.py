@@ -58,6 +58,7 @@ from reasoningbank.types.recall import CONTENT_LEG, Filter
 from reasoningbank.types.records import Link
 from reasoningbank.types.scope import Membership, Scope
 from reasoningbank.types.signal import COUNTERS, SIGNAL_TYPES, ProjectWeights, SignalAggregate, SignalType
+from reasoningbank.types.standing import INHERITED, VOUCHED, least_of
 
 INDEPENDENT: tuple[SignalType, ...] = ("explicit", "outcome", "stability")
 """The types of evidence that somebody or something outside of the memory has given."""
@@ -297,6 +298,8 @@ def put(
         "model": text.model,
         "prompt": text.prompt,
         "promoted_of": str(len(candidate.sources)),
+        VOUCHED: f"promoted by {reviewer}" if reviewer else "",
+        INHERITED: least_of(source.memory.standing for source in candidate.sources),
     }
     memory = Memory(
         project=wider.scope.project,

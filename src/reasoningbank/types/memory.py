@@ -24,6 +24,7 @@ from reasoningbank.errors import (
     TextTooLong,
 )
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, Belief
+from reasoningbank.types.standing import Standing, standing_in
 
 
 def new_id() -> str:
@@ -108,6 +109,11 @@ class Memory:
     def confidence(self) -> float:
         """The mean of the belief, from 0 to 1."""
         return self.belief.score
+
+    @property
+    def standing(self) -> Standing:
+        """Return where the text comes from and what became of it."""
+        return standing_in(self.provenance)
 
     @property
     def fingerprint(self) -> bytes:
@@ -202,7 +208,7 @@ def _letters(text: str) -> bytes:
 
 EDITED, IMPORTED, CONSOLIDATED, UNDONE = "edited", "imported", "consolidated", "undone"
 QUARANTINED, RELEASED, SURFACED, PARTED = "quarantined", "released", "surfaced", "parted"
-PRUNED, PROVEN, SUPERSEDED = "pruned", "proven", "superseded"
+PRUNED, PROVEN, SUPERSEDED, WITHDRAWN = "pruned", "proven", "superseded", "withdrawn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +219,8 @@ class Cause:
         at: When, timezone-aware.
         kind: One word. edited, imported, consolidated and undone say what they say; quarantined and released begin and
             end a quarantine; surfaced: a source that is visible again because what it went into is in quarantine;
-            parted: what it went into will not come back; any other word is another reason, such as pruned.
+            parted: what it went into will not come back;
+            withdrawn: an agent deleted it; any other word is another reason, such as pruned.
         reference: What the change belongs to: the id of a consolidation or of a quarantine.
         reason: The same for a person.
         by: Who did it; empty when the bank did it by itself.

@@ -12,6 +12,7 @@ from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State, new_id
 from reasoningbank.types.scope import Level
 from reasoningbank.types.session import DistilReport
+from reasoningbank.types.standing import Standing
 
 CONTENT_LEG = "content"
 """The dense leg over title and content."""
@@ -142,6 +143,11 @@ class Hit:
     def confidence(self) -> float:
         """The memory's confidence when the search ran."""
         return self.memory.confidence
+
+    @property
+    def standing(self) -> Standing:
+        """Where the memory comes from and what became of it."""
+        return self.memory.standing
 
     @property
     def tags(self) -> tuple[str, ...]:
