@@ -23,7 +23,7 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.graph_search import LessonWeights
-from reasoningbank.types.memory import EDITED, Cause, Memory, OutcomeReport, Rating, State, check_outcome
+from reasoningbank.types.memory import EDITED, WITHDRAWN, Cause, Memory, OutcomeReport, Rating, State, check_outcome
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
 from reasoningbank.types.quarantine import Reader
@@ -415,10 +415,13 @@ class Bank:
         """
         from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare, with_twin
         from reasoningbank.memories.links import check_exist, checked_nodes, relink
+        from reasoningbank.memories.standing import PRINCIPAL, note_speaker, speaker_in
 
         nodes = checked_nodes(link_nodes)
 
         origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
+        place = session_name(session) or self._context.session
+        speaker = speaker_in(place)
         with observed("create_memory", store=self._context.place):
             memory = draft(
                 project=self._context.scope.project,
@@ -433,7 +436,8 @@ class Bank:
                 confidence=check_confidence(confidence),
                 provenance={
                     "source": given_name(source, "source", MAX_SESSION),
-                    "session": session_name(session) or self._context.session,
+                    "session": place,
+                    **({PRINCIPAL: speaker} if speaker else {}),
                 },
             )
             store = self._context.store()
@@ -442,6 +446,7 @@ class Bank:
             (ready,) = prepare([memory], self._context.embedder, origin=origin, vouched=vouched)
             with store.transaction() as transaction:
                 memory = admit(transaction, ready, at=memory.created_at)
+                note_speaker(transaction, place, speaker)
                 if nodes:
                     relink(transaction, memory.id, nodes)
             self._context.keep_up()
@@ -532,16 +537,17 @@ class Bank:
         outcome: str | None = None,
         limit: int = DEFAULT_ITEMS,
         repeat: bool = True,
+        claims: bool = True,
     ) -> Brief:
         """Return the best memories for an agent's context, as quoted evidence; nothing rather than the irrelevant.
 
         With a task: what a search finds above the relevance floor, the best proven memory first, then the unproven one
         to be tested, then the rest; where nothing proven answers, up to three unproven ones come first. Without a task:
-        proven memories alone, by the lower end of their interval and then by when they were last used. Near-duplicates
-        are shown once. What is shown is logged for the session and is no evidence; how the session ends credits what
-        was shown for a task, or before it and fits it. Only a briefing with a task is counted as a delivery. In a
-        session that is held out (setting ``holdout``) nothing is shown; what would have been shown is left out with the
-        reason ``held out``.
+        proven memories alone that are more than one agent session's claim, by the lower end of their interval and then
+        by when they were last used. Near-duplicates are shown once. What is shown is logged for the session and is no
+        evidence; how the session ends credits what was shown for a task, or before it and fits it. Only a briefing with
+        a task is counted as a delivery. In a session that is held out (setting ``holdout``) nothing is shown; what
+        would have been shown is left out with the reason ``held out``.
 
         Args:
             task: The task in words. Left out: it is not known yet.
@@ -550,6 +556,7 @@ class Bank:
             outcome: Only strategies (``success``) or only anti-patterns (``failure``).
             limit: Most memories.
             repeat: Show again what this session was shown before.
+            claims: Show what nobody but one agent session says, too; without a task it is never shown.
 
         Raises:
             InvalidInput: When the task is blank, or the budget or an argument is not usable.
@@ -564,7 +571,7 @@ class Bank:
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store()
             query, found = self._briefings.considered(store, task, outcome)
-            hits = in_order(found.proven, found.drawn)
+            hits = [hit for hit in in_order(found.proven, found.drawn) if claims or hit.standing != "claim"]
             seen = None if repeat else self._briefings.seen(store, place)
             brief = choose(
                 partial(self._search.vectors_of, known=found.vectors),
@@ -736,23 +743,33 @@ class Bank:
     def delete(self, memory_id: str, *, reader: Reader = "human") -> None:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.
 
-        Backups and exports made before still hold it.
+        Backups and exports made before still hold it. What an agent deletes is archived: no search finds it, a person
+        makes it active again or erases it, and after 30 days the daily upkeep erases it.
 
         Args:
             memory_id: The memory.
-            reader: Who erases it; an agent erases no memory in quarantine.
+            reader: Who deletes it; an agent deletes no memory in quarantine.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
-            MemoryQuarantined: When it is in quarantine and an agent would erase it; nothing was erased.
+            MemoryQuarantined: When it is in quarantine and an agent would delete it; nothing was changed.
         """
         with observed("delete_memory", store=self._context.place):
-            store = self._context.owner(memory_id)
+            store, at = self._context.owner(memory_id), self._context.clock.now()
             with store.transaction() as transaction:
-                if reader == "agent":
-                    memory = transaction.memories.get(memory_id)
-                    refuse_quarantined(transaction, memory, "an agent cannot erase it.")
-                transaction.memories.delete(memory_id, at=self._context.clock.now())
+                if reader == "human":
+                    transaction.memories.delete(memory_id, at=at)
+                    return
+                memory = transaction.memories.get(memory_id)
+                refuse_quarantined(transaction, memory, "an agent cannot delete it.")
+                cause = Cause(
+                    at=at,
+                    kind=WITHDRAWN,
+                    reference=WITHDRAWN,
+                    reason="An agent deleted it.",
+                    by=self._context.session,
+                )
+                transaction.memories.update_state(replace(memory, state="archived"), cause=cause)
 
     def at(self, moment: datetime | str) -> Past:
         """Return this project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.

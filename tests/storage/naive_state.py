@@ -40,6 +40,7 @@ class NaiveState:
         self.last_number = 0
         self.versions: dict[str, tuple[Memory, ...]] = {}
         self.signal_log: dict[str, Signal] = {}
+        self.principals: dict[str, str] = {}
         self.once: dict[tuple[str, str, str], Given] = {}
         self.aggregates: dict[str, SignalAggregate] = {}
         self.weight_changes: list[WeightChange] = []

@@ -287,8 +287,11 @@ class NaiveStore(NaiveLearning, NaiveGraph):
             self.signal_log = before
             raise
 
-    def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
-        return {
+    def note_principal(self, session: str, principal: str) -> None:
+        self.principals.setdefault(session, principal)
+
+    def voices(self, memory_ids: Collection[str], *, recorded_in: Collection[str] = ()) -> Mapping[str, Voices]:
+        found = {
             memory_id: Voices(
                 [*self.signals(memory_id)],
                 [*self.origins(memory_id=memory_id)],
@@ -303,9 +306,17 @@ class NaiveStore(NaiveLearning, NaiveGraph):
                     for log in self.recall_logs.values()
                     if memory_id in {entry.memory_id for entry in log.entries}
                 },
+                {},
             )
             for memory_id in memory_ids
         }
+        named = {*recorded_in}
+        for one in found.values():
+            named |= one.shown | {each.session for each in one.signals} | {each.session for each in one.rolled}
+            named |= {origin.session for origin in one.origins}
+        for one in found.values():
+            one.principals.update((name, who) for name, who in self.principals.items() if name in named)
+        return found
 
     def aggregate(self, memory_id: str) -> SignalAggregate:
         empty = SignalAggregate(memory_id=memory_id, project=self.project, positive=0, negative=0)

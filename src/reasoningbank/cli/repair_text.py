@@ -26,6 +26,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "recall_items": ("logged result of a search", "logged results of searches"),
     "exposures": ("note of what a session was shown", "notes of what sessions were shown"),
     "exposure_items": ("memory that a session was shown", "memories that sessions were shown"),
+    "principals": ("note of who spoke in a session", "notes of who spoke in sessions"),
     "documents": ("document", "documents"),
     "graph_nodes": ("node of the graph", "nodes of the graph"),
     "graph_edges": ("edge of the graph", "edges of the graph"),

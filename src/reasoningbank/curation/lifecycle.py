@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from reasoningbank.memories.evidence import from_text, proven
+from reasoningbank.memories.states import existing
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
@@ -30,11 +31,13 @@ from reasoningbank.types.lifecycle import (
     floor_of,
     months_between,
 )
-from reasoningbank.types.memory import PROVEN, PRUNED, Cause
+from reasoningbank.types.memory import PROVEN, PRUNED, WITHDRAWN, Cause
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle
 from reasoningbank.types.signal import Signal
 
+WITHDRAWN_FOR = timedelta(days=30)
+"""So long a memory that an agent deleted can be brought back."""
 PAGE = 500
 """Memories that one transaction looks at: it holds the bank's lock for a fraction of a second."""
 
@@ -120,6 +123,21 @@ def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = Fals
 
     _paged(store, one, before=at - timedelta(days=rules.after_days), below=rules.below, dry_run=dry_run)
     return PruneReport(pruned=tuple(pruned), dry_run=dry_run)
+
+
+def erase_withdrawn(store: Store, *, at: datetime) -> tuple[str, ...]:
+    """Erase what an agent deleted a month ago and nobody has brought back since; return which."""
+    erased: list[str] = []
+    for change in store.memories.changes(reference=WITHDRAWN):
+        if at - change.at < WITHDRAWN_FOR:
+            continue
+        with store.transaction() as transaction:
+            memory = existing(transaction, change.memory_id)
+            last = transaction.memories.changes(memory_id=change.memory_id)[-1:]
+            if memory is not None and memory.state == "archived" and last == [change]:
+                transaction.memories.delete(memory.id, at=at)
+                erased.append(memory.id)
+    return tuple(erased)
 
 
 def activate(store: Store, *, at: datetime) -> tuple[str, ...]:

@@ -76,6 +76,7 @@ class Upkeep:
             ("activate", self._activate_step),
             ("decay", lambda: f"{_memories(self._curation.decay().decayed)} lost confidence"),
             ("prune", lambda: f"{_memories(self._curation.prune().pruned)} archived"),
+            ("erase", self._erase_step),
             ("consolidate", self._consolidate_step),
             ("stability", self._stability_step),
             ("expire logs", self._expire_step),
@@ -101,6 +102,13 @@ class Upkeep:
 
         became = activate(self._context.store(), at=self._context.clock.now())
         return f"{counted(len(became), 'candidate')} became active"
+
+    def _erase_step(self) -> str:
+        """Return how much was erased of what agents have deleted; nothing is said when nothing was due."""
+        from reasoningbank.curation.lifecycle import erase_withdrawn
+
+        erased = erase_withdrawn(self._context.store(), at=self._context.clock.now())
+        return f"{_memories(erased)} erased that an agent deleted a month ago" if erased else ""
 
     def _consolidate_step(self) -> str:
         """Return what was consolidated; nothing is said when a person does not want it."""

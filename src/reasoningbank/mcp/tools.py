@@ -97,11 +97,12 @@ class Tools:
 
     def _run(self, name: str, arguments: Mapping[str, object] | None, caller: Caller) -> ToolAnswer:
         from reasoningbank.mcp.banks import belonging
+        from reasoningbank.memories.standing import speaking
         from reasoningbank.operations.arguments import Arguments
 
         operation, tool = self._operations[name]
         try:
-            with belonging(caller.membership):
+            with belonging(caller.membership), speaking(caller.session):
                 spec = self._specs[name]
                 given = Arguments(name, spec.inputs, spec.required, arguments)
                 return answered(self._banks, operation, tool, caller, given, reviews=self._reviews)

@@ -30,13 +30,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from reasoningbank.memories.standing import independent, settled, voices_of
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
 from reasoningbank.types.memory import PROVEN, STATES, Cause, Memory, OutcomeReport, Rating
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Given, Voices, WeightChange
+from reasoningbank.types.records import Given, WeightChange
 from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import (
     COUNTERS,
@@ -61,10 +62,10 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
         weights: The project's.
         votes: Memories, each with a signal for it or against it; no memory twice.
     """
-    limited = [memory.id for memory, signal in votes if _is_limited(signal)]
+    limited = [memory for memory, signal in votes if _is_limited(signal)]
     if not limited:
         return [signal for _, signal in votes]
-    voices = transaction.evidence.voices(limited)
+    voices = voices_of(transaction, limited)
     voice = max(to_units(weights.weight_for(kind)) for kind in SIGNAL_TYPES)
     counted = []
     for memory, signal in votes:
@@ -74,13 +75,14 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
         known = voices[memory.id]
         given: list[Signal | Given] = [*known.signals, *known.rolled]
         same = [each for each in given if each.positive == signal.positive and _is_limited(each)]
-        free = _independent(memory, [*same, signal], known)
+        free = independent(memory, [*same, signal], known)
         if signal.positive and memory.state == "candidate" and memory.confidence < MIN_CONFIDENCE:
             room = voice * max(1, len(free)) - sum(each.weight or 0 for each in same)
-        elif signal.session in free or signal.type == "usage":
+        elif known.principal(signal.session) in free or signal.type == "usage":
             room = voice
         else:
-            room = voice - sum(each.weight or 0 for each in same if each.session not in free and each.type != "usage")
+            others = (each for each in same if known.principal(each.session) not in free and each.type != "usage")
+            room = voice - sum(each.weight or 0 for each in others)
         counted.append(replace(signal, weight=min(signal.weight or 0, max(0, room))))
     return counted
 
@@ -88,14 +90,6 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
 def _is_limited(signal: Signal | Given) -> bool:
     """Return whether an agent says so."""
     return signal.rater == "agent" and signal.type in SIGNAL_TYPES
-
-
-def _independent(memory: Memory, given: Sequence[Signal | Given], known: Voices) -> set[str]:
-    """Return the sessions that spoke, other than by using the memory, and know it independently."""
-    spoke = {each.session for each in given if each.type != "usage" and each.session}
-    again = {origin.session for origin in known.origins if origin.kind == "corroborated"}
-    taught = {origin.session for origin in known.origins if origin.kind == "distilled"}
-    return (spoke & (known.shown | again)) - taught - {memory.provenance.get("session", "")}
 
 
 _KEPT = (*COUNTERS[:6], "positive", "negative", *COUNTERS[6:])
@@ -391,7 +385,7 @@ def settle_outcome(
         return _unchanged(memory, succeeded, "Not counted: this session was counted for good before.")
     belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
     before = replace(memory, belief=belief)
-    transaction.memories.update_state(before)
+    transaction.memories.update_state(settled(transaction, before))
     if said:
         return report_outcome(
             transaction,
@@ -532,7 +526,7 @@ def _uncredited_predictions(transaction: Transaction, memory_id: str, at: dateti
 
 def _believe(transaction: Transaction, memory: Memory, signal: Signal) -> Memory:
     belief = memory.belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
-    believed = proven(replace(memory, belief=belief))
+    believed = proven(settled(transaction, replace(memory, belief=belief)))
     transaction.memories.update_state(believed, cause=Cause(at=signal.at, kind=PROVEN))
     return believed
 

@@ -238,13 +238,16 @@ class Search:
         """
         from reasoningbank.memories.evidence import count_delivery
         from reasoningbank.memories.exposure import note_search
+        from reasoningbank.memories.standing import note_speaker, speaker_in
 
         own = self._own_part(answer)
         used = dict.fromkeys([*(hit.id for hit in own.delivered), *also])
         answer = self._log_wider(answer, usage=usage)
+        speaker = speaker_in(answer.session)
 
         def write(transaction: Transaction) -> None:
             deliveries = transaction.deliveries
+            note_speaker(transaction, answer.session, speaker)
             known: Exposure | None = None
             memories: Mapping[str, Memory] = {}
             if used or note is not None:

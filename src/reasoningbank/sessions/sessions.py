@@ -249,6 +249,7 @@ class Sessions:
             InvalidInput: When no session is named.
         """
         from reasoningbank.memories.exposure import note_session
+        from reasoningbank.memories.standing import note_speaker, speaker_in
 
         place = session_name(session)
         if not place:
@@ -260,6 +261,7 @@ class Sessions:
                     or len(transaction.sessions.trajectories(limit=1, session=place)) > 0
                 )
                 note_session(transaction, place, succeeded=succeeded, rater=rater)
+                note_speaker(transaction, place, speaker_in(place))
                 judged = self._reported(transaction, place, succeeded) if rater == "human" else ()
             reports = self._settlement.settled(place)
             self._context.keep_up()

@@ -17,6 +17,7 @@ from reasoningbank.storage.rows import (
     WEIGHTS,
     Mapped,
     Row,
+    checksum,
     decoding,
     from_microseconds,
     proven,
@@ -138,6 +139,11 @@ SELECT m.id, c.type, c.session, c.positive, c.weight, c.rater FROM memories AS m
 WHERE m.id IN (SELECT value FROM texts_in(?)) AND c.weight IS NOT NULL AND NOT EXISTS
     (SELECT 1 FROM signals AS s WHERE s.key = c.key AND s.type = c.type AND s.session = c.session)
 """
+
+PRINCIPAL_TABLE = """
+CREATE TABLE principals (session TEXT PRIMARY KEY, principal TEXT NOT NULL, checksum BLOB NOT NULL);
+"""
+"""Who speaks under a session name that a caller gave; every other session is its own principal."""
 
 _SHOWN = """
 SELECT m.id, r.session FROM memories AS m JOIN recall_items AS i ON i.key = m.key JOIN recalls AS r
@@ -303,9 +309,15 @@ class EvidenceTables:
                 for row in rows
             ]
 
-    def voices(self, memory_ids: Collection[str]) -> Mapping[str, Voices]:
-        """Return what was said of each of these memories, who taught it and which sessions were shown it."""
-        found = {memory_id: Voices([], [], [], set()) for memory_id in memory_ids}
+    def voices(self, memory_ids: Collection[str], *, recorded_in: Collection[str] = ()) -> Mapping[str, Voices]:
+        """Return what was said of each of these memories, who taught it and which sessions were shown it.
+
+        Args:
+            memory_ids: The memories.
+            recorded_in: The sessions that recorded them: who spoke in these is told as well.
+        """
+        principals: dict[str, str] = {}
+        found = {memory_id: Voices([], [], [], set(), principals) for memory_id in memory_ids}
         names = json.dumps(list(memory_ids))
         for row in self._source.run(_ROLLED_UP, [names]):
             found[cast(str, row[0])].rolled.append(_given(row[1:]))
@@ -317,7 +329,36 @@ class EvidenceTables:
                 found[cast(str, row[1])].origins.append(origin)
             else:
                 found[cast(str, row[1])].signals.append(signal_from(self._source.project, row[:8]))
+        named = set(recorded_in)
+        for one in found.values():
+            named |= one.shown | {each.session for each in one.signals} | {each.session for each in one.rolled}
+            named |= {origin.session for origin in one.origins}
+        for row in self._source.run(
+            "SELECT session, principal, checksum FROM principals WHERE session IN (SELECT value FROM texts_in(?))",
+            [json.dumps(sorted(named))],
+        ):
+            session, principal = proven("who speaks in a session", row[:2], row[2])
+            principals[cast(str, session)] = cast(str, principal)
         return found
+
+    def rename_principals(self, name: str, invented: str) -> int:
+        """Let another name stand for a session wherever it is noted who speaks in one; return how often."""
+        rows = self._source.run(
+            "DELETE FROM principals WHERE session = ? OR principal = ? RETURNING session, principal", (name, name)
+        )
+        for session, principal in rows:
+            self.note_principal(
+                invented if session == name else cast(str, session),
+                invented if principal == name else cast(str, principal),
+            )
+        return len(rows)
+
+    def note_principal(self, session: str, principal: str) -> None:
+        """Note who speaks under a session name that a caller gave; who spoke under it first stays."""
+        row: Row = (session, principal)
+        self._source.run(
+            "INSERT INTO principals VALUES (?, ?, ?) ON CONFLICT (session) DO NOTHING", (*row, checksum(row))
+        )
 
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         """Store a signal; with ``once`` only the first of its memory, type and session: False for a further one."""

@@ -142,6 +142,11 @@ def settlement_schema(writer: Writer) -> None:
     writer.run(session_tables.SESSION_INDEX)
 
 
+def principal_schema(writer: Writer) -> None:
+    """Note who speaks under session names that callers give."""
+    writer.run(evidence_tables.PRINCIPAL_TABLE)
+
+
 MIGRATIONS: list[Callable[[Writer], None]] = [
     first_schema,
     learning_schema,
@@ -151,4 +156,5 @@ MIGRATIONS: list[Callable[[Writer], None]] = [
     lifecycle_schema,
     graph_schema,
     settlement_schema,
+    principal_schema,
 ]

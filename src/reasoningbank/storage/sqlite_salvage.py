@@ -43,6 +43,7 @@ _CHECKED: Mapping[str, str] = {
     "traces": "number, id, session, body",
     "exposures": "number, session, body",
     "exposure_items": "exposure, key, position, how, succeeded",
+    "principals": "session, principal",
     "documents": "number, collection, path, key, body",
     "jobs": JOB_COLUMNS,
     "graph_nodes": NODES.columns,

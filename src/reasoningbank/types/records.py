@@ -11,7 +11,7 @@ from reasoningbank.types.belief import Belief
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter, Leg
 from reasoningbank.types.session import Judgement, Origin, SaidBy, Verdict
-from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, Rater, Signal, SignalType
+from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, Signal, SignalType, Witness
 from reasoningbank.types.uplift import Shown
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class Given(NamedTuple):
     session: str
     positive: bool
     weight: int | None
-    rater: Rater
+    rater: Witness
 
 
 class Voices(NamedTuple):
@@ -243,12 +243,18 @@ class Voices(NamedTuple):
         origins: Who taught it.
         rolled: Signals that count once and were rolled up.
         shown: Sessions that a search, a briefing or a hook has shown it.
+        principals: The principals of sessions whose names callers gave.
     """
 
     signals: list[Signal]
     origins: list[Origin]
     rolled: list[Given]
     shown: set[str]
+    principals: dict[str, str]
+
+    def principal(self, session: str) -> str:
+        """Return who speaks in a session: the session itself unless a caller named it."""
+        return self.principals.get(session, session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.mcp.banks import Banks
 
+REST = "rest"
+"""Who speaks in a request: the sessions that requests name are one principal's."""
 Answer = TypeVar("Answer")
 RequestHandler = Callable[[Request], Awaitable[Response]]
 
@@ -93,6 +95,7 @@ class BankThreads:
     @contextmanager
     def _bank(self, connection: HTTPConnection, project: str | None, *, makes: bool, reads: bool) -> Iterator[Bank]:
         from reasoningbank.mcp.banks import belonging
+        from reasoningbank.memories.standing import speaking
 
         tenant = connection.scope.get(TENANT)
         if not isinstance(tenant, str):
@@ -108,6 +111,7 @@ class BankThreads:
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
         with (
             belonging(membership),
+            speaking(REST),
             self._banks.use(tenant, self._banks.project(named or None), reads=reads or not makes) as bank,
         ):
             yield bank

@@ -1,0 +1,90 @@
+"""What evidence makes of a memory's standing (DESIGN D16): which principals speak for it, and when it is confirmed.
+
+A principal is a transport: a connection, a token, a client's process. A session name that a caller gives is none, so
+that one connection under many names is one voice. A session whose name came from its transport is its own principal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+
+from reasoningbank.storage.store import Transaction
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.records import Given, Voices
+from reasoningbank.types.signal import Signal
+from reasoningbank.types.standing import CONFIRMED
+
+PRINCIPAL = "principal"
+"""The entry of a memory's provenance that names who recorded it under a session name of its own choice."""
+_speaker: ContextVar[str] = ContextVar("speaker", default="")
+
+
+@contextmanager
+def speaking(principal: str) -> Iterator[None]:
+    """Let what is done in the block count as done by a transport, whatever session the caller names (DESIGN D16)."""
+    token = _speaker.set(principal)
+    try:
+        yield
+    finally:
+        _speaker.reset(token)
+
+
+def speaker_in(session: str) -> str:
+    """Return the transport that gave a session its name; empty when the session stands for itself."""
+    speaker = _speaker.get()
+    return "" if session in {"", speaker} else speaker
+
+
+def note_speaker(transaction: Transaction, session: str, speaker: str) -> None:
+    """Note who speaks in a session that a caller has named; nothing for one that stands for itself."""
+    if speaker:
+        transaction.evidence.note_principal(session, speaker)
+
+
+def voices_of(transaction: Transaction, memories: Sequence[Memory]) -> Mapping[str, Voices]:
+    """Return what was said of each of these memories, who taught it, was shown it, and who speaks in those sessions."""
+    recorded_in = {memory.provenance.get("session", "") for memory in memories}
+    return transaction.evidence.voices([memory.id for memory in memories], recorded_in=recorded_in)
+
+
+def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices) -> set[str]:
+    """Return the principals that spoke, other than by using the memory, and know it independently.
+
+    Args:
+        memory: What they spoke of.
+        given: What was said.
+        known: Who was shown it, and who taught it.
+    """
+    spoke = {known.principal(each.session) for each in given if each.type != "usage" and each.session}
+    again = {origin.session for origin in known.origins if origin.kind == "corroborated"}
+    taught = {origin.session for origin in known.origins if origin.kind == "distilled"}
+    own = {*taught, memory.provenance.get("session", "")}
+    return (spoke & set(map(known.principal, known.shown | again))) - set(map(known.principal, own))
+
+
+def settled(transaction: Transaction, memory: Memory) -> Memory:
+    """Return the memory with the confirmation that its evidence gives it now, and without one that is gone.
+
+    It is confirmed by a person's word for it, and by a principal that was shown it or taught the same in another
+    session and for whom it worked or helped.
+    """
+    if memory.standing == "vouched":
+        return memory
+    confirmed = _confirmed(memory, voices_of(transaction, [memory])[memory.id])
+    kept = {key: value for key, value in memory.provenance.items() if key != CONFIRMED}
+    if confirmed:
+        kept[CONFIRMED] = confirmed
+    return memory if kept == memory.provenance else replace(memory, provenance=kept)
+
+
+def _confirmed(memory: Memory, known: Voices) -> str:
+    """Return what confirms a memory, in words; empty when nothing does."""
+    said: list[Signal | Given] = [*known.signals, *known.rolled]
+    spoken = [each for each in said if each.positive and each.type in {"explicit", "outcome"}]
+    if any(each.rater == "human" for each in spoken):
+        return "a person's word"
+    count = len(independent(memory, spoken, known))
+    return f"{count} other session{'s' if count > 1 else ''}" if count else ""
