@@ -300,7 +300,8 @@ def shown(bank: Bank, event: HookEvent, task: str | None, session: str) -> str:
         recipe = _recipe(bank, task, session)
         if event == "PostToolUse":
             return recipe
-        return recipe + bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False).text
+        warned = bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False, claims=False)
+        return recipe + warned.text
     return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
 
 

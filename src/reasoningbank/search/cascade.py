@@ -29,7 +29,8 @@ from reasoningbank.memories.admission import has_space
 from reasoningbank.memories.credit import credit_of, fitting, settle, shown
 from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
-from reasoningbank.search.proven import proven, standing
+from reasoningbank.search.placement import placed
+from reasoningbank.search.proven import proven, rank_key
 from reasoningbank.search.recall import UNPROVEN_POOL, Question, find, offered, revealed, unlike
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
@@ -123,7 +124,10 @@ def cascade(
     judge = Precedence(searched, embedder.model_id, vectors)
     judge.look_up([*above, *pool])
     found_keys = {(hit.scope, hit.id) for hit in (*above, *pool)}
-    first = judge.settled(sorted(above, key=_rank), question.limit, found_keys)
+    ordered = sorted(above, key=_rank)
+    if len(searched) > 1:
+        ordered = placed(ordered, {memory_id: each for (_, memory_id), each in vectors.items()}, embedder.model_id)
+    first = judge.settled(ordered, question.limit, found_keys)
     second = judge.settled(sorted(unlike(pool, first), key=_rank), UNPROVEN_POOL, found_keys)
     drawn = offered(first, second, question.unproven, chance)
     return Found(
@@ -135,7 +139,7 @@ def cascade(
 
 
 def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit: int) -> Found:
-    """Return the best proven memories of several scopes when no task is known, by standing and scope weight.
+    """Return the best proven memories of several scopes when no task is known, by ``rank_key`` and scope weight.
 
     Args:
         stores: The most specific first.
@@ -157,7 +161,7 @@ def best_known(stores: Sequence[Store], model_id: str, condition: Filter, limit:
                 raise
             warnings.append(left_out(store, error))
     judge = Precedence(usable, model_id, {})
-    ordered = sorted(hits, key=lambda hit: standing(hit.memory, SCOPE_WEIGHTS[hit.scope]))
+    ordered = sorted(hits, key=lambda hit: rank_key(hit.memory, SCOPE_WEIGHTS[hit.scope]))
     kept = judge.settled(ordered, limit, {(hit.scope, hit.id) for hit in hits})
     return Found(tuple(judge.marked(kept)), (), (*warnings, *judge.unseen(kept)), vectors=judge.vectors)
 

@@ -18,14 +18,15 @@ def proven(store: Store, condition: Filter) -> tuple[Hit, ...]:
     """Return the best proven memories when no task is known, best first.
 
     Best is the highest lower end of the 90 % interval, compared in steps of 0.05; within a step what was used or
-    changed last comes first.
+    changed last comes first. A claim is not shown to who has not asked (DESIGN D16).
     """
-    ordered = sorted(store.memories.newest(condition, CONSIDERED), key=standing)
+    known = (memory for memory in store.memories.newest(condition, CONSIDERED) if memory.standing != "claim")
+    ordered = sorted(known, key=rank_key)
     level = store.scope.level
     return tuple(Hit(memory=reveal(memory), relevance=0.0, legs={}, scope=level) for memory in ordered[:POOL])
 
 
-def standing(memory: Memory, weight: float = 1.0) -> tuple[int, float, str]:
+def rank_key(memory: Memory, weight: float = 1.0) -> tuple[int, float, str]:
     """Return what proven memories are ordered by when no task is known; the weight is that of the memory's scope."""
     return (
         -round(weight * memory.belief.lower_bound / _STEP),

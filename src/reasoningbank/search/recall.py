@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
+from reasoningbank.search.placement import is_crowded, placed
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome
@@ -188,10 +189,11 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     if question.weak and not any(ranked):
         ranked = [weakly_ranked(candidates, model_id, _factor(candidates, model_id)) for candidates in found]
     ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)])
-    proven, *others = [
-        _collapsed(ranking, fused, each.limit, store.scope.level) for fused, each in zip(ranked, wanted, strict=True)
-    ]
     vectors = {memory_id: each for candidates in found for memory_id, each in candidates.vectors.items()}
+    proven, *others = [
+        placed(_collapsed(ranking, fused, each.limit, store.scope.level), vectors, model_id)[: each.limit]
+        for fused, each in zip(ranked, wanted, strict=True)
+    ]
     return Findings(proven, [hit for hits in others for hit in hits], vectors)
 
 
@@ -340,7 +342,8 @@ class _Ranking:
 def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Level) -> list[Hit]:
     """Return the first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
 
-    Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says.
+    Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says. Where
+    one source crowds the first places, all hits are returned, so that other sources can be placed there.
     """
     hits: dict[tuple[bytes, Outcome], Hit] = {}
     size = _batch(limit)
@@ -351,9 +354,13 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
             if one.id in memories:
                 memory = memories[one.id]
                 _collapse(hits, Hit(memory=memory, relevance=one.relevance, fit=one.fit, legs=one.legs, scope=level))
-        if len(hits) >= limit:
-            break
-    return sorted(hits.values(), key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))[:limit]
+        if len(hits) >= limit and not is_crowded(_sorted(hits.values())):
+            return _sorted(hits.values())[:limit]
+    return _sorted(hits.values())
+
+
+def _sorted(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))
 
 
 def _collapse(hits: dict[tuple[bytes, Outcome], Hit], hit: Hit) -> None:

@@ -1,0 +1,119 @@
+"""Where claims stand among the hits of a search (DESIGN D16): nothing is hidden, and nothing pushes others away.
+
+A claim comes after everything that stands higher and answers the question as well. Of claims that say nearly the same
+the best is shown in its place and the others last. Of one source at most two claims are among the first five while
+other sources have an answer: one session that recorded a hundred texts does not fill every answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from reasoningbank.memories.similarity import is_near, threshold
+from reasoningbank.memories.standing import PRINCIPAL
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.recall import FITTING, Fit, Hit
+
+if TYPE_CHECKING:
+    from reasoningbank.types.ports import Vector
+
+FIRST = 5
+"""The places that one source cannot fill."""
+MOST_OF_A_SOURCE = 2
+"""How many of them the claims of one source have while others answer."""
+_BANDS: Mapping[Fit, int] = {"strong": 0, "fair": 1, "weak": 2}
+
+
+def source_of(memory: Memory) -> str:
+    """Return who a memory comes from: the principal that spoke, else the session; its own id where nobody knows."""
+    return memory.provenance.get(PRINCIPAL) or memory.provenance.get("session") or memory.id
+
+
+def is_crowded(hits: Sequence[Hit]) -> bool:
+    """Return whether the claims of one source take more of the first places than they may have."""
+    sources = Counter(source_of(hit.memory) for hit in hits[:FIRST] if hit.standing == "claim")
+    return any(count > MOST_OF_A_SOURCE for count in sources.values())
+
+
+def placed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) -> list[Hit]:
+    """Return all hits in the order in which they are shown.
+
+    Args:
+        hits: Best first.
+        vectors: Of titles and contents, by id; a hit without one is like no other.
+        model_id: The vector space.
+    """
+    if not any(hit.standing == "claim" for hit in hits):
+        return list(hits)
+    return _shared(_told_once(_behind(hits), vectors, model_id))
+
+
+def _behind(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with every claim behind what stands higher and answers as well."""
+    ordered: list[Hit] = []
+    waiting: list[Hit] = []
+    left = Counter(_band(hit) for hit in hits if hit.standing != "claim")
+    for hit in hits:
+        waiting.append(hit)
+        if hit.standing != "claim":
+            ordered.append(waiting.pop())
+            left[_band(hit)] -= 1
+        going = [one for one in waiting if not any(left[band] for band in range(_band(one) + 1))]
+        ordered += going
+        waiting = [one for one in waiting if one not in going]
+    return [*ordered, *waiting]
+
+
+def _told_once(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) -> list[Hit]:
+    """Return the hits with every claim last that says nearly what an earlier claim says."""
+    claims = [hit for hit in hits if hit.standing == "claim" and hit.id in vectors]
+    if len(claims) < 2:
+        return list(hits)
+    import numpy
+
+    rows = numpy.asarray([vectors[hit.id] for hit in claims], dtype=numpy.float32)
+    lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= numpy.where(lengths > 0.0, lengths, 1.0)
+    alike = rows @ rows.T
+    told: list[int] = []
+    again: set[str] = set()
+    for place, hit in enumerate(claims):
+        near = (one for one in told if alike[place, one] >= threshold(model_id))
+        if any(is_near(hit.memory, claims[one].memory, float(alike[place, one]), model_id) for one in near):
+            again.add(hit.id)
+        else:
+            told.append(place)
+    return [*(hit for hit in hits if hit.id not in again), *(hit for hit in hits if hit.id in again)]
+
+
+def _shared(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with what one source has too many of behind the first places, while others answer."""
+    first: list[Hit] = []
+    later: list[Hit] = []
+    taken: Counter[str] = Counter()
+    for place, hit in enumerate(hits):
+        source = source_of(hit.memory)
+        over = hit.standing == "claim" and taken[source] >= MOST_OF_A_SOURCE
+        if len(first) < FIRST and over and any(_answers(one, source) for one in hits[place + 1 :]):
+            later.append(hit)
+            continue
+        taken[source] += 1
+        first.append(hit)
+        if len(first) == FIRST:
+            break
+    shown = {hit.id for hit in first}
+    return [*first, *(hit for hit in hits if hit.id not in shown)] if later else list(hits)
+
+
+def _answers(hit: Hit, source: str) -> bool:
+    """Return whether the hit is another source's answer."""
+    return hit.relevance >= FITTING and source_of(hit.memory) != source
+
+
+def _band(hit: Hit) -> int:
+    """Return how well a hit answers, in steps: hits of one step answer as well as each other."""
+    if hit.fit:
+        return _BANDS[hit.fit]
+    return 0 if hit.relevance >= FITTING else len(_BANDS) - 1
