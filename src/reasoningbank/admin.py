@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from reasoningbank.documents.values import put_again, vectors_of
 from reasoningbank.errors import BankError, InvalidInput, NotFound, StoreUnavailable
@@ -31,13 +32,14 @@ from reasoningbank.types.signal import SIGNAL_TYPES
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.memories.admission import Ready
+    from reasoningbank.memories.admission import EnteredBy, Ready
     from reasoningbank.types.records import WeightChange
 
 OnProgress = Callable[[int, int], None]
 
 _EVERYTHING = Filter(states=STATES)
 _BATCH = 64
+_PART = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,14 @@ class Remade:
     queries: dict[str, Vector]
     texts: Mapping[str, Vector]
     graph: Mapping[GraphKind, Mapping[tuple[str, str], Vector]]
+
+
+def _digest_of(file: BinaryIO) -> str:
+    """Return the SHA-256 of a file, read in parts."""
+    digest = hashlib.sha256()
+    while part := file.read(_PART):
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def remake(store: Store, embedder: Embedder, progress: OnProgress | None = None) -> Remade:
@@ -273,11 +283,22 @@ class Admin:
         with write_whole(usable_path(target)) as file:
             return write_export(store, file, others)
 
-    def import_(self, source: str | Path, *, progress: Callable[[int, int], None] | None = None) -> ImportReport:
+    def import_(
+        self,
+        source: str | Path,
+        *,
+        vouched: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ImportReport:
         """Add the memories, documents and graph of an export; all of them or, when a line is unusable, none.
+
+        What a file says is a claim: its memories are candidates with a confidence of at most 0.6, whatever evidence the
+        file holds, and the provenance keeps the file's SHA-256. With ``vouched`` they are what they were.
 
         Args:
             source: A file that ``export`` wrote.
+            vouched: You stand by the file: confidence, evidence, states and standing are taken over as they are. A text
+                that looks like a prompt injection is quarantined all the same.
             progress: Called with memories done and memories in all.
 
         Raises:
@@ -286,11 +307,13 @@ class Admin:
         from reasoningbank.documents.values import imported, put, vectors_of
         from reasoningbank.graph.importer import graph_of, put_graph
         from reasoningbank.memories.admission import clean, prepare, sift_documents, why_held
-        from reasoningbank.memories.transfer import Record, parse, write_import
+        from reasoningbank.memories.transfer import Record, as_claim, parse, write_import
 
         store = self._context.store()
         try:
             with TextIOWrapper(open_regular(usable_path(source)), encoding="utf-8-sig") as file:
+                digest = _digest_of(file.buffer)
+                file.seek(0)
                 records, weights = parse(iter(file), self._context.scope.project)
                 file.seek(0)
                 documents = imported(file)
@@ -302,11 +325,14 @@ class Admin:
             raise InvalidInput(f"{source} is not UTF-8 text", hint="Pass a file that `rbank export` wrote.") from error
         known = store.memories.many([record.memory.id for record in records])
         fresh = [replace(record, memory=clean(record.memory)) for record in records if record.memory.id not in known]
+        if not vouched:
+            fresh = [as_claim(record, digest) for record in fresh]
         documents, left_out = sift_documents(documents)
         prepared: list[tuple[Record, Ready]] = []
         for start in range(0, len(fresh), _IMPORT_BATCH):
             batch = fresh[start : start + _IMPORT_BATCH]
-            ready = prepare([record.memory for record in batch], self._context.embedder, origin="import")
+            origin: EnteredBy = "copy" if vouched else "import"
+            ready = prepare([record.memory for record in batch], self._context.embedder, origin=origin)
             prepared += zip(batch, ready, strict=True)
             if progress:
                 progress(len(prepared), len(fresh))
@@ -317,7 +343,7 @@ class Admin:
                 if transaction.documents.document(*document.place) is None:
                     put(transaction, document, texts, self._context.embedder.model_id)
             put_graph(transaction, graph, at=self._context.clock.now())
-            if weights and not store.evidence.weight_history():
+            if vouched and weights and not store.evidence.weight_history():
                 for change in weights:
                     transaction.evidence.set_weights(change)
         same = {record.memory.id for record in records if record.memory.id in known}

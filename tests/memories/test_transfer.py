@@ -45,7 +45,7 @@ def test_an_import_of_an_export_is_the_same_bank(
     ids = lived(bank, clock)
     assert bank.admin.export(tmp_path / "bank.jsonl") == len(ids)
     other = open_local_bank(tenant="umbrella", project="copy")
-    report = other.admin.import_(tmp_path / "bank.jsonl")
+    report = other.admin.import_(tmp_path / "bank.jsonl", vouched=True)
     assert report.imported == tuple(ids)
     for name in ids:
         original, copy = bank.get(name), other.get(name)
@@ -58,7 +58,7 @@ def test_an_import_of_an_export_is_the_same_bank(
         assert [event.confidence for event in other.memories.history(name)][-1] == original.confidence
     assert other.admin.stats().weights == bank.admin.stats().weights
     assert other.admin.check().problems == ()
-    again = other.admin.import_(tmp_path / "bank.jsonl")
+    again = other.admin.import_(tmp_path / "bank.jsonl", vouched=True)
     assert (again.imported, again.conflicts) == ((), ())
     assert len(again.unchanged) == len(ids)
 
@@ -131,7 +131,7 @@ def test_origins_travel_with_their_memories_and_trajectories_do_not(
         assert [transaction.sessions.add_origin(origin) for origin in origins] == [True, True]
     bank.admin.export(path)
     other = open_local_bank(tenant="umbrella", project="copy")
-    other.admin.import_(path)
+    other.admin.import_(path, vouched=True)
     assert list(other._context.store().sessions.origins(memory_id=ids[0])) == origins
     assert list(other._context.store().sessions.origins(memory_id=ids[1])) == []
     assert list(other._context.store().sessions.trajectories(limit=0)) == []

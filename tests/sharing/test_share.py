@@ -82,7 +82,7 @@ def test_the_same_memories_give_the_same_bytes_whatever_was_searched_and_shown(
     ids = [json.loads(line)["id"] for line in lines[1:]]
     assert ids == sorted(ids)
     assert all(list(json.loads(line)) == sorted(json.loads(line)) for line in lines)
-    assert bob.sharing.import_(tmp_path / "a").added == tuple(ids)
+    assert bob.sharing.import_(tmp_path / "a", vouched=True).added == tuple(ids)
     bob.sharing.export(tmp_path / "b")
     assert file_in(tmp_path / "b").read_bytes() == before
     assert (tmp_path / "a" / ATTRIBUTES).read_text(encoding="utf-8") == "*.jsonl merge=union\n"
@@ -99,12 +99,12 @@ def test_importing_twice_changes_nothing_and_what_came_says_that_it_was_shared(p
     alice.feedback(memory.id, helpful=True)
     alice.outcome(memory.id, succeeded=True, session="s")
     alice.sharing.export(tmp_path / "a")
-    first = bob.sharing.import_(tmp_path / "a")
+    first = bob.sharing.import_(tmp_path / "a", vouched=True)
     assert (first.added, first.signals) == ((memory.id,), 2)
     got = bob.get(memory.id)
     assert got.confidence == alice.get(memory.id).confidence
     assert (got.provenance["source"], got.provenance["shared_source"]) == ("shared", "api")
-    again = bob.sharing.import_(tmp_path / "a")
+    again = bob.sharing.import_(tmp_path / "a", vouched=True)
     assert (again.added, again.updated, again.signals, again.unchanged) == ((), (), 0, (memory.id,))
     assert bob.get(memory.id) == got
     assert bob.admin.check().healthy
@@ -128,7 +128,7 @@ def test_git_merges_what_two_people_have_changed_and_both_sides_evidence_is_kept
     alice.sharing.export(repository)
     if not attributes:
         (repository / ATTRIBUTES).unlink()
-    bob.sharing.import_(repository)
+    bob.sharing.import_(repository, vouched=True)
 
     def git(*arguments: str, code: int = 0) -> None:
         done = subprocess.run(
@@ -162,7 +162,7 @@ def test_git_merges_what_two_people_have_changed_and_both_sides_evidence_is_kept
     committed(bob, "bob")
     git("merge", "-q", "--no-edit", "alice")
     for bank in (alice, bob):
-        report = bank.sharing.import_(repository)
+        report = bank.sharing.import_(repository, vouched=True)
         assert not report.conflicts
         assert not report.refused
     for memory in (*memories, fresh):
@@ -201,7 +201,7 @@ def test_a_shared_text_goes_through_the_gate(person: Person, tmp_path: Path) -> 
     lines[3]["title"] = "\u200b\u200b"
     lines[4]["provenance"]["evil"] = "kept?"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    report = bob.sharing.import_(path)
+    report = bob.sharing.import_(path, vouched=True)
     assert [one.id for one in report.refused] == [lines[1]["id"], lines[3]["id"]]
     stored = {memory.id: memory for memory in bob.memories.list()}
     assert lines[1]["id"] not in stored
@@ -241,7 +241,7 @@ def test_a_line_that_is_none_of_ours_is_named_and_nothing_of_the_file_is_stored(
     lines[2] = json.dumps(damage(json.loads(lines[2])))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="line 3"):
-        bob.sharing.import_(path)
+        bob.sharing.import_(path, vouched=True)
     assert bob.memories.count() == 0
 
 
@@ -252,19 +252,19 @@ def test_the_marks_of_a_conflict_and_strange_files_are_refused_with_what_to_do(p
     for text in ("", "nonsense\n", '{"id": "x"}\n', "[1]\n", "\x00"):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InvalidInput) as caught:
-            bob.sharing.import_(path)
+            bob.sharing.import_(path, vouched=True)
         assert caught.value.hint
     lesson(bob, 1)
     bob.sharing.export(path)
     path.write_text(f"{path.read_text(encoding='utf-8')}<<<<<<< ours\n", encoding="utf-8")
     with pytest.raises(InvalidInput) as caught:
-        bob.sharing.import_(path)
+        bob.sharing.import_(path, vouched=True)
     assert "both sides" in caught.value.hint
     with pytest.raises(StoreUnavailable):
-        bob.sharing.import_(tmp_path / "nowhere")
+        bob.sharing.import_(tmp_path / "nowhere", vouched=True)
     (tmp_path / "empty").mkdir()
     with pytest.raises(StoreUnavailable):
-        bob.sharing.import_(tmp_path / "empty")
+        bob.sharing.import_(tmp_path / "empty", vouched=True)
 
 
 @promise(
@@ -279,7 +279,7 @@ def test_trust_moves_only_by_evidence_and_every_movement_is_reported(
     alice, bob = person("alice"), person("bob")
     memory, other = lesson(alice, 0), lesson(alice, 1)
     alice.sharing.export(tmp_path / "a")
-    bob.sharing.import_(tmp_path / "a")
+    bob.sharing.import_(tmp_path / "a", vouched=True)
     bob.feedback(memory.id, helpful=True)
     mine = bob.get(memory.id).confidence
     alice.feedback(memory.id, helpful=False)
@@ -289,7 +289,7 @@ def test_trust_moves_only_by_evidence_and_every_movement_is_reported(
     for line in lines[1:]:
         line["prior"] = 0
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    report = bob.sharing.import_(path)
+    report = bob.sharing.import_(path, vouched=True)
     assert bob.get(other.id).confidence == 0.8
     (moved,) = report.moved
     assert (moved.id, moved.before, moved.after) == (memory.id, mine, bob.get(memory.id).confidence)
@@ -305,20 +305,20 @@ def test_evidence_that_was_counted_up_here_is_not_counted_again(
     memory = lesson(alice, 0)
     alice.feedback(memory.id, helpful=True)
     alice.sharing.export(tmp_path / "a")
-    bob.sharing.import_(tmp_path / "a")
+    bob.sharing.import_(tmp_path / "a", vouched=True)
     before = bob.get(memory.id).confidence
     clock.advance(timedelta(days=40))
     assert bob.admin.roll_up() == 1
-    report = bob.sharing.import_(tmp_path / "a")
+    report = bob.sharing.import_(tmp_path / "a", vouched=True)
     assert (report.signals, report.moved) == (0, ())
     assert report.messages
     assert bob.get(memory.id).confidence == before
     alice.admin.roll_up()
     alice.sharing.export(tmp_path / "a")
     carol = person("carol")
-    carol.sharing.import_(tmp_path / "a")
+    carol.sharing.import_(tmp_path / "a", vouched=True)
     assert carol.get(memory.id).confidence == pytest.approx(before)
-    assert carol.sharing.import_(tmp_path / "a").unchanged == (memory.id,)
+    assert carol.sharing.import_(tmp_path / "a", vouched=True).unchanged == (memory.id,)
     assert carol.admin.check().healthy
 
 
@@ -332,16 +332,16 @@ def test_another_text_of_no_later_version_is_kept_and_reported(person: Person, t
     alice, bob = person("alice"), person("bob")
     memory = lesson(alice, 0)
     alice.sharing.export(tmp_path / "a")
-    bob.sharing.import_(tmp_path / "a")
+    bob.sharing.import_(tmp_path / "a", vouched=True)
     alice.update(memory.id, content="the text of alice")
     bob.update(memory.id, content="the text of bob")
     alice.sharing.export(tmp_path / "a")
-    report = bob.sharing.import_(tmp_path / "a")
+    report = bob.sharing.import_(tmp_path / "a", vouched=True)
     assert report.conflicts == (memory.id,)
     assert bob.get(memory.id).content == "the text of bob"
     alice.update(memory.id, content="a later text of alice")
     alice.sharing.export(tmp_path / "a")
-    assert bob.sharing.import_(tmp_path / "a").updated == (memory.id,)
+    assert bob.sharing.import_(tmp_path / "a", vouched=True).updated == (memory.id,)
     assert bob.get(memory.id).content == "a later text of alice"
     assert [event.kind for event in bob.memories.history(memory.id)].count("edited") >= 1
 
@@ -362,20 +362,20 @@ def test_a_directory_holds_a_file_per_scope_and_each_goes_into_its_own_bank(
     report = shop.sharing.export(tmp_path / "share")
     assert [Path(name).name.partition("--")[0] for name in report.files] == ["project", "team"]
     colleague = open_team_bank("shop", tenant="bob")
-    taken = colleague.sharing.import_(tmp_path / "share")
+    taken = colleague.sharing.import_(tmp_path / "share", vouched=True)
     assert set(taken.added) == {own.id, team.id}
     assert [memory.id for memory in colleague.memories.list()] == [own.id]
     assert [hit.scope for hit in colleague.search("water the plants of basil").memories] == ["team"]
     stranger = open_team_bank("shop", tenant="eve", team="web")
     with pytest.raises(ScopeViolation):
-        stranger.sharing.import_(tmp_path / "share")
+        stranger.sharing.import_(tmp_path / "share", vouched=True)
     assert stranger.memories.count() == 0
     other = open_team_bank("till", tenant="eve", team="payments")
     project_file = report.files[0]
     with pytest.raises(ScopeViolation) as caught:
-        other.sharing.import_(project_file)
+        other.sharing.import_(project_file, vouched=True)
     assert "other" in caught.value.hint
-    assert other.sharing.import_(project_file, other_project=True).added == (own.id,)
+    assert other.sharing.import_(project_file, other_project=True, vouched=True).added == (own.id,)
 
 
 MOMENT = st.integers(0, 3)

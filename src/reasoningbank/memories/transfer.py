@@ -16,16 +16,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, TextIO, TypeVar, cast, get_type_hints
 
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.memories.admission import Ready, admit_all
-from reasoningbank.memories.states import Standing, existing, holding, sources_of, standing_of, without_quarantine
+from reasoningbank.memories.states import Placement, existing, holding, placement_of, sources_of, without_quarantine
 from reasoningbank.safety.arguments import brought_line, brought_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.storage.rows import from_json
 from reasoningbank.storage.store import Store, StoreReader, Transaction
-from reasoningbank.types.belief import UNIT
+from reasoningbank.types.belief import DISTILLED_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.memory import CONSOLIDATED, IMPORTED, QUARANTINED, STATES, SURFACED, Memory, State, StateChange
 from reasoningbank.types.moment import bounded
 from reasoningbank.types.recall import Filter
@@ -43,7 +44,7 @@ def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
     """
     changes = reader.memories.changes(memory_id=memory.id)
     natural = without_quarantine(memory, changes)
-    if natural == standing_of(memory):
+    if natural == placement_of(memory):
         return None
     return {
         "state": natural.state,
@@ -69,7 +70,7 @@ def parsed(memory: Memory, fields: Mapping[str, Any] | None) -> tuple[StateChang
     """
     if fields is None:
         return ()
-    natural = Standing(_state(fields["state"]), fields["consolidation_id"])
+    natural = Placement(_state(fields["state"]), fields["consolidation_id"])
     if not isinstance(natural.merged, str | None):
         raise InvalidInput("consolidation_id must be text")
     entries = [_entry(memory, natural, each) for each in fields["held"]]
@@ -82,12 +83,14 @@ def parsed(memory: Memory, fields: Mapping[str, Any] | None) -> tuple[StateChang
 
 def note_import(transaction: Transaction, memory: Memory, entries: Sequence[StateChange], *, at: datetime) -> None:
     """Log that a memory came with an import, what it was part of, and what holds it."""
-    natural = Standing(entries[0].before or memory.state, entries[0].merged_before) if entries else standing_of(memory)
+    natural = (
+        Placement(entries[0].before or memory.state, entries[0].merged_before) if entries else placement_of(memory)
+    )
     begun: State | None = None
     if natural.state == "archived" and natural.merged is not None:
         into = existing(transaction, natural.merged)
         begun = None if into is None else sources_of(into).get(memory.id)
-    first = Standing(begun, None) if begun is not None else natural
+    first = Placement(begun, None) if begun is not None else natural
     transaction.memories.note(
         StateChange(
             memory_id=memory.id, at=at, before=None, after=first.state, kind=IMPORTED, merged_after=first.merged
@@ -109,7 +112,7 @@ def note_import(transaction: Transaction, memory: Memory, entries: Sequence[Stat
         transaction.memories.note(entry)
 
 
-def _entry(memory: Memory, natural: Standing, fields: Mapping[str, Any]) -> StateChange:
+def _entry(memory: Memory, natural: Placement, fields: Mapping[str, Any]) -> StateChange:
     texts = (fields["quarantine"], fields["reason"], fields["by"], *fields["because"])
     at = bounded(datetime.fromisoformat(fields["at"]))
     if not all(isinstance(text, str) for text in texts):
@@ -129,7 +132,7 @@ def _entry(memory: Memory, natural: Standing, fields: Mapping[str, Any]) -> Stat
     )
 
 
-def _change(memory: Memory, natural: Standing, *, kind: str, at: datetime) -> StateChange:
+def _change(memory: Memory, natural: Placement, *, kind: str, at: datetime) -> StateChange:
     return StateChange(
         memory_id=memory.id,
         at=at,
@@ -148,6 +151,8 @@ def _state(value: object) -> State:
     raise InvalidInput(f"{json.dumps(value)[:80]} is not a state")
 
 
+DIGEST = "file_sha256"
+"""The entry of a provenance with the SHA-256 of the file that an imported memory came from."""
 FORMAT = "reasoningbank"
 VERSION = 1
 _OTHER_LINES = frozenset({"document", "node", "edge", "pointer"})
@@ -164,7 +169,7 @@ class Record:
     aggregate: SignalAggregate | None = None
     links: tuple[Link, ...] = ()
     origins: tuple[Origin, ...] = ()
-    standing: tuple[StateChange, ...] = ()
+    placement: tuple[StateChange, ...] = ()
 
 
 def write_export(store: Store, file: TextIO, others: Iterable[Mapping[str, Any]] = ()) -> int:
@@ -179,7 +184,7 @@ def write_export(store: Store, file: TextIO, others: Iterable[Mapping[str, Any]]
     offset = 0
     while batch := store.memories.page(_EVERYTHING, limit=_BATCH, offset=offset):
         for memory in batch:
-            aggregate, standing = store.evidence.aggregate(memory.id), carried(store, memory)
+            aggregate, placement = store.evidence.aggregate(memory.id), carried(store, memory)
             file.write(
                 _line(
                     {
@@ -189,7 +194,7 @@ def write_export(store: Store, file: TextIO, others: Iterable[Mapping[str, Any]]
                         "links": [asdict(link) for link in store.memories.links(memory.id) if link.source == memory.id],
                         "origins": [_fields(origin) for origin in store.sessions.origins(memory_id=memory.id)],
                     }
-                    | ({} if standing is None else {"standing": standing})
+                    | ({} if placement is None else {"placement": placement})
                 )
             )
         offset += len(batch)
@@ -223,7 +228,7 @@ def write_import(
                 transaction.memories.link(link)
             for origin in record.origins:
                 transaction.sessions.add_origin(origin)
-            note_import(transaction, ready.memory, record.standing, at=at)
+            note_import(transaction, ready.memory, record.placement, at=at)
 
     return admit_all(transaction, [ready for _, ready in prepared], at=at, noted=noted)
 
@@ -279,7 +284,7 @@ def _record(fields: Mapping[str, Any], project: str) -> Record:
         aggregate=None if aggregate is None else _aggregate(_object(aggregate), memory.id, project),
         links=tuple(_made(Link, _object(link)) for link in fields.get("links", [])),
         origins=tuple(_origin(_object(origin), memory.id) for origin in fields.get("origins", [])),
-        standing=parsed(memory, fields.get("standing")),
+        placement=parsed(memory, fields.get("placement")),
     )
     return _with_evidence(record)
 
@@ -292,6 +297,53 @@ def _with_evidence(record: Record) -> Record:
     negative += sum(signal.weight or 0 for signal in record.signals if not signal.positive)
     belief = replace(record.memory.belief, positive=positive, negative=negative)
     return replace(record, memory=replace(record.memory, belief=belief))
+
+
+def as_claim(record: Record, digest: str) -> Record:
+    """Return what a file says of a memory as far as a file that nobody stands by is believed.
+
+    Its confidence is at most that of what is distilled, however much evidence the file holds: what speaks for the
+    memory weighs less by one factor. What the file says that people said is ``imported``.
+
+    Args:
+        record: As the file has it.
+        digest: The SHA-256 of the file, which the provenance keeps.
+    """
+    memory = record.memory
+    prior = min(memory.belief.prior, Belief.starting_at(DISTILLED_CONFIDENCE).prior)
+    said = memory.belief.positive
+    most = most_positive(prior, memory.belief.negative)
+
+    def bounded_weight(weight: int | None) -> int:
+        return (weight or 0) if said <= most else (weight or 0) * most // said
+
+    signals = tuple(
+        replace(
+            each,
+            rater="imported" if each.rater == "human" else each.rater,
+            weight=bounded_weight(each.weight) if each.positive else each.weight,
+        )
+        for each in record.signals
+    )
+    counts = record.aggregate
+    if counts is not None:
+        counts = replace(counts, positive=bounded_weight(counts.positive))
+    claimed = replace(
+        memory,
+        belief=replace(memory.belief, prior=prior),
+        state="candidate" if memory.state == "active" else memory.state,
+        provenance={**memory.provenance, DIGEST: digest},
+    )
+    return _with_evidence(replace(record, memory=claimed, signals=signals, aggregate=counts))
+
+
+def most_positive(prior: int, negative: int) -> int:
+    """Return the evidence for a memory, in billionths, with which its confidence is that of what is distilled.
+
+    That is the p with (prior + p) / (strength + p + negative) = c.
+    """
+    bound = Fraction(DISTILLED_CONFIDENCE).limit_denominator(1_000)
+    return max(0, int((bound * (PRIOR_STRENGTH * UNIT + negative) - prior) / (1 - bound)))
 
 
 def _memory_fields(memory: Memory) -> dict[str, Any]:

@@ -25,16 +25,26 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from reasoningbank.errors import BankError, InvalidInput, InvalidMemory, ScopeViolation, StoreUnavailable
-from reasoningbank.memories.admission import TASK, Ready, admit, check_space, clean, prepare, supersede
+from reasoningbank.memories.admission import (
+    TASK,
+    EnteredBy,
+    Ready,
+    admit,
+    check_space,
+    clean,
+    prepare,
+    rewritten,
+    supersede,
+)
 from reasoningbank.memories.evidence import counts_once
-from reasoningbank.memories.transfer import note_import
+from reasoningbank.memories.transfer import most_positive, note_import
 from reasoningbank.safety.arguments import brought_line
 from reasoningbank.safety.files import read_text, write_whole
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
 from reasoningbank.safety.text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
 from reasoningbank.storage.store import Store, Transaction
-from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
+from reasoningbank.types.belief import DISTILLED_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.consolidation import CONTRADICTS
 from reasoningbank.types.memory import EDITED, MAX_ID, Cause, Memory, check_memory_id
 from reasoningbank.types.moment import bounded
@@ -43,7 +53,8 @@ from reasoningbank.types.promotion import PROMOTED_FROM, PROMOTED_TO, SHARED, Mo
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Link
 from reasoningbank.types.scope import LEVELS, Level, Scope
-from reasoningbank.types.signal import RECENT_DAYS, Rater, Signal, SignalAggregate
+from reasoningbank.types.signal import RECENT_DAYS, Signal, SignalAggregate, Witness
+from reasoningbank.types.standing import ENTERED
 
 FORMAT = "reasoningbank-share"
 VERSION = 1
@@ -369,7 +380,7 @@ def _signal(fields: Mapping[str, Any], memory: Memory) -> Signal:
     name, session = _text(fields["id"]), _text(fields["session"])
     if not name or len(name) > MAX_ID or len(session) > _MAX_TEXT or fields["type"] not in INDEPENDENT:
         raise InvalidInput("a piece of evidence needs an id and a type that is shared")
-    if not isinstance(fields["positive"], bool) or fields["rater"] not in get_args(Rater):
+    if not isinstance(fields["positive"], bool) or fields["rater"] not in get_args(Witness):
         raise InvalidInput("a piece of evidence needs a direction and who gave it")
     return Signal(
         id=name,
@@ -441,7 +452,9 @@ def _object(value: object) -> dict[str, Any]:
 _MERGE_BATCH = 64
 
 
-def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datetime) -> ShareReport:
+def take_over(
+    store: Store, embedder: Embedder, shared: SharedFile, *, at: datetime, vouched: bool = False
+) -> ShareReport:
     """Store what is new of a shared file, in one transaction.
 
     Args:
@@ -449,6 +462,7 @@ def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datet
         embedder: The one that the bank's vectors come from.
         shared: The file.
         at: When: the log of states says that what is new here came then.
+        vouched: A person stands by the file.
 
     Raises:
         ModelMismatch: When the bank was built with another embedder; nothing was stored.
@@ -457,14 +471,14 @@ def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datet
     refused: list[Refused] = []
     records: list[Shared] = []
     for record in shared.records:
-        admitted = _admitted(record, store.scope.project)
+        admitted = _admitted(record, store.scope.project, vouched=vouched)
         if isinstance(admitted, Refused):
             refused.append(admitted)
         else:
             records.append(admitted)
     known = store.memories.many([record.memory.id for record in records])
     fresh = [record for record in records if _is_news(record.memory, known.get(record.memory.id))]
-    ready = _prepared([record.memory for record in fresh], embedder)
+    ready = _prepared([record.memory for record in fresh], embedder, "copy" if vouched else "import")
     report = ShareReport(files=(shared.path,), memories=len(shared.records), refused=tuple(refused))
     with store.transaction() as transaction:
         for record in records:
@@ -476,7 +490,7 @@ def take_over(store: Store, embedder: Embedder, shared: SharedFile, *, at: datet
                 report += _added(transaction, record, ready[record.memory.id], at=at)
                 note_import(transaction, transaction.memories.get(record.memory.id), (), at=at)
             else:
-                report += _merged(transaction, record, ready.get(here.id), at=at)
+                report += _merged(transaction, record, ready.get(here.id), at=at, vouched=vouched)
     return report
 
 
@@ -489,18 +503,22 @@ def _added(transaction: Transaction, record: Shared, ready: Ready, *, at: dateti
     if record.rolled_up is not None:
         transaction.evidence.set_aggregate(record.rolled_up)
         belief = replace(belief, positive=record.rolled_up.positive or 0, negative=record.rolled_up.negative or 0)
-    belief, signals = _with_evidence(transaction, belief, record.signals)
+    bounded = memory.provenance.get(ENTERED) == "import"
+    belief, signals = _with_evidence(transaction, belief, record.signals, bounded=bounded)
     if belief != memory.belief:
         transaction.memories.update_state(replace(memory, belief=belief))
     _merge_link(transaction, record)
     return ShareReport(added=(memory.id,), signals=signals)
 
 
-def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at: datetime) -> ShareReport:
+def _merged(
+    transaction: Transaction, record: Shared, ready: Ready | None, *, at: datetime, vouched: bool
+) -> ShareReport:
     here = transaction.memories.get(record.memory.id)
     report = ShareReport()
     changed = here
-    if _is_news(record.memory, here) and ready is not None:
+    replaces = vouched or here.standing not in {"vouched", "confirmed"}
+    if replaces and _is_news(record.memory, here) and ready is not None:
         changed = replace(
             record.memory,
             belief=here.belief,
@@ -511,6 +529,7 @@ def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at
             created_at=here.created_at,
             provenance={**here.provenance, **record.memory.provenance},
         )
+        changed = rewritten(here, changed, "copy" if vouched else "import")
         report += ShareReport(updated=(here.id,))
     elif not _same_text(record.memory, here) and record.memory.version >= here.version:
         report += ShareReport(conflicts=(here.id,))
@@ -519,7 +538,10 @@ def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at
     missing = [signal for signal in record.signals if signal.id not in known]
     late = [signal for signal in missing if since is not None and signal.at <= since]
     belief, signals = _with_evidence(
-        transaction, here.belief, [signal for signal in missing if since is None or signal.at > since]
+        transaction,
+        here.belief,
+        [signal for signal in missing if since is None or signal.at > since],
+        bounded=not vouched and here.standing == "claim",
     )
     if ready is not None and changed != here:
         changed = replace(changed, belief=belief)
@@ -538,12 +560,24 @@ def _merged(transaction: Transaction, record: Shared, ready: Ready | None, *, at
     return report + ShareReport(signals=signals)
 
 
-def _with_evidence(transaction: Transaction, belief: Belief, signals: Sequence[Signal]) -> tuple[Belief, int]:
-    """Return the belief with every signal that could be added, and how many these are."""
+def _with_evidence(
+    transaction: Transaction, belief: Belief, signals: Sequence[Signal], *, bounded: bool
+) -> tuple[Belief, int]:
+    """Return the belief with every signal that could be added, and how many these are.
+
+    Args:
+        transaction: Where they are stored.
+        belief: The belief without them.
+        signals: The signals.
+        bounded: What speaks for the memory weighs no more than keeps it at the confidence of what is distilled.
+    """
     added = 0
     for signal in signals:
-        if transaction.evidence.add_signal(signal, once=counts_once(signal)):
-            belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
+        weight = signal.weight or 0
+        if bounded and signal.positive:
+            weight = min(weight, max(0, most_positive(belief.prior, belief.negative) - belief.positive))
+        if transaction.evidence.add_signal(replace(signal, weight=weight), once=counts_once(signal)):
+            belief = belief.with_evidence(positive=signal.positive, weight=weight)
             added += 1
     return belief, added
 
@@ -560,8 +594,12 @@ def _merge_link(transaction: Transaction, record: Shared) -> int:
     return len(missing)
 
 
-def _admitted(record: Shared, project: str) -> Shared | Refused:
-    """Return the record as it may be stored: clean, without secrets, marked as shared; or why it may not."""
+def _admitted(record: Shared, project: str, *, vouched: bool) -> Shared | Refused:
+    """Return the record as it may be stored: clean, without secrets, marked as shared; or why it may not.
+
+    Unless a person stands by the file it is a candidate of at most the confidence of what is distilled, and what people
+    said by its word is ``imported``.
+    """
     memory = record.memory
     try:
         safe = clean(replace(memory, project=project))
@@ -577,13 +615,21 @@ def _admitted(record: Shared, project: str) -> Shared | Refused:
     provenance |= {"source": SHARED, ORIGINAL: provenance.get("source", SHARED)}
     sessions = [brought_line(safe_line(each.session)) for each in record.signals]
     counts = record.rolled_up
+    safe = replace(safe, provenance=provenance)
+    signals = [
+        replace(each, project=project, session=session) for each, session in zip(record.signals, sessions, strict=True)
+    ]
+    if not vouched:
+        prior = min(safe.belief.prior, Belief.starting_at(DISTILLED_CONFIDENCE).prior)
+        safe = replace(safe, belief=replace(safe.belief, prior=prior), state="candidate")
+        signals = [replace(each, rater="imported") if each.rater == "human" else each for each in signals]
+        if counts is not None:
+            most = most_positive(prior, counts.negative or 0)
+            counts = replace(counts, positive=min(counts.positive or 0, most))
     return replace(
         record,
-        memory=replace(safe, provenance=provenance),
-        signals=tuple(
-            replace(each, project=project, session=session)
-            for each, session in zip(record.signals, sessions, strict=True)
-        ),
+        memory=safe,
+        signals=tuple(signals),
         rolled_up=None if counts is None else replace(counts, project=project),
     )
 
@@ -603,10 +649,10 @@ def _counted_until(aggregate: SignalAggregate) -> datetime | None:
     return None if aggregate.last_rollup is None else aggregate.last_rollup - timedelta(days=RECENT_DAYS)
 
 
-def _prepared(memories: Sequence[Memory], embedder: Embedder) -> dict[str, Ready]:
+def _prepared(memories: Sequence[Memory], embedder: Embedder, origin: EnteredBy) -> dict[str, Ready]:
     made: dict[str, Ready] = {}
     for start in range(0, len(memories), _MERGE_BATCH):
         batch = memories[start : start + _MERGE_BATCH]
-        ready = prepare(batch, embedder, origin="import")
+        ready = prepare(batch, embedder, origin=origin)
         made |= zip([memory.id for memory in batch], ready, strict=True)
     return made

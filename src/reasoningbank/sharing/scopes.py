@@ -243,16 +243,18 @@ class Sharing:
         own = self._context.store()
         return write_shared([own, *self._search.wider_stores()[0]], usable_path(target))
 
-    def import_(self, source: str | Path, *, other_project: bool = False) -> ShareReport:
+    def import_(self, source: str | Path, *, other_project: bool = False, vouched: bool = False) -> ShareReport:
         """Take over shared files: new memories, newer texts, and the evidence that is new here, each signal once.
 
         Every text goes through the gate, and text that looks like a prompt injection is refused. A
         file of a team or an org goes into that scope's bank, and only when this bank belongs to it. Importing the same
-        files again changes nothing.
+        files again changes nothing. What a file says is a claim: its memories are candidates with a confidence of at
+        most 0.6, and a newer text in it does not replace one that is vouched for or confirmed here.
 
         Args:
             source: A directory or one ``.jsonl`` file.
             other_project: Also takes a file of another project into this one.
+            vouched: You stand by the files: confidence, evidence and newer texts are taken over as they are.
 
         Raises:
             InvalidInput: When a file or line is none that ``share_export`` writes; nothing of that file is stored.
@@ -267,7 +269,7 @@ class Sharing:
         report = ShareReport()
         for shared, scope in files:
             store = self._context.store() if scope == self._context.scope else self._context.neighbour(scope)
-            report += take_over(store, self._context.embedder, shared, at=self._context.clock.now())
+            report += take_over(store, self._context.embedder, shared, at=self._context.clock.now(), vouched=vouched)
         return report
 
     def _target(self, level: Level) -> Scope:

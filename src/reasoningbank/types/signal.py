@@ -13,6 +13,8 @@ from reasoningbank.types.memory import new_id
 
 SignalType = Literal["explicit", "usage", "outcome", "stability", "disuse"]
 Rater = Literal["human", "agent"]
+Witness = Literal["human", "agent", "imported"]
+"""Who gave a signal; what a file says a person said is ``imported``: nobody here heard it."""
 
 SIGNAL_TYPES: tuple[SignalType, ...] = ("explicit", "usage", "outcome")
 """The types whose weights a project learns (seed 000 FR-005a)."""
@@ -55,7 +57,7 @@ class Signal:
     type: SignalType
     positive: bool
     session: str = ""
-    rater: Rater = "agent"
+    rater: Witness = "agent"
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     weight: int | None = None
     id: str = field(default_factory=new_id)
@@ -243,6 +245,7 @@ __all__ = [
     "Signal",
     "SignalAggregate",
     "SignalType",
+    "Witness",
     "compute_confidence",
     "later",
     "replay",
