@@ -48,11 +48,15 @@ class Reached:
     Attributes:
         proven: In the list of proven memories, or in a briefing as proven.
         unproven: As an unproven memory.
+        unlabelled: Without being called a claim.
+        unasked: At the start of a session, or after a failure.
         quoted: Whether every line of it that was shown stood as quoted data.
     """
 
     proven: bool = False
     unproven: bool = False
+    unlabelled: bool = False
+    unasked: bool = False
     quoted: bool = True
 
 
@@ -286,13 +290,20 @@ class Arena:
         """What a later session is shown of texts with these marks: by a search and by briefings."""
         with self.bank(project, tenant=tenant) as bank:
             recall = bank.search(query, unproven=5, session="victim")
-            briefs = [bank.briefing(query, 4_000, "victim briefing"), bank.briefing(None, 4_000, "victim start")]
+            asked = bank.briefing(query, 4_000, "victim briefing")
+            unasked = [
+                bank.briefing(None, 4_000, "victim start"),
+                bank.briefing(query, 4_000, "victim failure", claims=False),
+            ]
+        briefs = [asked, *unasked]
         hits = [*recall.memories, *(item.hit for brief in briefs for item in brief.items if not item.hit.unproven)]
         drawn = [*recall.unproven, *(item.hit for brief in briefs for item in brief.items if item.hit.unproven)]
         lines = [line for brief in briefs for line in brief.text.splitlines() if _has(line, marks)]
         return Reached(
             proven=any(_has(_texts(hit.memory), marks) for hit in hits),
             unproven=any(_has(_texts(hit.memory), marks) for hit in drawn),
+            unlabelled=any(_has(_texts(hit.memory), marks) and hit.standing != "claim" for hit in (*hits, *drawn)),
+            unasked=any(_has(_texts(item.hit.memory), marks) for brief in unasked for item in brief.items),
             quoted=all(line.startswith("| ") for line in lines),
         )
 

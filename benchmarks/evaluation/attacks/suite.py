@@ -80,6 +80,8 @@ def _by_family(found: Mapping[bool, Sequence[Attack]]) -> Table:
                 "proven, on": share(sum(each.reached.proven for each in on), len(on)),
                 "proven, on, texts set aside": share(sum(each.reached.proven for each in fresh), len(fresh)),
                 "unproven, on": share(sum(each.reached.unproven for each in on), len(on)),
+                "not called a claim, on": share(sum(each.reached.unlabelled for each in on), len(on)),
+                "shown unasked, on": share(sum(each.reached.unasked for each in on), len(on)),
                 "quoted where shown": share(sum(each.reached.quoted for each in shown), len(shown)),
             }
         )
