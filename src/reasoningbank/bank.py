@@ -556,7 +556,7 @@ class Bank:
             outcome: Only strategies (``success``) or only anti-patterns (``failure``).
             limit: Most memories.
             repeat: Show again what this session was shown before.
-            claims: Show what nobody but one agent session says, too; without a task it is never shown.
+            claims: Show what only one agent session says; without a task it is never shown.
 
         Raises:
             InvalidInput: When the task is blank, or the budget or an argument is not usable.

@@ -291,7 +291,7 @@ RULES: Mapping[EnteredBy, Rules] = {
     "file": Rules(linked=True, unedited=True),
     "model": Rules(confidence=DISTILLED_CONFIDENCE),
     "recipe": Rules(confidence=DISTILLED_CONFIDENCE),
-    "import": Rules(confidence=DISTILLED_CONFIDENCE),
+    "import": Rules(),
     "copy": Rules(),
     "consolidation": Rules(refused=True),
     "promotion": Rules(),
