@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from reasoningbank.errors import InvalidInput
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START
-from reasoningbank.safety.secrets import redact
+from reasoningbank.safety.secrets import is_safe
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.types.graph import LABEL_FIELDS, Edge, Node
 from reasoningbank.types.graph_search import Preference, action_outcome
@@ -132,7 +132,7 @@ def _safe_lines(texts: Iterable[str]) -> dict[str, str]:
     """Return the texts cleaned; looked through for secrets all at once, and each alone only when there is one."""
     lines = {text: clean_line(text) for text in sorted(texts)}
     joined = "\n\n".join(lines.values())
-    if redact(joined).text == joined:
+    if is_safe(joined):
         return lines
     return {text: safe_line(text) for text in lines}
 

@@ -8,7 +8,6 @@ Only the lines around a disguise are unfolded; a text without any costs one look
 
 from __future__ import annotations
 
-import base64
 import binascii
 import html
 import re
@@ -29,6 +28,7 @@ _REACH = 400
 """How many characters before a disguise are unfolded with it at most; four times as many after it."""
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}")
 _HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F])")
+_LEAST_HEXADECIMAL = 32
 _SPACED_HEXADECIMAL = re.compile(r"[2-7][0-9a-fA-F](?:[ :][0-9a-fA-F]{2}){11,4096}(?![0-9a-fA-F])")
 _ESCAPE = re.compile(
     r"\\+u\{?(?P<unicode>[0-9a-fA-F]{4,6})\}?|\\+x(?P<hex>[0-9a-fA-F]{2})|\\(?P<octal>[01][0-7]{2})"
@@ -48,6 +48,7 @@ _MARKS = (
 """What a disguise is known by: a sign that is cheap to look for, and how it goes on."""
 _JOINTS = ('" "', "' '", '" .', "' .", '"."', "'.'")
 _JOINT = re.compile(r"[\"'][ \t]{0,4}[+.]?[ \t]{0,4}[\"']\w")
+_USUAL_SIGNS = bytes.maketrans(b"-_", b"+/")
 _READABLE = bytes((*range(32, 127), 9, 10, 13))
 _OTHER_LETTERS = re.compile(r"[^\x00-\x7f]+")
 _LONGEST_WORD = 120
@@ -167,7 +168,7 @@ def _disguised(text: str) -> Iterator[tuple[int, int]]:
     for sign, pattern in _MARKS if "\\" in text or "%" in text or "&" in text or "join(" in text else ():
         if sign in text:
             marks += [match.start() for match in pattern.finditer(text)]
-    if "+" in text or any(joint in text for joint in _JOINTS):
+    if ('"' in text or "'" in text) and ("+" in text or any(joint in text for joint in _JOINTS)):
         marks += [match.start() for match in _JOINT.finditer(text)]
     if not text.isascii():
         marks += _masked_words(text)
@@ -219,10 +220,9 @@ def decoded_runs(text: str, long: str) -> Iterator[tuple[int, int, str]]:
     """
     position = 0
     longer = "\n".join([word for word in long.split("\n") if len(word) >= LEAST_ENCODED])
-    for match in _ENCODED.finditer(longer):
-        run = match.group()
+    for run in _ENCODED.findall(longer):
         decoded = "" if run.islower() else _decoded(run, _from_base64)
-        if not decoded and (digits := _HEXADECIMAL.search(run)) is not None:
+        if not decoded and len(run) >= _LEAST_HEXADECIMAL and (digits := _HEXADECIMAL.search(run)) is not None:
             decoded = _decoded(digits.group(), bytes.fromhex)
         if decoded:
             position = max(0, text.find(run, position))
@@ -249,5 +249,5 @@ def _decoded(run: str, decode: Callable[[str], bytes]) -> str:
 
 
 def _from_base64(run: str) -> bytes:
-    plain = run.rstrip("=").replace("-", "+").replace("_", "/")
-    return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    plain = run.encode().translate(_USUAL_SIGNS).rstrip(b"=")
+    return binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)

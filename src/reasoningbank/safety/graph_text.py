@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 from reasoningbank.errors import InvalidEdge, InvalidNode
-from reasoningbank.safety.secrets import redact
+from reasoningbank.safety.secrets import is_safe, redact
 from reasoningbank.safety.text import clean, clean_line
 from reasoningbank.safety.unicode import normalise
 from reasoningbank.types.graph import MAX_GRAPH_TAG, MAX_TEXT, Edge, FieldValue, Node
@@ -106,7 +106,7 @@ def _is_clean_line(line: str) -> bool:
 def _redacted(item: _Item) -> _Item:
     error = InvalidNode if isinstance(item, Node) else InvalidEdge
     for name in _ids(item):
-        if name and redact(name).text != name:
+        if name and not is_safe(name):
             raise error("id: holds what looks like a secret", hint="Use an id that names the thing and nothing more.")
     return _changed(item, lambda text: redact(text).text, lambda line: clean_line(redact(line).text))
 
@@ -144,7 +144,7 @@ def _shown_line(line: str) -> str:
 def _safe(items: Sequence[Node] | Sequence[Edge]) -> bool:
     """Return whether no text of any of them is changed by redaction."""
     joined = "\n\n".join(text for item in items for text in _texts(item))
-    return redact(joined).text == joined
+    return is_safe(joined)
 
 
 def _ids(item: Node | Edge) -> tuple[str, ...]:

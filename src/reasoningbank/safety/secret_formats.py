@@ -12,11 +12,13 @@ import base64
 import binascii
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
+
+from reasoningbank.safety.anchors import Word
 
 
 class SecretSpan(NamedTuple):
@@ -119,6 +121,8 @@ def _format(
 
 LEAST_WORD = 18
 """A word of fewer characters holds no secret that is known by its shape alone."""
+LEAST_WRAPPED = 13
+"""A secret that lines cut has this many characters in all, and no white space."""
 
 
 def long_words(words: Iterable[str]) -> str:
@@ -137,12 +141,15 @@ _URL_PASSWORD = re.compile(r"://[^\s:/@?#\"'`<>]{0,128}:(?P<secret>[^\s/?#\"'`<>
 _AWS_HINTS = ("AKIA", "ASIA", "aws", "AWS", "Aws", "ecret", "ECRET", "[REDACTED:aws-access-key]")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _AWS_REACH = 160
-_AWS_LENGTH = 40
 _URL_TOKEN = re.compile(r"://(?P<secret>(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,256})(?::x-oauth-basic)?@(?=[A-Za-z0-9])")
 _SOCKET = re.compile(r"@(?:tcp|unix|//)")
 _SOCKET_PASSWORD = re.compile(r"(?<![\w.@%+-])[\w.@%+-]{1,64}[:/](?P<secret>[^\s:/@\"'`<>${]{3,128})\Z")
 _SOCKET_REACH = 200
 _URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,24}\Z")
+_PRIVATE_KEY = "PRIVATE KEY"
+_PUTTY = "Private-Lines"
+_OPENVPN = "OpenVPN Static"
+_KEY_MARKS = (_PRIVATE_KEY, _PUTTY, _OPENVPN)
 _PRIVATE_KEY_BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _PRIVATE_KEY_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _PUTTY_KEY = re.compile(
@@ -156,27 +163,50 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]+")
 _MAX_KEY = 65_536
 
 
-def find_formats(text: str, long: str, lowered: str, *, wrapped: bool = False) -> Iterator[SecretSpan]:
+def find_formats(text: str, lowered: str, there: Set[str], *, wrapped: bool = False) -> Iterator[SecretSpan]:
     """Yield the secrets in ``text`` that one of the formats describes.
 
     Args:
         text: The text.
-        long: Its long words.
         lowered: The text in lower case; empty to look at the long words alone.
+        there: The words that may be in it.
         wrapped: Whether to ask only for those whose shape is proof.
     """
-    for literal, rule in _there(long, lowered):
-        if wrapped and not rule.wraps:
-            continue
+    long = ""
+    for literal, rule in _possible(there):
         position = text.find(literal)
-        while position >= 0:
-            after = position + 1
-            if rule.inside or position == 0 or not text[position - 1].isalnum():
-                match = _compiled(rule.pattern).match(text, max(0, position - rule.lead))
-                if match is not None and _is_secret(rule, match):
-                    yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
-                    after = match.end()
-            position = text.find(literal, after)
+        if position < 0 or (wrapped and not rule.wraps):
+            continue
+        if found := list(_matches(text, literal, rule, position)):
+            long = long or long_words(text.split())
+            if _is_there(literal, rule, long, lowered):
+                yield from found
+
+
+def may_wrap(words: str, there: Set[str]) -> bool:
+    """Return whether one of the words, a line each, holds a secret whose shape alone is proof.
+
+    Args:
+        words: Put together from the ends of lines.
+        there: The words of formats that may be in them.
+    """
+    for literal, rule in _possible(there):
+        position = words.find(literal) if rule.wraps else -1
+        if position >= 0 and next(_matches(words, literal, rule, position), None) is not None:
+            return True
+    return False
+
+
+def _matches(text: str, literal: str, rule: Format, position: int) -> Iterator[SecretSpan]:
+    """Yield what matches a rule from the first place of its literal on."""
+    while position >= 0:
+        after = position + 1
+        if rule.inside or position == 0 or not text[position - 1].isalnum():
+            match = _compiled(rule.pattern).match(text, max(0, position - rule.lead))
+            if match is not None and _is_secret(rule, match):
+                yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
+                after = match.end()
+        position = text.find(literal, after)
 
 
 _SIGNS = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -189,56 +219,39 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-class _Index(NamedTuple):
-    """The literals of all formats by how they are looked for.
-
-    Attributes:
-        inside: Those that may stand anywhere in a long word.
-        runs: Those with a sign in them, by the letters and digits before it: in the text these stand between signs.
-        beginnings: The others by their first two characters: letters and digits between signs begin so.
-        short: Those that may stand in a short word, by what the text has then.
-    """
-
-    inside: list[tuple[str, Format]]
-    runs: dict[str, list[tuple[str, Format]]]
-    beginnings: dict[str, list[tuple[str, Format]]]
-    short: dict[str, list[tuple[str, Format]]]
-
-
 @cache
-def _index() -> _Index:
-    index = _Index([], {}, {}, {})
+def _literals() -> Mapping[str, tuple[Format, ...]]:
+    """Return the formats by their literals."""
+    found: dict[str, tuple[Format, ...]] = {}
     for rule in formats():
         for literal in rule.literals:
-            run = literal.translate(_SIGNS).split()[0]
-            if rule.short:
-                index.short.setdefault(rule.short, []).append((literal, rule))
-            elif rule.inside or not literal.startswith(run):
-                index.inside.append((literal, rule))
-            elif run != literal:
-                index.runs.setdefault(run, []).append((literal, rule))
-            else:
-                index.beginnings.setdefault(run[:_BEGINNING], []).append((literal, rule))
-    return index
+            found[literal] = (*found.get(literal, ()), rule)
+    return found
 
 
-def _there(long: str, lowered: str) -> Iterator[tuple[str, Format]]:
-    """Yield the literals that may stand in a text, with their formats."""
-    index = _index()
-    if long:
-        runs = set(long.translate(_SIGNS).split())
-        for run in runs & index.runs.keys():
-            yield from index.runs[run]
-        for beginning in {run[:_BEGINNING] for run in runs} & index.beginnings.keys():
-            yield from (entry for entry in index.beginnings[beginning] if entry[0] in long)
-        for literal, rule in index.inside:
-            if literal in long:
-                yield literal, rule
-    if lowered:
-        options = " -" in lowered
-        for hint, literals in index.short.items():
-            if (options or hint[:2] != " -") and hint in lowered:
-                yield from literals
+def _possible(there: Set[str]) -> Iterator[tuple[str, Format]]:
+    """Yield the literals among the words that may be there, with their formats."""
+    literals = _literals()
+    return ((literal, rule) for literal in literals.keys() & there for rule in literals[literal])
+
+
+def shape_words() -> Iterator[Word]:
+    """Yield the words without which no secret is known by its shape."""
+    yield from (Word(literal, rule.inside) for rule in formats() for literal in rule.literals)
+    yield from (Word(hint, inside=True) for hint in (*_AWS_HINTS, *_KEY_MARKS))
+
+
+def _is_there(literal: str, rule: Format, long: str, lowered: str) -> bool:
+    """Return whether a literal stands where one is looked for: in a long word, or beside what its rule asks for."""
+    if rule.short:
+        return rule.short in lowered
+    run = literal.translate(_SIGNS).split()[0]
+    if rule.inside or not literal.startswith(run):
+        return literal in long
+    runs = long.translate(_SIGNS).split()
+    if run != literal:
+        return run in runs
+    return literal in long and any(each.startswith(run[:_BEGINNING]) for each in runs)
 
 
 def _is_secret(rule: Format, match: re.Match[str]) -> bool:
@@ -258,9 +271,9 @@ def is_sample(value: str) -> bool:
     )
 
 
-def find_aws_secrets(text: str, long: str) -> Iterator[SecretSpan]:
+def find_aws_secrets(text: str, there: Set[str]) -> Iterator[SecretSpan]:
     """Yield AWS secret keys: 40 characters of three classes within 160 characters after a word about AWS or secrets."""
-    if not any(_AWS_SECRET.search(word) for word in long.split("\n") if len(word) >= _AWS_LENGTH):
+    if there.isdisjoint(_AWS_HINTS):
         return
     for hint in _AWS_HINTS:
         done = 0
@@ -302,16 +315,18 @@ def find_socket_passwords(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*match.span("secret"), "database-password", RANK_URL)
 
 
-def find_private_keys(text: str) -> Iterator[SecretSpan]:
+def find_private_keys(text: str, there: Set[str]) -> Iterator[SecretSpan]:
     """Yield whole private key blocks: up to the END line, or as far as the key material goes when that is cut off.
 
     A BEGIN line without key material, as in a sentence about key files, is not a secret.
     """
-    for mark, pattern in (("Private-Lines", _PUTTY_KEY), ("OpenVPN Static", _STATIC_KEY)):
+    if there.isdisjoint(_KEY_MARKS):
+        return
+    for mark, pattern in ((_PUTTY, _PUTTY_KEY), (_OPENVPN, _STATIC_KEY)):
         for match in pattern.finditer(text) if mark in text else ():
             last = match.start("secret") + len(match["secret"].rstrip())
             yield SecretSpan(match.start("secret"), last, "private-key", RANK_PRIVATE_KEY)
-    if "PRIVATE KEY" not in text:
+    if _PRIVATE_KEY not in text:
         return
     begins = list(_PRIVATE_KEY_BEGIN.finditer(text))
     covered = 0

@@ -8,9 +8,11 @@ not, because bare words are how code and prose refer to secrets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from functools import lru_cache
 from typing import NamedTuple
 
+from reasoningbank.safety.anchors import Word
 from reasoningbank.safety.secret_formats import SecretSpan
 
 RANK_ASSIGNMENT = 5
@@ -35,15 +37,26 @@ _NAME = re.compile(
     r"|(?P<key>keys?)|(?P<credential>credentials?)|(?P<short>pass)|(?P<salt>_salt)"
     r"|(?P<session>(?:session|sess|sid)(?:[_-]?id)?)"
 )
-_KEY_OWNER = re.compile(
-    r"(?:api|secret|access|account|auth|encryption|signing|master|private|subscription|service|shared|storage|admin"
-    r"|deploy|license)[ _-]?\Z"
+_COOKIE_HINT = "cookie"
+NAME_WORDS = tuple(Word(hint, inside=True) for hint in (*_HINTS, _COOKIE_HINT))
+"""The words without which no secret is known by its name."""
+
+
+def _endings(words: str, joints: str = "_-") -> tuple[str, ...]:
+    """Return the words, each alone and with each joint behind it."""
+    return tuple(word + joint for word in words.split() for joint in ("", *joints))
+
+
+_KEY_OWNERS = _endings(
+    "api secret access account auth encryption signing master private subscription service shared storage admin deploy"
+    " license",
+    " _-",
 )
-_OTHER_KEY = re.compile(
-    r"(?:cache|primary|foreign|public|sort|partition|row|lookup|dedupe|idempotency|hash|object|group|routing|message"
-    r"|map|index|composite|unique|candidate|natural|surrogate|search|event|state|query|store|data|lock|i18n)[_-]?\Z"
+_OTHER_KEYS = _endings(
+    "cache primary foreign public sort partition row lookup dedupe idempotency hash object group routing message map"
+    " index composite unique candidate natural surrogate search event state query store data lock i18n"
 )
-_API = re.compile(r"api[ _-]?\Z")
+_API = _endings("api", " _-")
 _BARE = r"[^\s\"'`,;&<>(){}\[\]|\\]"
 _VALUE = (
     r"(?:(?P<quote>\\{0,3}[\"'`])(?P<literal>[^\n]{1,4096}?)(?P=quote)"
@@ -97,39 +110,90 @@ _REST = re.compile(f"{_BARE}*")
 _LOOK_BACK = 160
 
 
+class _Lead(NamedTuple):
+    """What stands before a name.
+
+    Attributes:
+        pattern: How it goes on up to the name.
+        reach: How many characters before the name are looked at, at most ``_LOOK_BACK``.
+        signs: One of these stands there: cheaper to look for than the pattern.
+        ends: With one of these characters it ends; empty where any may stand there.
+    """
+
+    pattern: re.Pattern[str]
+    reach: int
+    signs: tuple[str, ...]
+    ends: str = ""
+
+
 class _Form(NamedTuple):
     """A way to write a value after a name: what stands before the name, what may follow it, and the value.
 
-    The certainty says what a bare word is: "certain" a secret, "operator" as the operator tells, "option" a secret
-    unless it is only letters, "sentence" a secret only when somebody seems to have chosen it. "opaque" asks of a
-    literal, too, that it has digits and letters. The reach says how many characters before the name are looked at.
+    Attributes:
+        value: The value with all that leads to it.
+        certainty: What a bare word is: "certain" a secret, "operator" as the operator tells, "option" a secret unless
+            it is only letters, "sentence" a secret only when somebody seems to have chosen it. "opaque" asks of a
+            literal, too, that it has digits and letters.
+        next: The characters that may follow the name.
+        second: The characters that may stand behind a blank which follows the name; empty for any.
+        leads: One of these stands before the name, where there are any.
     """
 
     value: re.Pattern[str]
     certainty: str
-    before: re.Pattern[str] | None = None
-    next: str = ""
-    reach: int = _LOOK_BACK
+    next: str
+    second: str = ""
+    leads: tuple[_Lead, ...] = ()
 
 
+_BLANKS = " \t"
+_QUOTES = "\"'"
+_PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_"
 _FORMS = (
-    _Form(_BRACED, "opaque", _CONNECTION, "=", 12),
-    _Form(_ASSIGNED, "operator"),
-    _Form(_PAIRED, "opaque", next="\"'"),
-    _Form(_STATEMENT_VALUE, "opaque", next=" \t"),
-    _Form(_OPTION_VALUE, "option", _OPTION, " \t", 34),
-    _Form(_OPTION_VALUE, "option", _SET, " \t", 80),
-    _Form(_SENTENCE, "sentence", next=" \t"),
-    _Form(_NETRC_VALUE, "certain", _NETRC, " \t"),
-    _Form(_WITH_VALUE, "sentence", _WITH, " \t", 12),
-    _Form(_ELEMENT_VALUE, "operator", _ELEMENT, ">", 42),
-    _Form(_PLIST_VALUE, "operator", _PLIST, "<", 46),
-    _Form(_ATTRIBUTE_VALUE, "opaque", _ATTRIBUTE, "\"'"),
-    _Form(_VALUE_ATTRIBUTE, "opaque", _ATTRIBUTE),
-    _Form(_VALUE_ATTRIBUTE, "opaque", _ELEMENT, reach=42),
-    _Form(_NAMED_VALUE, "certain", _NAMED),
+    _Form(_BRACED, "opaque", "=", leads=(_Lead(_CONNECTION, 12, (";",)),)),
+    _Form(_ASSIGNED, "operator", f"{_BLANKS}{_QUOTES}`0123456789_-\\]:=!(\uff1a", f"{_BLANKS}:=!(\uff1a"),
+    _Form(_PAIRED, "opaque", _QUOTES),
+    _Form(_STATEMENT_VALUE, "opaque", _BLANKS, f"{_BLANKS}{_QUOTES}n"),
+    _Form(
+        _OPTION_VALUE,
+        "option",
+        _BLANKS,
+        leads=(
+            _Lead(_OPTION, 34, ("-",), f"{_PLAIN}.-"),
+            _Lead(_SET, 80, ("env", "arg", "set", "export", "secret put", "require"), f"{_BLANKS}_.e"),
+        ),
+    ),
+    _Form(_SENTENCE, "sentence", _BLANKS, f"{_BLANKS}:acefhilnorstw\u00e4\u00e8\u00e9"),
+    _Form(_NETRC_VALUE, "certain", _BLANKS, leads=(_Lead(_NETRC, _LOOK_BACK, ("login",)),)),
+    _Form(_WITH_VALUE, "sentence", _BLANKS, leads=(_Lead(_WITH, 12, ("with ", "using ", "by ", "and ", "use "), " "),)),
+    _Form(_ELEMENT_VALUE, "operator", ">", leads=(_Lead(_ELEMENT, 42, ("<",)),)),
+    _Form(_PLIST_VALUE, "operator", "<", leads=(_Lead(_PLIST, 46, ("<key>",)),)),
+    _Form(_ATTRIBUTE_VALUE, "opaque", _QUOTES, leads=(_Lead(_ATTRIBUTE, _LOOK_BACK, ("<",)),)),
+    _Form(
+        _VALUE_ATTRIBUTE,
+        "opaque",
+        f"{_BLANKS}{_QUOTES}{_PLAIN}",
+        f"{_BLANKS}v",
+        (_Lead(_ATTRIBUTE, _LOOK_BACK, ("<",)), _Lead(_ELEMENT, 42, ("<",))),
+    ),
+    _Form(_NAMED_VALUE, "certain", f"{_BLANKS}{_QUOTES},\n", f"{_BLANKS},\n", (_Lead(_NAMED, _LOOK_BACK, ("name",)),)),
 )
-_STATEMENT_FORMS = (_Form(_STATEMENT_VALUE, "operator"), _Form(_IDENTIFIED, "sentence"))
+_STATEMENT_FORMS = (_Form(_STATEMENT_VALUE, "operator", _BLANKS), _Form(_IDENTIFIED, "sentence", _BLANKS))
+
+
+@lru_cache(maxsize=4_096)
+def _forms(last: str, following: str) -> tuple[_Form, ...]:
+    """Return the forms of a name by the character before it and the two behind it: mostly few, and often none."""
+    found: list[_Form] = []
+    for form in _FORMS:
+        after, second = following[:1], following[1:]
+        if after not in form.next or (after in _BLANKS and form.second and second not in form.second):
+            continue
+        leads = tuple(lead for lead in form.leads if last in lead.ends or not lead.ends)
+        if leads or not form.leads:
+            found.append(form._replace(leads=leads))
+    return tuple(found)
+
 
 _NOT_A_SECRET = frozenset(
     {
@@ -253,17 +317,18 @@ def lower_in_place(text: str) -> str:
     return text.replace("\u0130", "I").lower()
 
 
-def find_assignments(text: str, lowered: str) -> Iterator[SecretSpan]:
+def find_assignments(text: str, lowered: str, there: Set[str]) -> Iterator[SecretSpan]:
     """Yield the values in ``text`` that are given to a name of a secret; the name stays readable.
 
     Args:
         text: The text.
         lowered: What ``lower_in_place`` makes of it.
+        there: The words that may be in it.
     """
-    there = [hint for hint in _HINTS if hint in lowered]
+    hints = [hint for hint in _HINTS if hint in there]
     if not text.isascii() and any(map(str.isalpha, set().union(*_OTHER_LETTERS.findall(lowered)))):
-        there += [hint for hint in _OTHER_PASSWORDS if hint in lowered]
-    for hint in there:
+        hints += [hint for hint in _OTHER_PASSWORDS if hint in lowered]
+    for hint in hints:
         position = lowered.find(hint)
         while position >= 0:
             after = position + len(hint)
@@ -277,37 +342,49 @@ def find_assignments(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _secret_of(text: str, lowered: str, name: re.Match[str], kind: str) -> SecretSpan | None:
-    before = max(0, name.start() - _LOOK_BACK)
-    if kind == "key" and _KEY_OWNER.search(lowered, before, name.start()) is None:
-        if not _is_setting(text, name) or _OTHER_KEY.search(lowered, before, name.start()) is not None:
+    start, end = name.span()
+    before = max(0, start - _LOOK_BACK)
+    if kind == "key" and not lowered.endswith(_KEY_OWNERS, before, start):
+        if not _is_setting(text, name) or lowered.endswith(_OTHER_KEYS, before, start):
             return None
         kind = "setting"
-    if kind in ("secret", "token") and _API.search(lowered, before, name.start()) is not None:
+    if kind in ("secret", "token") and lowered.endswith(_API, before, start):
         kind = "key"
     if kind == "short" and not _is_short_name(text, name):
         return None
     if kind == "session":
         return _session(text, name)
-    if kind == "password" and " as " in lowered[max(0, name.start() - 10) : name.start()]:
-        chosen = _AS_PASSWORD.search(lowered, before, name.start())
+    if kind == "password" and " as " in lowered[max(0, start - 10) : start]:
+        chosen = _AS_PASSWORD.search(lowered, before, start)
         if chosen is not None:
             return _span(text, name, chosen, kind, "sentence")
-    if kind == "credential" and (pair := _PAIR_OF_CREDENTIALS.match(lowered, name.end())) is not None:
+    if kind == "credential" and (pair := _PAIR_OF_CREDENTIALS.match(lowered, end)) is not None:
         return _span(text, name, pair, "password", "sentence")
-    after = lowered[name.end() : name.end() + 1]
-    for form in _STATEMENT_FORMS if name.group() == "identified by" else _FORMS:
-        if form.next and after not in form.next:
+    if name.group() == "identified by":
+        forms = _STATEMENT_FORMS
+    else:
+        forms = _forms(lowered[start - 1 : start], lowered[end : end + 2])
+    for form in forms:
+        if form.leads and not _may_follow(form.leads, lowered[before:start]):
             continue
-        value = form.value.match(lowered, name.end())
-        if value is not None and (form.before is None or _stands_after(lowered, name, form)):
+        value = form.value.match(lowered, end)
+        if value is not None and (not form.leads or _follows(form.leads, lowered, start)):
             return _span(text, name, value, kind, form.certainty)
     return None
 
 
-def _stands_after(lowered: str, name: re.Match[str], form: _Form) -> bool:
-    """Return whether what has to stand before the name stands there."""
-    start = max(0, name.start() - form.reach)
-    return form.before is None or form.before.search(lowered, start, name.start()) is not None
+def _may_follow(leads: tuple[_Lead, ...], before: str) -> bool:
+    """Return whether a text in front of a name holds a sign of one of the leads."""
+    for lead in leads:
+        for sign in lead.signs:
+            if sign in before:
+                return True
+    return False
+
+
+def _follows(leads: tuple[_Lead, ...], lowered: str, start: int) -> bool:
+    """Return whether one of the leads stands before the name that starts there."""
+    return any(lead.pattern.search(lowered, max(0, start - lead.reach), start) is not None for lead in leads)
 
 
 _NOT_PASS = ("by", "com", "sur", "tres", "over", "under", "en", "tran")
@@ -339,9 +416,9 @@ _COOKIES = re.compile(r"(?:ookies?|OOKIE)[\"']?(?:[ \t]{0,2}[:=][ \t]{0,2}|[ \t]
 _COOKIE = re.compile(r"[\"']?[\w.$%-]{1,64}[\"']?[=:][ \t]?[\"']?(?P<secret>[^\s;,\"'{}<>]{1,4096})[\"']?[;, ]{0,3}")
 
 
-def find_cookies(text: str, lowered: str) -> Iterator[SecretSpan]:
+def find_cookies(text: str, there: Set[str]) -> Iterator[SecretSpan]:
     """Yield the opaque values of cookies; what a cookie merely sets, such as a theme or a date, stays."""
-    if "cookie" not in lowered:
+    if _COOKIE_HINT not in there:
         return
     position = 0
     while (header := _COOKIES.search(text, position)) is not None:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from reasoningbank.errors import BankError, ModelMissing
+from reasoningbank.safety.anchors import Anchors
 from reasoningbank.safety.disguises import hidden_texts
 from reasoningbank.safety.secret_formats import (
+    LEAST_WRAPPED,
     SecretSpan,
     find_aws_secrets,
     find_formats,
@@ -23,9 +26,10 @@ from reasoningbank.safety.secret_formats import (
     find_socket_passwords,
     find_url_passwords,
     is_sample,
-    long_words,
+    may_wrap,
+    shape_words,
 )
-from reasoningbank.safety.secret_names import find_assignments, find_cookies, is_reference, lower_in_place
+from reasoningbank.safety.secret_names import NAME_WORDS, find_assignments, find_cookies, is_reference, lower_in_place
 from reasoningbank.safety.unicode import normalise
 
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z][a-z0-9-]{1,63}\]")
@@ -40,6 +44,9 @@ _WINDOW = 8_192
 _WINDOW_OVERLAP = 768
 _WINDOW_MARGIN = 128
 _JOINT = re.compile(r"\n(?<=[A-Za-z0-9_+/=.~\\-]\n)[ \t]{0,40}(?:[>|#*] ?)?(?=[A-Za-z0-9_+/=.~-])")
+_SEAM = "\1"
+"""A character that no text has once it is normalised."""
+_DIGIT = re.compile("[0-9]")
 _ENCODED = re.compile(r"(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{12}")
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CODE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*(?:[\[(]|\.[A-Za-z_]\w*$)")
@@ -111,32 +118,54 @@ def redact(text: str) -> Redacted:
     return Redacted(text, tuple(Finding(kind, count) for kind, count in sorted(counts.items())))
 
 
+def is_safe(text: str) -> bool:
+    """Return whether ``redact`` leaves a text as it is."""
+    return normalise(text) == text and not _secrets(text)
+
+
 def _secrets(text: str, depth: int = _MAX_DEPTH) -> list[SecretSpan]:
     """Return what is secret in a text, and in what it hides, as stretches that do not overlap."""
-    long = long_words(text.split())
-    found = list(_readable(text, long))
+    words = [word for word in _JOINT.sub(_SEAM, text).split() if len(word) >= LEAST_WRAPPED]
+    found = list(_readable(text, words))
     if depth:
-        for hidden in hidden_texts(text, long):
+        for hidden in hidden_texts(text, "\n".join(words).replace(_SEAM, "\n")):
             spans = _secrets(hidden.text, depth - 1)
             found += [SecretSpan(*hidden.origin(span.start, span.end), span.kind, span.rank) for span in spans]
     return list(_outside_placeholders(text, _united(found))) if found else []
 
 
-def _readable(text: str, long: str) -> Iterator[SecretSpan]:
+@cache
+def _anchors() -> Anchors:
+    """Return what tells which of the words may be in a text by which secrets are known; made for the first text."""
+    return Anchors((*shape_words(), *NAME_WORDS))
+
+
+def _readable(text: str, words: Sequence[str]) -> Iterator[SecretSpan]:
     """Yield what is secret in a text as it stands, of which the long words are known."""
     lowered = lower_in_place(text)
+    there = _anchors().there(lowered)
     found = [
-        *find_private_keys(text),
-        *find_formats(text, long, lowered),
-        *find_aws_secrets(text, long),
+        *find_private_keys(text, there),
+        *find_formats(text, lowered, there),
+        *find_aws_secrets(text, there),
         *find_url_passwords(text),
         *find_socket_passwords(text),
-        *find_assignments(text, lowered),
-        *find_cookies(text, lowered),
+        *find_assignments(text, lowered, there),
+        *find_cookies(text, there),
         *_detected(text),
     ]
     yield from found
-    yield from _wrapped(text, frozenset(span.end for span in found))
+    if _may_be_wrapped(text, words):
+        yield from _wrapped(text, frozenset(span.end for span in found))
+
+
+def _may_be_wrapped(text: str, words: Sequence[str]) -> bool:
+    """Return whether a word that is put together from several lines may be a secret: it has digits and a beginning."""
+    if _SEAM in text:
+        return True
+    joined = "\n".join([word for word in words if _SEAM in word and _DIGIT.search(word)])
+    joined = joined.replace(f"\\{_SEAM}", "").replace(_SEAM, "")
+    return bool(joined) and may_wrap(joined, _anchors().there(lower_in_place(joined)))
 
 
 def _detected(text: str) -> Iterator[SecretSpan]:
@@ -201,7 +230,7 @@ def _wrapped(text: str, complete: frozenset[int]) -> Iterator[SecretSpan]:
     if not starts:
         return
     joined = "".join([*pieces, text[position:]])
-    for span in find_formats(joined, long_words(joined.split()), "", wrapped=True):
+    for span in find_formats(joined, "", _anchors().there(lower_in_place(joined)), wrapped=True):
         first = bisect_right(starts, span.start)
         last = bisect_right(starts, span.end - 1)
         if any(closed[first:last]):

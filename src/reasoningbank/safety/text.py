@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from reasoningbank.errors import TextTooLong
-from reasoningbank.safety.secrets import Finding, redact
+from reasoningbank.safety.secrets import Finding, is_safe, redact
 from reasoningbank.safety.unicode import normalise
 from reasoningbank.types.memory import MAX_CATEGORY, MAX_CONTENT, MAX_DESCRIPTION, MAX_TAG, MAX_TITLE, Memory
 
@@ -99,7 +99,7 @@ def reveal(memory: Memory) -> Memory:
     digest = hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     if digest in _known_to_be_safe:
         return memory
-    if redact(joined := texts.replace("\x00", "\n\n")).text == joined:
+    if is_safe(texts.replace("\x00", "\n\n")):
         _remember(digest)
         return memory
     counts: Counter[str] = Counter()

@@ -27,7 +27,7 @@ from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.claims import stems
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
-from reasoningbank.safety.secrets import redact
+from reasoningbank.safety.secrets import is_safe
 from reasoningbank.safety.text import reveal, safe_texts
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import LanguageModel
@@ -128,7 +128,7 @@ class Private:
         return kept
 
     def _found(self, text: str) -> Iterator[Leak]:
-        if redact(text).text != text:
+        if not is_safe(text):
             yield Leak(kind="secret", text="a secret", start=0, end=len(text))
         for kind, pattern in _PATTERNS:
             for match in pattern.finditer(text):

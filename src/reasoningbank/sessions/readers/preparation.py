@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from reasoningbank.safety.arguments import place_name
 from reasoningbank.safety.quotation import is_own_tool, memories_in, own_command, shows_memories, without_blocks
-from reasoningbank.safety.secrets import redact
+from reasoningbank.safety.secrets import is_safe, redact
 from reasoningbank.safety.unicode import normalise
 from reasoningbank.sessions.facts import facts
 from reasoningbank.sessions.readers.drafts import MARGIN, MAX_TEXT, Shelf, StepDraft, Text, taken
@@ -184,7 +184,7 @@ class _Safe:
 
     def _take(self, batch: Mapping[str, str]) -> None:
         joined = _JOINT.join(batch.values())
-        if len(batch) > 1 and redact(joined).text == joined:
+        if len(batch) > 1 and is_safe(joined):
             self._texts.update(batch)
         else:
             for raw, clean in batch.items():
