@@ -65,6 +65,8 @@ LINTERS = vocabulary(
 )
 """Programs that check or format source code."""
 _FORMATTERS = vocabulary("black isort autopep8 php-cs-fixer phpcbf pint")
+_CHANGERS = _INSTALLERS | _VERSIONERS | _MOVERS | LINTERS | _FORMATTERS | _SERVICES | vocabulary("cpanm sed perl git")
+"""Programs that may change something in a known way, beside those whose name begins with python."""
 _WRITERS = vocabulary("Write create create_file write_file write new_file")
 _EDIT_WORDS = ("edit", "replace", "patch", "insert", "append")
 _OLD = ("old_string", "old_str", "old_text", "search", "oldText", "oldString")
@@ -191,10 +193,11 @@ def doing_of(step: Step) -> Doing:
         return Doing(changes=_typed_edit(line))
     changes = [*_written(line)]
     runs: list[Program] = []
-    quotes = _quotes(programs, line)
-    for place, part in enumerate(programs):
-        if (change := _changed(part)) is not None:
-            changes.append(replace(change, quote=quotes[place]))
+    changed = [*map(_changed, programs)]
+    quotes = _quotes(programs, changed, line)
+    for change, quote, part in zip(changed, quotes, programs, strict=True):
+        if change is not None:
+            changes.append(replace(change, quote=quote))
         elif (
             (not part.reads or part.program in FILTERS)
             and not part.silent
@@ -210,7 +213,7 @@ def doing_of(step: Step) -> Doing:
         changes += said or [Change(text=cut(line, _MAX_COMMAND), clear=False)]
         runs = [part for part in runs if not said or part is not hiding[0]]
     if not runs:
-        alone = [part for part in programs if _changed(part) is not None]
+        alone = [part for part, change in zip(programs, changed, strict=True) if change is not None]
         if len(alone) == 1 and not _written(line):
             return Doing(
                 ran=_key(alone),
@@ -236,22 +239,24 @@ def doing_of(step: Step) -> Doing:
     )
 
 
-def _quotes(programs: Sequence[Program], line: str) -> list[str]:
+def _quotes(programs: Sequence[Program], changed: Sequence[Change | None], line: str) -> list[str]:
     """Return for each program the changes of its command line that stand together, with the folder; empty for one.
 
     A change that was made by several programs one after the other is quoted as a whole: the last one alone would not
     do it again.
     """
     quotes = [""] * len(programs)
+    if all(change is None for change in changed):
+        return quotes
     group: list[int] = []
     for place in range(len(programs) + 1):
         part = programs[place] if place < len(programs) else None
         if part is not None and (
-            _changed(part) is not None or part.program in {"cd", "pushd", "export", "source", "."}
+            changed[place] is not None or part.program in {"cd", "pushd", "export", "source", "."}
         ):
             group.append(place)
             continue
-        while group and _changed(programs[group[-1]]) is None:
+        while group and changed[group[-1]] is None:
             group.pop()
         if len(group) > 1:
             between = " && " if "&&" in line else "; "
@@ -331,13 +336,19 @@ def _is_editor(part: Program) -> bool:
     return part.program in {"edit", "insert", "append", "create", "str_replace_editor", "apply_patch", "edit_anthropic"}
 
 
+def _installs_inline(words: Sequence[str]) -> bool:
+    return any("(" in word and _INSTALLS_INLINE.search(word) for word in words[1:])
+
+
 def _changed(part: Program) -> Change | None:
     """Return what the program changed, None when it is no program that changes things in a known way."""
     words = part.words
+    if part.program not in _CHANGERS and not part.program.startswith("python") and not _installs_inline(words):
+        return None
     shown = cut_command(" ".join(words))
     if part.program in _INSTALLERS and any(word in _INSTALLING for word in words[1:3]):
         return Change(text=f"ran: {shown}")
-    if (part.program == "cpanm" and len(words) > 1) or any(_INSTALLS_INLINE.search(word) for word in words[1:]):
+    if (part.program == "cpanm" and len(words) > 1) or _installs_inline(words):
         return Change(text=f"ran: {shown}")
     if part.program in _VERSIONERS and any(word in _CHOOSING for word in words[1:3]):
         return Change(text=f"ran: {shown}")

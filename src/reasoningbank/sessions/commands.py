@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from reasoningbank.types.session import Step
 
@@ -78,6 +78,7 @@ class Program:
         source: The file that was given as its input with ``<``; empty without one.
         launcher: What started it, such as ``npx`` or ``uv run``.
         rights: How it was given the rights of another account, such as ``sudo -u postgres``; it is quoted with them.
+        program: The program's name without its folder.
     """
 
     words: tuple[str, ...]
@@ -87,11 +88,10 @@ class Program:
     source: str = ""
     launcher: tuple[str, ...] = ()
     rights: tuple[str, ...] = ()
+    program: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def program(self) -> str:
-        """The program's name without its folder."""
-        return self.words[0].rsplit("/", 1)[-1]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "program", self.words[0].rsplit("/", 1)[-1])
 
     @property
     def reads(self) -> bool:
@@ -259,7 +259,7 @@ def _parts(line: str) -> tuple[Program, ...]:
             continue
         if words[0] == "cd" and len(words) > 1:
             folder = words[1].strip("'\"").rstrip("/")
-        found.append(Program(tuple(words), folder, settings, exported, source, launcher, rights))
+        found.append(Program(words, folder, settings, exported, source, launcher, rights))
         if words[0] == "export":
             exported += tuple(word for word in words[1:] if _ASSIGNMENT.match(word))
         if found[0].program in _EDITORS:
@@ -312,21 +312,15 @@ def _ungrouped(segment: str) -> str:
     return text
 
 
-def _program_words(segment: str) -> tuple[list[str], tuple[str, ...], str, tuple[str, ...], tuple[str, ...]]:
-    words: list[str] = []
+@functools.lru_cache(maxsize=512)
+def _program_words(segment: str) -> tuple[tuple[str, ...], tuple[str, ...], str, tuple[str, ...], tuple[str, ...]]:
+    words: list[str] = _WORD.findall(_ungrouped(segment))
     settings: list[str] = []
     launcher: list[str] = []
     rights: list[str] = []
     source = ""
-    redirected = ""
-    for word in _WORD.findall(_ungrouped(segment)):
-        if redirected == "<":
-            source = word
-        if not redirected and not _REDIRECTION.match(word):
-            words.append(word)
-        if not redirected and _INPUT.match(word):
-            source = word[1:]
-        redirected = ("<" if word == "<" else ">") if word.endswith((">", "<")) and not redirected else ""
+    if "<" in segment or ">" in segment:
+        words, source = _without_redirections(words)
     index = 0
     while index < len(words):
         word = words[index]
@@ -357,4 +351,20 @@ def _program_words(segment: str) -> tuple[list[str], tuple[str, ...], str, tuple
                 break
         else:
             break
-    return words[index:], tuple(settings), source, tuple(launcher), tuple(rights)
+    return tuple(words[index:]), tuple(settings), source, tuple(launcher), tuple(rights)
+
+
+def _without_redirections(words: Sequence[str]) -> tuple[list[str], str]:
+    """Return the words without those that redirect, and the file that is read as the input."""
+    kept: list[str] = []
+    source = ""
+    redirected = ""
+    for word in words:
+        if redirected == "<":
+            source = word
+        if not redirected and not _REDIRECTION.match(word):
+            kept.append(word)
+        if not redirected and _INPUT.match(word):
+            source = word[1:]
+        redirected = ("<" if word == "<" else ">") if word.endswith((">", "<")) and not redirected else ""
+    return kept, source

@@ -38,6 +38,21 @@ _BUILD_TOOLS = vocabulary("sbt zig mill clojure clj")
 """Programs one of whose targets, in a word that may stand anywhere, runs the tests."""
 _TARGET = re.compile(r"(?:^|[/:.\s'\"-])test(?:Only|Quick|s)?(?:$|[\s'\"])")
 _TEST_CALL = re.compile(r"\b(?:devtools::test|testthat::test_\w+|Pkg\.test|tinytest::\w+)\(")
+_CALLERS = vocabulary("R Rscript julia")
+_MAVEN = vocabulary("mvn mvnw mvnd")
+_ELSEWHERE = vocabulary("docker docker-compose podman ssh kubectl")
+"""Programs that run a command in a container or on another machine."""
+_MAY_TEST = (
+    vocabulary("pytest py.test php gradle gradlew tox nox node")
+    | frozenset(program for program, _ in _TEST_COMMANDS)
+    | _TEST_PROGRAMS
+    | _BUILD_TOOLS
+    | _CALLERS
+    | _MAVEN
+    | TEST_SCRIPT_RUNNERS
+    | _INTERPRETERS
+)
+"""Programs that may run tests by their own name or by their arguments, beside those whose name begins with python."""
 _GRADLE_TESTS = re.compile(r"(?:^|:)(?:(?!testClasses$)test\w*|\w+Test|check|build)$")
 _TASKS = vocabulary("test verify install package check build")
 _ONLY_LISTS: dict[str, frozenset[str]] = {
@@ -163,8 +178,10 @@ def passed_silently(step: Step) -> TestRun | None:
     if step.failed or step.exit_code != 0 or not line:
         return None
     for part in reversed(proven_by_status(line)):
+        if part.silent or part.reads or part.program in _INTERPRETERS:
+            continue
         runner = _runner(part)
-        if runner is None or part.silent or part.reads or part.program in _INTERPRETERS or _lists_only(part, runner):
+        if runner is None or _lists_only(part, runner):
             continue
         if _NO_TESTS.search(step.observation) or summary_of(step.observation, line) is not None:
             return None
@@ -199,8 +216,7 @@ _CI_FAILED = re.compile(r"\bfail(?:ed|ing|ure|s)?\b|^X ", re.IGNORECASE | re.MUL
 
 def _same_again(line: str, earlier: Iterable[TestRun]) -> TestRun | None:
     for part in reversed(proven_by_status(line)):
-        runner = _runner(part)
-        if part.silent or part.reads or _lists_only(part, runner):
+        if part.silent or part.reads or _lists_only(part, runner := _runner(part)):
             continue
         for failure in earlier:
             old = failure.part
@@ -257,12 +273,25 @@ def _inside(target: str, folder: str) -> bool:
 
 def _runner(part: Program) -> str | None:
     """Return the runner that the program is, empty when it is some command for tests, None when it runs no tests."""
-    words = part.words
     program = part.program
+    if program == "test" and len(part.words) > 1:
+        return None
+    known = program in _MAY_TEST or program.startswith("python")
+    if (runner := _known_runner(part) if known else None) is not None:
+        return runner
+    if _TEST_SCRIPT.search(part.words[0]):
+        return ""
+    if program in _ELSEWHERE:
+        inner = [index for index, word in enumerate(part.words) if word in _INSIDE]
+        return _runner(Program(part.words[inner[0] :])) if inner else None
+    return None
+
+
+def _known_runner(part: Program) -> str | None:
+    """Return what ``_runner`` does of a program whose name or arguments say that it runs tests."""
+    words, program = part.words, part.program
     second = part.word(1)
     runner: str | None = None
-    if program == "test" and len(words) > 1:
-        return None
     if program in {"pytest", "py.test"}:
         runner = "pytest"
     elif program.startswith("python") and second == "-m" and part.word(2) in {"pytest", "unittest"}:
@@ -273,17 +302,13 @@ def _runner(part: Program) -> str | None:
         runner = "phpunit"
     elif program in {"gradle", "gradlew"} and any(_GRADLE_TESTS.search(word) for word in words[1:]):
         runner = "gradle"
-    elif program in {"mvn", "mvnw", "mvnd"} and {"test", "verify", "install", "package"} & set(words):
+    elif program in _MAVEN and {"test", "verify", "install", "package"} & set(words):
         runner = "maven"
     elif program in {"tox", "nox"} or (
         (program in TEST_SCRIPT_RUNNERS and any(_TEST_SCRIPT.search(word) for word in words[1:]))
         or (program in _INTERPRETERS and any(_TEST_SCRIPT.search(word) for word in words[1:] if word[:1] != "-"))
-        or _TEST_SCRIPT.search(words[0])
     ):
         runner = ""
-    elif program in {"docker", "docker-compose", "podman", "ssh", "kubectl"}:
-        inner = [index for index, word in enumerate(words) if word in _INSIDE]
-        runner = _runner(Program(words[inner[0] :])) if inner else None
     return runner
 
 
@@ -292,7 +317,7 @@ def _is_runner(part: Program) -> bool:
     words, program = part.words, part.program
     known = program in _TEST_PROGRAMS or (program, part.word(1)) in _TEST_COMMANDS
     told = program in _BUILD_TOOLS and any(map(_TARGET.search, words[1:]))
-    called = program in {"R", "Rscript", "julia"} and any(map(_TEST_CALL.search, words[1:]))
+    called = program in _CALLERS and any(map(_TEST_CALL.search, words[1:]))
     return known or told or called or (program == "node" and "--test" in words)
 
 
