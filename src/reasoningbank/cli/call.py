@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -124,6 +123,9 @@ class Call:
 
     def _has_bank(self, settings: Settings) -> bool:
         """Return whether the project of this call, named or not, has a bank; asking makes none."""
+        # Its import takes longer than all else that --help does here.
+        from pathlib import Path
+
         from reasoningbank.settings import project_of
         from reasoningbank.storage import open_storage
         from reasoningbank.types.scope import Scope

@@ -1,14 +1,14 @@
 """What an operation is: a method of the bank, and where it is offered as a command, a tool and a route.
 
-Nothing is imported here but the standard library, so that ``rbank --help`` and a listing of tools cost little; what
-nobody asks of an entry, its text and whether it equals another, is not made.
+Nothing is imported here but the standard library, so that ``rbank --help`` and a listing of tools cost little. Entries
+are named tuples, which are made in a third of the time of a dataclass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -36,11 +36,11 @@ PROFILES: tuple[str, ...] = ("core", "briefing", "curation", "learning", "experi
 ``learning`` and ``curation`` are the core, for configurations that name them."""
 
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _MEMORY_PROFILES = ("core", "briefing", "curation", "learning", "experience", "admin")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Command:
+class Command(NamedTuple):
     """How an operation is a command.
 
     Attributes:
@@ -66,8 +66,8 @@ class Command:
     name: str
     section: Section
     arguments: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    options: Mapping[str, str] = _NONE
+    words: Mapping[str, tuple[str, str]] = _NONE
     stdin: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     clears: tuple[str, ...] = ()
@@ -80,8 +80,7 @@ class Command:
     served: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Tool:
+class Tool(NamedTuple):
     """How an operation is a tool of the MCP server.
 
     Attributes:
@@ -89,8 +88,8 @@ class Tool:
         profiles: The profiles that offer it.
         description: When an agent calls it.
         inputs: Its arguments in their order, ``given=parameter`` where the names differ; ``!`` marks a required one.
-        about: What the schema says of an argument; only where an agent would err without it.
         outputs: The fields of the answer that the schema names; of ``name{...}`` the fields inside as well.
+        about: What the schema says of an argument; only where an agent would err without it.
         most: The largest number that is taken, by parameter; a larger one is an error that names it.
         defaults: What it takes instead of the method's own defaults.
         fixed: Arguments that every call has.
@@ -105,11 +104,11 @@ class Tool:
     profiles: tuple[str, ...]
     description: str
     inputs: str
-    about: Mapping[str, str] = field(default_factory=dict)
     outputs: str
-    most: Mapping[str, int] = field(default_factory=dict)
-    defaults: Mapping[str, object] = field(default_factory=dict)
-    fixed: Mapping[str, object] = field(default_factory=dict)
+    about: Mapping[str, str] = _NONE
+    most: Mapping[str, int] = _NONE
+    defaults: Mapping[str, object] = _NONE
+    fixed: Mapping[str, object] = _NONE
     only: bool = False
     anywhere: bool = False
     reads: bool = False
@@ -117,8 +116,7 @@ class Tool:
     repeatable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Route:
+class Route(NamedTuple):
     """How an operation is an endpoint.
 
     Attributes:
@@ -135,8 +133,8 @@ class Route:
     path: str
     inputs: str = ""
     created: Literal["", "always", "new"] = ""
-    most: Mapping[str, int] = field(default_factory=dict)
-    defaults: Mapping[str, object] = field(default_factory=dict)
+    most: Mapping[str, int] = _NONE
+    defaults: Mapping[str, object] = _NONE
 
     @property
     def place(self) -> str:
@@ -144,8 +142,7 @@ class Route:
         return self.path.replace(":path}", "}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Operation:
+class Operation(NamedTuple):
     """One operation.
 
     Attributes:
@@ -168,16 +165,15 @@ class Operation:
     tool: Tool | None = None
     route: Route | None = None
     reads: bool = False
-    defaults: Mapping[str, object] = field(default_factory=dict)
-    fixed: Mapping[str, object] = field(default_factory=dict)
+    defaults: Mapping[str, object] = _NONE
+    fixed: Mapping[str, object] = _NONE
     parts: tuple[str, ...] = ()
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = _NONE
     plural: str = ""
     echo: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Input:
+class Input(NamedTuple):
     """One argument of a tool or of a route.
 
     Attributes:
