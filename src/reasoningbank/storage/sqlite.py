@@ -267,6 +267,9 @@ _REGISTER_SQL = (
 """Says which sidecars are the current ones, unless something was deleted that they still hold."""
 
 
+_NO_SIDECARS = nullcontext()
+
+
 class _Generation:
     """Idle connections to one file, and what was derived from it; another file at the same path is another one."""
 
@@ -294,6 +297,11 @@ class _Generation:
                 if self._indexes is None:
                     self._indexes = Indexes(self._sidecars, self._project)
         return self._indexes
+
+    @property
+    def is_searched(self) -> bool:
+        """Return whether anything was searched, without which no sidecar is due."""
+        return self._indexes is not None
 
     def renewal(self) -> AbstractContextManager[Renewal | None]:
         """Give what makes the sidecars that searches have found to be due; None when there are none now."""
@@ -373,7 +381,7 @@ class SqliteDatabase:
         """Give one transaction under the lock; it is committed when the block ends without an error."""
         self._check_open()
         # What holds off who changes sidecars outlives the transaction in which they are announced.
-        with ExitStack() as sidecars:
+        with ExitStack() if self._generation.is_searched else _NO_SIDECARS as sidecars:
             with self._medium.lock.held():
                 self._check_open()
                 source = self._taken_writer()
@@ -618,14 +626,14 @@ class SqliteDatabase:
             writer.connection.close()
         return self._opening.prepare_locked()
 
-    def _announced(self, source: ConnectionSource, unit: Unit, held: ExitStack) -> Renewal | None:
+    def _announced(self, source: ConnectionSource, unit: Unit, held: ExitStack | None) -> Renewal | None:
         """Say in the transaction which sidecars are written after it; None when there are none.
 
         Sidecars are announced before they are written: of those that a killed process leaves behind, none holds a
         memory that was deleted before, and whoever deletes one later waits for them and erases it in them.
         """
         generation = self._generation
-        if unit.deleted or source.identity != generation.identity:
+        if held is None or unit.deleted or source.identity != generation.identity:
             return None
         renewal = held.enter_context(generation.renewal())
         if renewal is None or not unit.run(_REGISTER_SQL, (json.dumps(dict(renewal.tokens)), renewal.change)):

@@ -55,13 +55,46 @@ class StoreReader:
     """
 
     def __init__(self, source: RowSource, unit: Unit, walked: GraphReader | None = None) -> None:
-        self.memories = MemoryTables(source, unit)
-        self.evidence = EvidenceTables(source, unit)
-        self.deliveries = DeliveryTables(source, unit)
-        self.sessions = SessionTables(source, unit)
-        self.graph = GraphTables(source, unit, walked)
-        self.documents = DocumentTables(source, unit)
-        self.jobs = JobTables(source, unit)
+        self._source = source
+        self._unit = unit
+        self._walked = walked
+
+    # Most transactions need one or two of the groups, so each is made when it is asked for.
+
+    @cached_property
+    def memories(self) -> MemoryTables:
+        """Memories, their versions and what is derived from them."""
+        return MemoryTables(self._source, self._unit)
+
+    @cached_property
+    def evidence(self) -> EvidenceTables:
+        """Signals, and the weights that they had."""
+        return EvidenceTables(self._source, self._unit)
+
+    @cached_property
+    def deliveries(self) -> DeliveryTables:
+        """What was shown to whom."""
+        return DeliveryTables(self._source, self._unit)
+
+    @cached_property
+    def sessions(self) -> SessionTables:
+        """Sessions, judgements and what was learned from them."""
+        return SessionTables(self._source, self._unit)
+
+    @cached_property
+    def graph(self) -> GraphTables:
+        """Nodes and edges."""
+        return GraphTables(self._source, self._unit, self._walked)
+
+    @cached_property
+    def documents(self) -> DocumentTables:
+        """What frameworks file."""
+        return DocumentTables(self._source, self._unit)
+
+    @cached_property
+    def jobs(self) -> JobTables:
+        """Background work that waits or is done."""
+        return JobTables(self._source, self._unit)
 
     def problems(self) -> list[str]:
         """Read every row and return every defect."""
@@ -115,7 +148,6 @@ class Transaction(StoreReader):
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit, unit)
-        self._unit = unit
 
     @property
     def erasure(self) -> SessionErasure:

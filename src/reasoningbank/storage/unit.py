@@ -6,8 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, StoreClosed, StoreError
 from reasoningbank.storage.connection import RowSource, Writer
@@ -33,8 +32,7 @@ LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history)
 """  # noqa: S608 - constant columns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BankStanding:
+class BankStanding(NamedTuple):
     """The bank as the last transaction left it.
 
     Attributes:
@@ -133,8 +131,7 @@ class _Whole:
             self._unit._end_write(self._first, self._before, error)
 
 
-@dataclass(frozen=True, slots=True)
-class _Progress:
+class _Progress(NamedTuple):
     """Hold what a transaction goes back to when one of its writes fails."""
 
     change: int
