@@ -178,7 +178,10 @@ _FORMS = (
     ),
     _Form(_NAMED_VALUE, "certain", f"{_BLANKS}{_QUOTES},\n", f"{_BLANKS},\n", (_Lead(_NAMED, _LOOK_BACK, ("name",)),)),
 )
-_STATEMENT_FORMS = (_Form(_STATEMENT_VALUE, "operator", _BLANKS), _Form(_IDENTIFIED, "sentence", _BLANKS))
+_STATEMENT_FORMS: tuple[_Form, ...] = (
+    _Form(_STATEMENT_VALUE, "operator", _BLANKS),
+    _Form(_IDENTIFIED, "sentence", _BLANKS),
+)
 
 
 @lru_cache(maxsize=4_096)
