@@ -7,6 +7,7 @@ What cannot be described in a line or two, such as a program that rewrites files
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import textwrap
@@ -152,11 +153,16 @@ class Doing:
     programs: tuple[Program, ...] = ()
 
 
-def doings_of(steps: Sequence[Step]) -> list[Doing]:
+def doings_of(steps: Sequence[Step]) -> tuple[Doing, ...]:
     """Return what each step did; an edit of the file that is open names it.
 
     A script that the session wrote to replace lines of a file is no change where it is written, but where it is run.
     """
+    return _doings_of(tuple(steps))
+
+
+@functools.lru_cache(maxsize=2)
+def _doings_of(steps: tuple[Step, ...]) -> tuple[Doing, ...]:
     found: list[Doing] = []
     opened = ""
     scripts: dict[str, tuple[Change, ...]] = {}
@@ -180,7 +186,7 @@ def doings_of(steps: Sequence[Step]) -> list[Doing]:
             made = scripts[_base(doing.script)]
             doing = replace(doing, changes=(*doing.changes, *made), ran="", script="", programs=())
         found.append(doing)
-    return found
+    return tuple(found)
 
 
 def doing_of(step: Step) -> Doing:
@@ -453,7 +459,7 @@ def _base(name: str) -> str:
 
 def _written(line: str) -> list[Change]:
     found = []
-    for match in _WRITTEN.finditer(line):
+    for match in _WRITTEN.finditer(line) if "<<" in line else ():
         name = match["file"] or match["after"]
         first = line.find("\n", match.end())
         body = line[first + 1 :] if first >= 0 else ""
@@ -466,7 +472,7 @@ def _written(line: str) -> list[Change]:
         found.append(Change(text=cut(text, MAX_CHANGE), file=name, whole=not appended, clear=short, new=body))
     found += [
         Change(text=f"ran: {cut_command(match[0])}", file=match["file"], whole=">>" not in match[0])
-        for match in _PRINTED.finditer(line)
+        for match in (_PRINTED.finditer(line) if ">" in line else ())
     ]
     return found
 

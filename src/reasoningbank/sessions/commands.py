@@ -50,6 +50,8 @@ _SEPARATOR = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_MARKED = re.compile(r"['\"\\$`<&|;\n]")
+"""What a line needs to be more than one command, or a command to be more than words between blanks."""
 _WORD = re.compile(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\((?:[^()]|\([^()]*\)){0,400}\)|`[^`]*`|\\.|[^\s'"\\]|['"\\])+""", re.DOTALL
 )
@@ -269,6 +271,8 @@ def _parts(line: str) -> tuple[Program, ...]:
 
 def _segments(line: str) -> list[tuple[str, str]]:
     """Return the commands of a line in order, each behind what separates it from the one before."""
+    if not _MARKED.search(line):
+        return [("", line)]
     segments: list[tuple[str, str]] = []
     before = ""
     start = position = 0
@@ -314,7 +318,7 @@ def _ungrouped(segment: str) -> str:
 
 @functools.lru_cache(maxsize=512)
 def _program_words(segment: str) -> tuple[tuple[str, ...], tuple[str, ...], str, tuple[str, ...], tuple[str, ...]]:
-    words: list[str] = _WORD.findall(_ungrouped(segment))
+    words: list[str] = (_WORD.findall if _MARKED.search(segment) else str.split)(_ungrouped(segment))
     settings: list[str] = []
     launcher: list[str] = []
     rights: list[str] = []

@@ -8,10 +8,12 @@ other yields none rather than a wrong one.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from reasoningbank.sessions.changes import LINTERS, doings_of
 from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
@@ -426,8 +428,14 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     return tuple(sorted(found, key=lambda fact: len(steps) if fact.step is None else fact.step))
 
 
-def runs_of(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
+def runs_of(steps: Sequence[Step]) -> tuple[Mapping[int, TestRun], frozenset[int]]:
     """Return the test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
+    return _runs_of(tuple(steps))
+
+
+@functools.lru_cache(maxsize=2)
+def _runs_of(steps: tuple[Step, ...]) -> tuple[Mapping[int, TestRun], frozenset[int]]:
+    """Return what ``runs_of`` does; who judges a session asks for what who read it has just asked for."""
     runs: dict[int, TestRun] = {}
     passed_over: set[int] = set()
     open_failures: dict[str, TestRun] = {}
@@ -439,10 +447,7 @@ def runs_of(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
         if aside or True in moves:
             passed_over.add(index)
         elif run := (
-            run_of(step)
-            or passed_again(step, open_failures.values())
-            or _by_status(steps, index, open_failures.values())
-            or (ci_run(step) if pushed else None)
+            run_of(step) or _by_status(steps, index, open_failures.values()) or (ci_run(step) if pushed else None)
         ):
             run = same_command(run, known.values())
             known.setdefault((run.part.words, run.part.folder), run)
@@ -452,18 +457,24 @@ def runs_of(steps: Sequence[Step]) -> tuple[dict[int, TestRun], frozenset[int]]:
                 open_failures[run.name] = run
         for move in moves:
             aside = aside if move is None else move
-    return runs, frozenset(passed_over)
+    return MappingProxyType(runs), frozenset(passed_over)
 
 
 _PUSH = re.compile(r"\bgit\b[^\n;&|]{0,80}\bpush\b")
 
 
-def _by_status(steps: Sequence[Step], index: int, failures: Iterable[TestRun]) -> TestRun | None:
-    """Return the run that passed without a count; None where the same program failed otherwise and was not repaired.
+def _by_status(steps: Sequence[Step], index: int, failures: Collection[TestRun]) -> TestRun | None:
+    """Return the run that passed without a count: of tests that had failed, or of others.
 
-    A script that the session itself wrote is none, either.
+    Of others there is none where the same program failed otherwise and was not repaired, and none that is a script
+    which the session itself wrote. What only shows something is no run.
     """
-    run = passed_silently(steps[index])
+    step = steps[index]
+    if all(part.silent or part.reads for part in parts(command(step))):
+        return None
+    if (again := passed_again(step, failures)) is not None:
+        return again
+    run = passed_silently(step)
     if run is None or any(failure.part.program == run.part.program for failure in failures):
         return None
     own = "/" in run.part.words[0] and _worked_on(steps[:index], run.part.program)
