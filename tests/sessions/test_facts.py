@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promises import promise
+from reasoningbank.sessions.changes import doings_of
 from reasoningbank.sessions.facts import facts
+from reasoningbank.sessions.judge import by_evidence
 from reasoningbank.types.session import Evidence, Step
 from sessions.judged_cases import FAILED, NOW, PASSED, STEPS, session, shell, suite
 
@@ -228,6 +230,14 @@ def test_facts_come_in_order_and_change_nothing(steps: list[Step]) -> None:
     assert facts(tuple(steps)) == found
 
 
+@promise("judging:never-raises")
+def test_an_edit_that_is_typed_below_blank_lines_is_read() -> None:
+    typed = Step(action="\n \nedit 2:2\nx = 1\nend_of_edit")
+    steps = (suite(False), typed, suite(True))
+    assert [len(doing.changes) for doing in doings_of(steps)] == [0, 1, 0]
+    assert by_evidence(session(*steps), at=NOW).verdict == "success"
+
+
 @promise(
     "judging:fast",
     "Facts take time proportional to the text, hostile texts included.",
@@ -248,8 +258,8 @@ def test_a_thousand_sessions_of_fifty_steps_take_seconds() -> None:
     flat = [step for group in steps for step in group]
     assert session(*flat).created_at == NOW
     start = time.process_time()
-    for _ in range(50):
-        facts(flat)
+    for number in range(50):
+        facts([shell(f"cd part{number}"), *flat])
     assert time.process_time() - start < 1.5
 
 

@@ -90,6 +90,7 @@ _COPY = re.compile(r"\.(?:bak|backup|orig|original|old|save|final|tmp)\d*$")
 _MAX_WHOLE = 2 * _MAX_SIDE
 """A file that was written anew with more characters than this is not said in a line or two."""
 _SPACE = re.compile(r"\s+")
+_BLANK_LINES = re.compile(r"\A\s*\n")
 _BREAK = re.compile(r"\s*\n\s*")
 _SCRIPT = re.compile(r"^[\w./~-]+\.(?:py|js|ts|mjs|cjs|rb|sh|pl|php)$")
 _INTERPRETERS = vocabulary("python python3 node ruby bash sh perl php deno tsx ts-node")
@@ -508,7 +509,7 @@ def _edits(step: Step) -> tuple[Change, ...]:
 
 def _typed_edit(line: str) -> tuple[Change, ...]:
     """Return the change of an editor that is typed as a command: ``edit 5:7`` and the new lines."""
-    head, _, rest = line.partition("\n")
+    head, _, rest = _BLANK_LINES.sub("", line).partition("\n")
     words = head.split()
     if words[0] == "apply_patch" or _PATCHED.search(line):
         return tuple(_patch(line))
