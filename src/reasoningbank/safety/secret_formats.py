@@ -1,9 +1,9 @@
 """Secrets that are known by their own shape: provider keys, tokens, private keys, passwords inside URLs.
 
-The rules are in ``secret_formats.toml``. A rule looks for its literals with ``str.find`` and tries its expression only
-there, anchored; every repetition that a later part could also match has a bound. So the time is proportional to the
-length of the text. Nearly every secret makes a word long, so the literals are looked for in the long words first; those
-that may stand in a short word are hints (``hints``). A text without any of them costs what its long words cost.
+The rules are in ``secret_formats.toml``. The runs of a text say which literals it may hold (``anchors``). A rule looks
+for these with ``str.find`` and tries its expression only there, anchored; every repetition that a later part could also
+match has a bound. So the time is proportional to the length of the text. Nearly every secret makes a word long, so only
+literals in long words count; for one that may stand in a short word the rule says what else the text has then.
 """
 
 from __future__ import annotations
