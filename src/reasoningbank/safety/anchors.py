@@ -14,6 +14,7 @@ from typing import NamedTuple
 _RUN = re.compile(b"[a-z0]+")
 _MOST_KNOWN = 16_384
 _LONGEST_KNOWN = 60
+_BEGINNING = 2
 
 
 def _plain(code: int) -> int:
@@ -53,6 +54,13 @@ class Anchors:
                 self._whole.setdefault(run, set()).add(word.text)
             else:
                 self._parts.setdefault(anchor, set()).add(word.text)
+        self._beginnings: dict[bytes, list[bytes]] = {}
+        self._others: list[bytes] = []
+        for part in self._parts:
+            if part.startswith(b" ") and len(part) > _BEGINNING:
+                self._beginnings.setdefault(part[1 : _BEGINNING + 1], []).append(part)
+            else:
+                self._others.append(part)
         self._harmless: set[bytes] = set()
         self._telling: dict[bytes, set[str]] = {}
 
@@ -72,7 +80,9 @@ class Anchors:
     def _told(self, new: set[bytes]) -> set[str]:
         """Return the words of runs that are not known, and remember what each tells."""
         joined = b" %b " % b" ".join(new)
-        parts = [part for part in self._parts if part in joined]
+        beginnings = {run[:_BEGINNING] for run in new} & self._beginnings.keys()
+        likely = [part for beginning in beginnings for part in self._beginnings[beginning]] + self._others
+        parts = [part for part in likely if part in joined]
         telling = {run: set(self._whole[run]) for run in new & self._whole.keys()}
         for run in new if parts else ():
             bordered = b" %b " % run
