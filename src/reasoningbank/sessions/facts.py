@@ -17,6 +17,8 @@ from types import MappingProxyType
 
 from reasoningbank.sessions.changes import LINTERS, doings_of
 from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
+from reasoningbank.sessions.last_words import accepts, last_message, says_it_is_complete, sentences, unaccepted
+from reasoningbank.sessions.relief import rest_beside_relief
 from reasoningbank.sessions.replies import approves
 from reasoningbank.sessions.test_runs import (
     TestRun,
@@ -339,13 +341,40 @@ def verdict_in(text: str) -> tuple[bool, str] | None:
         sentence = " ".join(match[0].split()).strip("*_\"'() ")
         if not sentence or sentence.endswith("?") or len(sentence) > _MAX_SENTENCE:
             continue
-        if english and _APPROVES.match(sentence):
+        beside = rest_beside_relief(sentence)
+        if beside is not None:
+            gone = _verdict_beside_relief(beside)
+            found = found if gone is None else (gone, sentence)
+        elif english and _APPROVES.match(sentence):
             found = (True, sentence)
         elif english and _REJECTS.match(sentence) and not _EXPLAINS.search(sentence):
             found = (False, sentence)
         elif (approved := approves(sentence)) is not None:
             found = (approved, sentence)
     return found
+
+
+def _verdict_beside_relief(rest: str) -> bool | None:
+    """Return what a sentence says of the work that says that a failure is gone, and the rest given beside that."""
+    if not rest or accepts(rest) or all(accepts(each) or says_it_is_complete(each) for each in rest.split(", ")):
+        return True
+    rejected = _REJECTS.match(rest) is not None or approves(rest) is False
+    return False if rejected else None
+
+
+def unaccepted_end(steps: Sequence[Step]) -> str:
+    """Return the sentence of a person's last message that leaves open whether the work is accepted; empty without one.
+
+    Only a message after which nothing was done counts. Beside a plain approval a sentence counts only where it names a
+    fault.
+    """
+    text = last_message(steps)[:_MAX_TEXT]
+    verdicts = [(sentence, said[0]) for sentence in sentences(text) if (said := verdict_in(sentence)) is not None]
+    rejected = [sentence for sentence, positive in verdicts if not positive]
+    if rejected and not verdicts[-1][1]:
+        return rejected[-1]
+    unread = [each for each in unaccepted(text) if verdict_in(each[0]) is None]
+    return next((sentence for sentence, names_fault in unread if names_fault or not verdicts), "")
 
 
 _GAVE_UP = re.compile(

@@ -68,7 +68,7 @@ from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.commands import READING, only_reads
 from reasoningbank.sessions.digest import digest
-from reasoningbank.sessions.facts import CHECK, REFUSED, THROWN_AWAY, WORKED_AT, admission, facts
+from reasoningbank.sessions.facts import CHECK, REFUSED, THROWN_AWAY, WORKED_AT, admission, facts, unaccepted_end
 from reasoningbank.sessions.test_changes import unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers
 from reasoningbank.types.ports import LanguageModel, Prompt
@@ -201,6 +201,9 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     if not any(fact.evidence.positive for fact in said):
         missed = _unproven(trajectory, standing)
         probability = min(probability, _BELOW_SUCCESS if missed else MOST_EVIDENT)
+    unaccepted = "" if user is not None else _unaccepted(trajectory)
+    if unaccepted:
+        probability = min(probability, _OPEN_END)
     verdict = _verdict(probability, standing)
     if missed and verdict == "unknown" and probability == _BELOW_SUCCESS:
         verdict = "partial"
@@ -209,7 +212,7 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     return Judgement(
         verdict=verdict,
         probability=probability,
-        rationale=" ".join(filter(None, (_rationale(verdict, standing), broke_again, missed))),
+        rationale=" ".join(filter(None, (_rationale(verdict, standing), broke_again, missed, unaccepted))),
         judge="user" if by_user else "evidence",
         evidence=evidence,
         at=at,
@@ -243,11 +246,19 @@ def _standing(found: Sequence[_Fact]) -> list[_Fact]:
     return standing[::-1]
 
 
+def _unaccepted(trajectory: Trajectory) -> str:
+    """Return that the person's last words do not accept the work, as a sentence; empty when they do, or said none."""
+    words = unaccepted_end(trajectory.steps)
+    return f'Nothing was done after the person said "{words[:_CLIP]}".' if words else ""
+
+
 _FILE = re.compile(
     r"(?<![\w/.:-])(?:[\w.-]{1,80}/){0,20}(?P<base>[\w-]{1,80}\.(?:py|js|jsx|ts|tsx|mjs|vue|rs|go|java|kt|c|h|cc|cpp|rb|php|cs|swift|"
     r"sh|md|rst|toml|ya?ml|json|html|css|scss|sql|ini|cfg))(?![\w/-]|\.\w)"
 )
 _BELOW_SUCCESS = 0.84
+_OPEN_END = 0.5
+"""The highest probability where a person's last words, after which nothing was done, do not accept the work."""
 _SHORT_TASK = 500
 
 
