@@ -86,10 +86,60 @@ def test_tests_that_pass_by_chance_are_no_success() -> None:
     look = shell("cat sums.py", "total = a + b")
     assert judged(EDIT, FAILED, PASSED).verdict == "partial"
     assert judged(EDIT, FAILED, look, PASSED).verdict == "partial"
-    assert judged(FAILED, PASSED).verdict == "success", "a record without any change may lack what was changed"
+    assert judged(FAILED, PASSED).verdict == "partial"
+    assert judged(FAILED, PASSED, PASSED).verdict == "partial"
+    assert judged(shell("pytest -q tests/a.py", "1 failed in 0.1s", 1), PASSED).verdict == "partial"
+    assert judged(FAILED, shell("TZ=UTC pytest -q", "10 passed in 0.1s")).verdict == "success"
+    go, gone = shell("go test ./...", GO_FAILED, 1), shell("go test ./...", GO)
+    assert judged(EDIT, gone, go, look, gone).verdict == "partial"
+    assert judged(shell("npm test", "wrong", 1), shell("npm test", "fine")).verdict == "partial"
     assert judged(FAILED, shell("docker start db", "db"), PASSED).verdict == "success"
     assert judged(FAILED, Step(user="I mended the database, try again", thought="ok"), PASSED).verdict == "success"
     assert judged(FAILED, PASSED, EDIT, PASSED).verdict == "success"
+
+
+@promise(
+    "judging:accepted",
+    "Tests whose snapshots, golden files or other expectations were rewritten by a flag, a variable or a command prove "
+    "no success; where the person asked for that, or the same tests had passed before it, they do.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    "accepting",
+    [
+        "npx jest --updateSnapshot",
+        "npm test -- -u",
+        "pnpm vitest run -u",
+        "pytest --snapshot-update",
+        "pytest --force-regen tests",
+        "go test ./... -update",
+        "UPDATE_GOLDEN=1 go test ./...",
+        "export INSTA_UPDATE=always; cargo test",
+        "cargo insta accept",
+        "cargo insta test --accept",
+        "npx playwright test --update-snapshots",
+        "flutter test --update-goldens",
+        "BLESS=1 cargo test",
+        "make update-goldens",
+        "npm run test:update",
+    ],
+)
+def test_an_expectation_that_was_accepted_is_no_success(accepting: str) -> None:
+    accepted = shell(accepting, "10 passed in 0.1s")
+    assert judged(FAILED, EDIT, accepted, PASSED).verdict == "partial"
+    assert judged(EDIT, accepted, PASSED).verdict == "partial"
+    assert judged(FAILED, EDIT, PASSED, accepted, PASSED).verdict == "success"
+    assert judged(FAILED, EDIT, accepted, PASSED, task="Rename it and update the snapshots").verdict == "success"
+
+
+@promise("judging:accepted")
+@pytest.mark.parametrize(
+    "other",
+    ["npm install -u left-pad", "INSTA_UPDATE=no cargo test", "git pull -u", "apt-get update", "go get -u ./...",
+     "grep -rn update-snapshots .", "pytest -q --record-mode=none"],
+)  # fmt: skip
+def test_other_updates_accept_nothing(other: str) -> None:
+    assert judged(FAILED, EDIT, shell(other, "ok"), PASSED).verdict == "success"
 
 
 @promise("judging:disguised")

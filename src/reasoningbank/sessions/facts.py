@@ -26,6 +26,7 @@ from reasoningbank.sessions.test_runs import (
     covers,
     passed_again,
     passed_silently,
+    ran_no_tests,
     run_of,
     same_command,
     stashes,
@@ -531,7 +532,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
     for index, step in enumerate(steps):
         run = runs.get(index)
         name = run.name if run else attempt(step)
-        if not name or index in passed_over:
+        if not name or index in passed_over or (run is None and step.failed and ran_no_tests(step)):
             continue
         tried += 1
         if not run.succeeded if run else failed(step):
@@ -601,7 +602,7 @@ def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun]) -> list[Evide
         step = steps[index]
         programs = parts(command(step))
         prepares = bool(programs) and all(part.silent or part.program == "git" for part in programs)
-        if not step.action or prepares or only_reads(step):
+        if not step.action or prepares or only_reads(step) or ran_no_tests(step):
             continue
         if index in runs and not runs[index].succeeded:
             then = " before failing tests"
@@ -669,7 +670,7 @@ def _says_it_failed(step: Step) -> bool:
     working = [part for part in parts(line) if not part.silent and not part.reads]
     if not working or not failed(step) or step.exit_code in _STOPPED or "<<" in line:
         return False
-    if any(part.word(1) in {"-c", "-e"} for part in working):
+    if any(part.word(1) in {"-c", "-e"} for part in working) or ran_no_tests(step):
         return False
     name = attempt(step)
     return step.exit_code != _OUT_OF_TIME or tests_something(working[-1]) or _BUILD.search(name) is not None

@@ -1,5 +1,7 @@
 """Tell whether passing tests prove the work: not when they were skipped, removed or weakened, or are of another part.
 
+Nor when what they expect was replaced by what the program printed, or when they had failed and nothing was changed.
+
 Only what the session itself shows counts: an edit, a command, a count. Where the person asked for exactly that, it is
 the work.
 """
@@ -11,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reasoningbank.sessions.changes import Change, Doing, doings_of
 from reasoningbank.sessions.commands import command, only_reads, parts
+from reasoningbank.sessions.expectations import accepts_expectations
 from reasoningbank.sessions.facts import runs_of
 from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
 from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE
@@ -25,6 +28,11 @@ _ASKED_TO_REMOVE = re.compile(
 )
 _ASKED_TO_CHANGE = re.compile(
     rf"\b(?:updat|adapt|adjust|chang|rewrit|writ|add|creat|extend|correct|improv|port|migrat|refactor)\w*\b{_TESTS}",
+    re.IGNORECASE,
+)
+_ASKED_TO_ACCEPT = re.compile(
+    r"\b(?:updat|regenerat|refresh|accept|record|renew|rewrit|adapt|aktualisier|actuali|aggiorna|atuali|bijwerk|更新)\w*"
+    r"[^.\n]{0,60}(?:snapshot|golden|expect|baseline|fixture|cassette|快照|スナップショット)",
     re.IGNORECASE,
 )
 _DELETED = re.compile(r"^\*\*\* Delete File: (?P<file>[^\n]+)$", re.MULTILINE)
@@ -49,7 +57,12 @@ def unproven_by_tests(trajectory: Trajectory) -> str:
     """Return why the passing tests of a session do not prove its work, as a sentence; empty without a reason."""
     runs, _ = runs_of(trajectory.steps)
     doings = doings_of(trajectory.steps)
-    return _disguised(trajectory, runs, doings) or _by_chance(trajectory, runs, doings) or _elsewhere(runs, doings)
+    return (
+        _disguised(trajectory, runs, doings)
+        or _accepted(trajectory, runs, doings)
+        or _by_chance(trajectory, runs)
+        or _elsewhere(runs, doings)
+    )
 
 
 def _disguised(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
@@ -84,25 +97,59 @@ def _disguised(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequ
     return ""
 
 
-def _by_chance(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
+def _accepted(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
+    """Return that the tests passed because what they expect was replaced by what was printed, as a sentence.
+
+    Tests that had passed before that, after the last change, prove the work by themselves.
+    """
+    steps = trajectory.steps
+    accepting = [index for index, step in enumerate(steps) if accepts_expectations(step)]
+    asked = "\n".join((trajectory.task, *(step.user for step in steps)))
+    if not accepting or _ASKED_TO_ACCEPT.search(asked) or _ASKED_TO_CHANGE.search(asked):
+        return ""
+    for start, end in _mended(runs):
+        if place := next((index for index in accepting if start <= index <= end), None):
+            return f"What the failed tests expect was replaced by what was printed, at step {place}."
+    first = accepting[0]
+    changed = max((index for index in range(first) if doings[index].changes), default=-1)
+    if any(run.succeeded for index, run in runs.items() if changed < index < first):
+        return ""
+    return f"What the tests expect was replaced by what was printed, at step {first}."
+
+
+def _by_chance(trajectory: Trajectory, runs: Mapping[int, TestRun]) -> str:
     """Return that the tests which passed last had failed, with nothing done in between, as a sentence.
 
-    A second run of the same command that ends otherwise says that the tests are not steady, not which run was right.
-    Only where the session changed something before: a record without any change may lack what was changed.
+    A second run of the same tests that ends otherwise says that they are not steady, not which run was right.
     """
     steps = trajectory.steps
     last = max(runs, default=-1)
-    before = max((index for index in runs if index < last), default=-1)
-    if before < 0 or not runs[last].succeeded or runs[before].succeeded:
+    before = max((index for index, run in runs.items() if not run.succeeded and index < last), default=-1)
+    if before < 0 or not runs[last].succeeded or not _is_again(runs[last], runs[before]):
         return ""
-    same = (command(steps[before]), steps[before].actor) == (command(steps[last]), steps[last].actor)
-    if not same or any(step.user or (step.action and not only_reads(step)) for step in steps[before + 1 : last]):
+    between = [index for index in range(before + 1, last + 1) if steps[index].user or steps[index].action]
+    if any(steps[index].user or not (index in runs or only_reads(steps[index])) for index in between):
         return ""
-    if not any(doing.changes for doing in doings[:before]):
-        return ""
-    if steps[last].user or any(_working(part) > 1 for part in (steps[before], steps[last])):
+    if steps[before].actor != steps[last].actor or any(_working(steps[index]) > 1 for index in (before, *between)):
         return ""
     return f"Tests that failed at step {before} passed at step {last}, and nothing was changed in between."
+
+
+_LOUDNESS = re.compile(r"^-+(?:q+|v+|vv+|x|quiet|verbose|tb=\w+|lf|ff)$")
+
+
+def _is_again(later: TestRun, earlier: TestRun) -> bool:
+    """Return whether a run repeats an earlier one, or more, in the same way."""
+    ways = [
+        (
+            {word for word in run.part.words if word.startswith("-") and not _LOUDNESS.match(word)},
+            run.part.settings,
+            run.part.exported,
+            run.part.launcher,
+        )
+        for run in (later, earlier)
+    ]
+    return ways[0] == ways[1] and covers(later.name, earlier.name)
 
 
 def _working(step: Step) -> int:

@@ -13,10 +13,33 @@ from reasoningbank.sessions.commands import Program, command, parts, proven_by_s
 from reasoningbank.sessions.test_summaries import summary_of
 from reasoningbank.types.session import Step
 
-_TEST_SCRIPT = re.compile(r"(?:^|[/_.:-])(?:tests?|spec|check|verify|tox|nox)(?:$|[/_.:-])")
 TEST_SCRIPT_RUNNERS = vocabulary("npm yarn pnpm bun make just task rake")
 """Programs that run a script or target of the project, whose name says that it tests."""
+_PACKAGE_MANAGERS = vocabulary("npm yarn pnpm bun")
 _INTERPRETERS = vocabulary("python python3 node ruby bash sh")
+_TESTING_WORDS = vocabulary("test tests spec specs unittest unittests testsuite runtests tox nox")
+"""Words in the name of a script or target that say that it runs tests."""
+_CHECKING_WORDS = vocabulary("check checks verify ci")
+"""Words that do so alone; beside others they are about anything: ``check-updates``, ``format:check``."""
+_SORTS_OF_TESTS = vocabulary(
+    "unit units e2e integration int it ci all fast slow quick smoke functional acceptance system api ui browser "
+    "node "
+    "backend frontend coverage cov run runner running once headless watch regression full local python "
+    "py js ts go "
+    "rust java core lib parallel race contract component components headed chrome firefox only suite "
+    ""
+    "the my do execute main"
+)
+"""Words that may stand beside them: what sort of tests, or how they are run."""
+_BESIDE_CHECKING = vocabulary("all run full ci fast local the do")
+_NAME_PARTS = re.compile(r"[^A-Za-z0-9]+")
+_TEST_FILE = re.compile(r"^(?:tests?_\w+|\w+_(?:test|spec)|[\w-]+[.-](?:test|spec))\.\w+$")
+_INSTALLS = vocabulary(
+    "install i add remove uninstall update upgrade up outdated create init publish info view why ls list config "
+    "link audit "
+    "dedupe prune pack version cache login"
+)
+"""What a runner of scripts does by itself: the words after it name packages, not scripts."""
 _NEVER_ENDED = frozenset((124, 126, 127))
 """Statuses of a run out of time and of a program that is not there: they say nothing of the tests."""
 _PYTEST_DID_NOT_TEST = frozenset((2, 3, 4, 5))
@@ -28,7 +51,7 @@ _TEST_COMMANDS = frozenset(
     (
         *((program, "test") for program in ("go", "cargo", "dotnet", "deno", "bun", "swift", "mix", "zig", "rails")),
         *((program, "test") for program in ("bazel", "bazelisk", "pants", "dune", "cabal", "stack", "lein", "flutter")),
-        *((program, "test") for program in ("dart", "playwright", "buck2", "forge")),
+        *((program, "test") for program in ("dart", "playwright", "buck2", "forge", "ng", "nx", "composer", "hardhat")),
         ("cargo", "nextest"),
         ("dune", "runtest"),
     )
@@ -76,6 +99,21 @@ _NO_TESTS = re.compile(
     r"|\bis up to date\b",
     re.IGNORECASE,
 )
+_RAN_NONE = re.compile(
+    r"\bno tests? (?:files? )?(?:ran|were run|found|were found|were executed|executed|is available|to run|collected"
+    r"|match\w*|selected)\b|/ 0 selected\b|\bno test files?\b|\bcollected 0 items\b|\bno (?:examples"
+    r"|specs) (?:found|ran)\b"
+    r"|\b(?:ran|running|executed|found) 0 (?:tests|specs|examples)\b|\b0 tests (?:ran|run|executed|found|collected)\b",
+    re.IGNORECASE,
+)
+"""What runners print that found nothing to run."""
+_UNFINISHED = re.compile(
+    r"Error collecting|SyntaxError|ImportError|ModuleNotFound|Cannot find module|compil\w+ (?:error|failed)"
+    r"|build failed"
+    r"|error\[E|error: (?!no tests?\b)(?=.*(?:expected|cannot|undefined|unresolved))",
+    re.IGNORECASE,
+)
+"""What says that the tests are there and could not be started."""
 BY_STATUS = "status:"
 """With this begins the name of a run that only its exit status tells of: it proves less than a count."""
 _LEAVES_OUT = ("--deselect", "--ignore", "--ignore-glob", "--exclude", "--skip", "-skip", "--testPathIgnorePatterns")
@@ -83,6 +121,8 @@ _REMEMBERED = 100
 """The number of failed runs that a run without a count is compared with, the latest."""
 _SPACE = re.compile(r"\s+")
 _MAX_NAME = 200
+_LAST_PART = 20_000
+"""Characters at the end of an output in which a runner says that it found nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +154,8 @@ def run_of(step: Step) -> TestRun | None:
     tests = [(part, runner) for part in programs if (runner := _runner(part)) is not None]
     if not tests and all(part.reads for part in programs):
         return None
+    if ran_no_tests(step):
+        return None
     summary = summary_of(step.observation, line)
     if tests:
         part, runner = tests[-1]
@@ -130,6 +172,18 @@ def run_of(step: Step) -> TestRun | None:
     failures = summary.failed + summary.errors
     ran = summary.passed + summary.failed
     return TestRun(name, summary.succeeded and not contradicted, detail, failures, part, ran, summary.runner)
+
+
+def ran_no_tests(step: Step) -> bool:
+    """Return whether the step was to run tests and found none, which is no run, however it ended."""
+    line = command(step)
+    text = step.observation or step.error
+    if not line or _RAN_NONE.search(text[-_LAST_PART:]) is None or _UNFINISHED.search(text) is not None:
+        return False
+    summary = summary_of(text, line)
+    if summary is not None and (summary.passed or summary.failed or (summary.errors and summary.runner != "gradle")):
+        return False
+    return any(tests_something(part) for part in parts(line) if not part.silent)
 
 
 def same_command(run: TestRun, earlier: Iterable[TestRun]) -> TestRun:
@@ -161,7 +215,7 @@ def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
     if not earlier or step.failed or step.exit_code != 0 or not line:
         return None
     run = _same_again(line, earlier)
-    if run is None or _NO_TESTS.search(step.observation) or summary_of(step.observation, line) is not None:
+    if run is None or _proves_nothing(step.observation) or summary_of(step.observation, line) is not None:
         return None
     return run
 
@@ -183,11 +237,15 @@ def passed_silently(step: Step) -> TestRun | None:
         runner = _runner(part)
         if runner is None or _lists_only(part, runner):
             continue
-        if _NO_TESTS.search(step.observation) or summary_of(step.observation, line) is not None:
+        if _proves_nothing(step.observation) or summary_of(step.observation, line) is not None:
             return None
         detail = f"{' '.join(part.words)[:_MAX_NAME]}: ended with exit status 0, no test was counted"
         return TestRun(_status_name(part, runner), True, detail, 0, part)
     return None
+
+
+def _proves_nothing(said: str) -> bool:
+    return _NO_TESTS.search(said) is not None or _RAN_NONE.search(said) is not None
 
 
 def ci_run(step: Step) -> TestRun | None:
@@ -279,7 +337,7 @@ def _runner(part: Program) -> str | None:
     known = program in _MAY_TEST or program.startswith("python")
     if (runner := _known_runner(part) if known else None) is not None:
         return runner
-    if _TEST_SCRIPT.search(part.words[0]):
+    if _is_usual(part.words[0]):
         return ""
     if program in _ELSEWHERE:
         inner = [index for index, word in enumerate(part.words) if word in _INSIDE]
@@ -304,12 +362,46 @@ def _known_runner(part: Program) -> str | None:
         runner = "gradle"
     elif program in _MAVEN and {"test", "verify", "install", "package"} & set(words):
         runner = "maven"
-    elif program in {"tox", "nox"} or (
-        (program in TEST_SCRIPT_RUNNERS and any(_TEST_SCRIPT.search(word) for word in words[1:]))
-        or (program in _INTERPRETERS and any(_TEST_SCRIPT.search(word) for word in words[1:] if word[:1] != "-"))
-    ):
+    elif program in _PACKAGE_MANAGERS and (inner := _launched(words)):
+        runner = _runner(Program(inner))
+    elif program in {"tox", "nox"} or _is_test_script(part):
         runner = ""
     return runner
+
+
+def _launched(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the test runner that a package manager starts by name, with its arguments; empty for none."""
+    rest = words[2:] if words[1:2] and words[1] in {"exec", "run", "dlx", "x"} else words[1:]
+    return rest if rest and (rest[0] in _TEST_PROGRAMS or rest[:2] in _TEST_COMMANDS) else ()
+
+
+def _is_test_script(part: Program) -> bool:
+    """Return whether a script or target is run whose name says that it tests, and nothing else."""
+    words, program = part.words, part.program
+    told = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    if program in TEST_SCRIPT_RUNNERS:
+        if program in _PACKAGE_MANAGERS and (
+            not told or told[0] in _INSTALLS or (told == ["ci"] and program != "yarn")
+        ):
+            return False
+        return any(map(_is_usual, told))
+    if program in _INTERPRETERS:
+        return any(_is_usual(word) or _TEST_FILE.match(word.rsplit("/", 1)[-1]) for word in told[:3])
+    return _is_usual(words[0])
+
+
+def _is_usual(name: str) -> bool:
+    """Return whether scripts and targets for tests are usually named so: ``test``, ``test:e2e``, ``ci.sh``."""
+    folder, _, base = name.rpartition("/")
+    stem = re.sub(r"\.(?:sh|bash|py|js|mjs|cjs|ts|rb|php|pl|bat|cmd|ps1)$", "", base)
+    said = [word.lower() for word in _NAME_PARTS.split(stem) if word]
+    if said in (["run"], ["runner"], ["run", "all"], ["all"]):
+        return folder.rsplit("/", 1)[-1] in {"test", "tests", "spec"}
+    if any(word in _TESTING_WORDS for word in said):
+        return all(word in _TESTING_WORDS or word in _SORTS_OF_TESTS or word in _CHECKING_WORDS for word in said)
+    return any(word in _CHECKING_WORDS for word in said) and all(
+        word in _CHECKING_WORDS or word in _BESIDE_CHECKING for word in said
+    )
 
 
 def _is_runner(part: Program) -> bool:
