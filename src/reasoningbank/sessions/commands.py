@@ -197,7 +197,18 @@ def attempt(step: Step) -> str:
     working = [part for part in parts(line) if not part.silent and not part.reads]
     if not working:
         return step.tool or line.split(maxsplit=1)[0][:_MAX_NAME]
-    part = working[-1]
+    return _program_attempt(working[-1])
+
+
+def attempts_passed(step: Step) -> list[str]:
+    """Return the names of all actions of the step's command line that its exit status proves to have passed."""
+    line = command(step)
+    if step.failed or step.exit_code != 0 or "&&" not in line:
+        return []
+    return [_program_attempt(part) for part in proven_by_status(line) if not part.silent and not part.reads]
+
+
+def _program_attempt(part: Program) -> str:
     wanted = 2 if part.program in _TWO_WORDS else 1
     operands = [word for word in part.words[1:] if not word.startswith("-") or word in {"-m", "-c"}]
     if part.word(1) in {"-m", "run", "compose"}:

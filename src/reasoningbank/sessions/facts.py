@@ -16,8 +16,18 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from reasoningbank.sessions.changes import LINTERS, doings_of
-from reasoningbank.sessions.commands import READING, Program, attempt, command, found_nothing, only_reads, parts
+from reasoningbank.sessions.commands import (
+    READING,
+    Program,
+    attempt,
+    attempts_passed,
+    command,
+    found_nothing,
+    only_reads,
+    parts,
+)
 from reasoningbank.sessions.last_words import accepts, last_message, says_it_is_complete, sentences, unaccepted
+from reasoningbank.sessions.places import folders_of, same_folder
 from reasoningbank.sessions.relief import rest_beside_relief
 from reasoningbank.sessions.replies import approves
 from reasoningbank.sessions.test_runs import (
@@ -325,7 +335,8 @@ _APPROVES = re.compile(rf"{_OPENING}(?:{'|'.join(_APPROVAL)}){_APPROVAL_END}$")
 _REJECTS = re.compile(rf"{_OPENING}(?:(?:{'|'.join(_REJECTION)}){_REJECTION_END}|{_SINGLE_WORD})")
 _EXPLAINS = re.compile(r"\bwork(?:s|ed)? (?:like (?:this|that)|(?:that|this) way|by|as follows)\b")
 _CLUES = re.compile(
-    r"work|fix|solve|resolv|pass|green|succeed|correct|what i|looks? good|lgtm|did (?:it|that|the)|help|gone|no longer|"
+    r"work|fix|solve|resolv|pass|green|succeed|correct|what i|looks? good|lgtm|did (?:it|that|the)|help|gone"
+    r"|no longer|"
     r"fail|brok|crash|wrong|error|problem|issue|still|same|revert|undo|roll back|compile|right|worse|useless"
 )
 
@@ -419,6 +430,45 @@ def admission(answer: str) -> str:
     return ""
 
 
+_BLOCKED = re.compile(
+    r"\b(?:access ?denied|forbidden|unauthori[sz]ed|permission denied|not permitted|no permission|40[13]\b"
+    r"|blocked|stuck"
+    r"|refus(?:es|ed)|rejected|denied|impossible|not possible|not available|unavailable|unreachable"
+    r"|(?:did|does|do|was|were|is|are|can|could|would|will)(?: not|n't|not) (?:work|succeed|help|go through"
+    r"|complete|finish"
+    r"|able|possible|be)|failed|fails|fail|unsuccessful|without success|in vain"
+    r"|verweiger\w*|blockiert|nicht m\u00f6glich|nicht gelungen|konnte nicht|funktioniert nicht|fehlgeschlagen"
+    r"|scheitert"
+    r"|refus[\u00e9e]\w*|bloqu\u00e9\w*|impossible|n'a pas fonctionn\u00e9|\u00e9chou\w*|bloquead[oa]"
+    r"|denegad[oa]|no pude|no se pudo"
+    r"|no funciona|fall[\u00f3o]|bloccat[oa]|negato|non sono riuscit[oa]|non funziona|n\u00e3o consegui|negado"
+    r"|n\u00e3o funciona"
+    r"|falhou|geblokkeerd|geweigerd|mislukt|niet gelukt|werkt niet)\b|无法|拒绝|失败|被阻止|できません|拒否|失敗",
+    re.IGNORECASE,
+)
+
+
+def says_blocked(answer: str) -> bool:
+    """Return whether an agent's last answer says that something failed or stood in its way.
+
+    By itself that proves nothing: it may tell of what was mended. Accepts any text.
+    """
+    words = answer[-_MAX_TEXT:].lower().replace("\u2019", "'")
+    return _BLOCKED.search(_QUOTED_LINE.sub("", _FENCED.sub("\n", words))) is not None
+
+
+def failed_last(steps: Sequence[Step]) -> int | None:
+    """Return the last action that did more than look or prepare, when it failed; None when it did not."""
+    for index in range(len(steps) - 1, -1, -1):
+        step = steps[index]
+        programs = parts(command(step))
+        prepares = bool(programs) and all(part.silent for part in programs)
+        if not step.action or prepares or only_reads(step):
+            continue
+        return index if failed(step) else None
+    return None
+
+
 _ERROR_START = re.compile(
     r"^(?:error|fatal|failed)\b[^\n]{0,20}?:|^Error (?:executing|running|calling) ", re.IGNORECASE
 )
@@ -454,12 +504,15 @@ def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
     found += _attempts(steps, runs, passed_over)
     found += commit_facts(steps)
     found += _user_verdicts(steps)
-    found += _last_word(steps, runs) or _never_worked(steps, runs, passed_over)
+    found += _last_word(steps, runs, passed_over) or _never_worked(steps, runs, passed_over)
     return tuple(sorted(found, key=lambda fact: len(steps) if fact.step is None else fact.step))
 
 
 def runs_of(steps: Sequence[Step]) -> tuple[Mapping[int, TestRun], frozenset[int]]:
-    """Return the test runs by step, and the steps to pass over: they ran while the session's edits were stashed."""
+    """Return the test runs by step, and the steps to pass over: they ran on other code than the session's.
+
+    That is while its edits were stashed, and during ``git bisect``.
+    """
     return _runs_of(tuple(steps))
 
 
@@ -470,11 +523,16 @@ def _runs_of(steps: tuple[Step, ...]) -> tuple[Mapping[int, TestRun], frozenset[
     passed_over: set[int] = set()
     open_failures: dict[str, TestRun] = {}
     known: dict[tuple[tuple[str, ...], str], TestRun] = {}
-    aside = pushed = False
+    aside = pushed = bisecting = False
     for index, step in enumerate(steps):
+        bisects = [
+            part.word(2)
+            for part in (parts(command(step)) if "bisect" in step.action else ())
+            if (part.program, part.word(1)) == ("git", "bisect")
+        ]
         pushed = pushed or ("git" in step.action and _PUSH.search(step.action) is not None)
         moves = [stashes(part) for part in parts(command(step))] if "stash" in step.action else []
-        if aside or True in moves:
+        if aside or True in moves or bisecting or bisects:
             passed_over.add(index)
         elif run := (
             run_of(step) or _by_status(steps, index, open_failures.values()) or (ci_run(step) if pushed else None)
@@ -487,6 +545,7 @@ def _runs_of(steps: tuple[Step, ...]) -> tuple[Mapping[int, TestRun], frozenset[
                 open_failures[run.name] = run
         for move in moves:
             aside = aside if move is None else move
+        bisecting = bisects[-1] != "reset" if bisects else bisecting
     return MappingProxyType(runs), frozenset(passed_over)
 
 
@@ -528,6 +587,7 @@ def _user_verdicts(steps: Sequence[Step]) -> list[Evidence]:
 def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: Set[int]) -> list[Evidence]:
     open_failures: dict[str, int] = {}
     repaired: list[Evidence] = []
+    folders = folders_of(steps)
     tried = clean = 0
     for index, step in enumerate(steps):
         run = runs.get(index)
@@ -544,6 +604,12 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
         else:
             # Only a run of tests takes back that tests failed; listing them has the same name as an action.
             mended = [name] if name in open_failures and open_failures[name] not in runs else []
+        mended += [
+            each
+            for each in attempts_passed(step)
+            if each in open_failures and each not in mended and open_failures[each] not in runs
+        ]
+        mended = [each for each in mended if run or same_folder(folders[open_failures[each]], folders[index])]
         for earlier in mended:
             start = open_failures.pop(earlier)
             if earlier != READING:
@@ -591,7 +657,7 @@ _CRASH = re.compile(
 )
 
 
-def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun]) -> list[Evidence]:
+def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: Set[int]) -> list[Evidence]:
     """Return that the session ended with a failed build or a crash, when the last thing that was run says so.
 
     Tests that fail after it take nothing of that back. What was typed in to try something says nothing: it may be meant
@@ -602,7 +668,7 @@ def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun]) -> list[Evide
         step = steps[index]
         programs = parts(command(step))
         prepares = bool(programs) and all(part.silent or part.program == "git" for part in programs)
-        if not step.action or prepares or only_reads(step) or ran_no_tests(step):
+        if not step.action or prepares or only_reads(step) or index in passed_over or ran_no_tests(step):
             continue
         if index in runs and not runs[index].succeeded:
             then = " before failing tests"

@@ -68,8 +68,19 @@ from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.commands import READING, only_reads
 from reasoningbank.sessions.digest import digest
-from reasoningbank.sessions.facts import CHECK, REFUSED, THROWN_AWAY, WORKED_AT, admission, facts, unaccepted_end
-from reasoningbank.sessions.test_changes import unproven_by_tests
+from reasoningbank.sessions.facts import (
+    CHECK,
+    REFUSED,
+    THROWN_AWAY,
+    WORKED_AT,
+    admission,
+    facts,
+    failed_last,
+    says_blocked,
+    unaccepted_end,
+)
+from reasoningbank.sessions.foreign_failures import Foreign, foreign_failures
+from reasoningbank.sessions.test_changes import elsewhere_runs, unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers
 from reasoningbank.types.ports import LanguageModel, Prompt
 from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Trajectory, Verdict
@@ -191,16 +202,20 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
         evidence = (*evidence, Evidence(kind="admission", positive=False, detail=words, step=last))
     if user is not None:
         evidence = (*evidence, user)
-    weighed = _weighed(trajectory, evidence, user)
+    foreign = Foreign() if user is not None else foreign_failures(trajectory, evidence)
+    counted = _of_its_own(trajectory, evidence, foreign)
+    weighed = _weighed(trajectory, counted, user)
     standing = _standing(weighed)
     probability = 1.0 / (1.0 + math.exp(-_log_odds(standing, weighed)))
     said = [fact for fact in standing if fact.evidence.kind == "user_verdict"]
-    missed = ""
+    missed = blocked = ""
     if broke_again := _broke_again(standing, weighed):
         probability = min(probability, FAILURE_TO)
     if not any(fact.evidence.positive for fact in said):
         missed = _unproven(trajectory, standing)
         probability = min(probability, _BELOW_SUCCESS if missed else MOST_EVIDENT)
+        if blocked := _blocked(trajectory, standing):
+            probability = min(probability, FAILURE_TO)
     unaccepted = "" if user is not None else _unaccepted(trajectory)
     if unaccepted:
         probability = min(probability, _OPEN_END)
@@ -212,7 +227,9 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     return Judgement(
         verdict=verdict,
         probability=probability,
-        rationale=" ".join(filter(None, (_rationale(verdict, standing), broke_again, missed, unaccepted))),
+        rationale=" ".join(
+            filter(None, (_rationale(verdict, standing), foreign.reason, broke_again, blocked, missed, unaccepted))
+        ),
         judge="user" if by_user else "evidence",
         evidence=evidence,
         at=at,
@@ -246,6 +263,37 @@ def _standing(found: Sequence[_Fact]) -> list[_Fact]:
     return standing[::-1]
 
 
+def _of_its_own(trajectory: Trajectory, evidence: Sequence[Evidence], foreign: Foreign) -> Sequence[Evidence]:
+    """Return the facts that say something about the session.
+
+    Neither a failure that was wanted or there before does, nor tests that passed in another folder than those that
+    failed. The steps are looked at again only where tests of a folder both failed and passed.
+    """
+    counted = [fact for fact in evidence if fact not in foreign.evidence]
+    runs = [fact for fact in counted if fact.kind == "test_run"]
+    if len({fact.positive for fact in runs}) < 2 or not any("@" in fact.name for fact in runs):
+        return counted
+    away = elsewhere_runs(trajectory)
+    return [
+        fact for fact in counted if not (fact.positive and fact.step in away and fact.kind in {"test_run", "repair"})
+    ]
+
+
+def _blocked(trajectory: Trajectory, standing: Sequence[_Fact]) -> str:
+    """Return that the last action failed and the agent says so itself, as a sentence; empty otherwise.
+
+    What was proven or kept before is not lost by that.
+    """
+    if any(fact.evidence.positive and fact.evidence.kind in {"test_run", "commit"} for fact in standing):
+        return ""
+    last = failed_last(trajectory.steps)
+    against = {fact.evidence.step for fact in standing if not fact.evidence.positive}
+    said = trajectory.final_answer or (trajectory.steps[-1].thought if trajectory.steps else "")
+    if last is None or last not in against or not (says_blocked(said) or admission(said)):
+        return ""
+    return "The last action failed, and the agent says so itself."
+
+
 def _unaccepted(trajectory: Trajectory) -> str:
     """Return that the person's last words do not accept the work, as a sentence; empty when they do, or said none."""
     words = unaccepted_end(trajectory.steps)
@@ -267,8 +315,9 @@ def untouched(trajectory: Trajectory) -> str:
     if len(trajectory.task) > _SHORT_TASK:
         return ""
     named = dict.fromkeys(match["base"] for match in _FILE.finditer(trajectory.task))
-    actions = [step.action for step in trajectory.steps if step.action and not only_reads(step)]
-    if not named or not actions or any(base in action for base in named for action in actions):
+    actions = [step.action for step in trajectory.steps if step.action]
+    worked = any(step.action and not only_reads(step) for step in trajectory.steps)
+    if not named or not worked or any(base in action for base in named for action in actions):
         return ""
     return ", ".join([*named][:_NAMED])
 

@@ -19,7 +19,7 @@ from reasoningbank.sessions.workarounds import TEST_DEFINED, TEST_PLACE, hides, 
 _DOCUMENT = re.compile(r"\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:CHANGELOG|CHANGES|README|LICENSE|NOTICE|AUTHORS)(?:\.\w+)?$")
 _TEXT = re.compile(r"(?<!CMakeLists)\.txt$")
 _PINS = re.compile(r"(?:requirements|constraints)[^/]*\.txt$|(?:^|/)requirements/")
-_FAILED_NAMES = re.compile(
+FAILED_NAMES = re.compile(
     r"^(?:FAILED|ERROR) \S+::(\w+)|^ *--- FAIL: (\w+)|^test (?:\S+::)?(\w+) \.\.\. FAILED"
     r"|^ *\u2716 (.{3,100}?)(?: \([\d.]+m?s\))?$"
     r"|^ *FAIL +\S+ > (?:.+ > )?(.{3,100})$|^ +\u25cf (?:.+ \u203a )?(.{3,100})$|^(?:FAIL|ERROR): (\w+) \("
@@ -347,7 +347,7 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
                 created = change.whole and _stem(change.file) == name
                 if created or (defined.search(change.new) and not defined.search(change.old)):
                     return True
-    tests = {signature.test, *(name for match in _FAILED_NAMES.findall(said) for name in match)} - {""}
+    tests = {signature.test, *(name for match in FAILED_NAMES.findall(said) for name in match)} - {""}
     if any(
         TEST_DEFINED.search(change.new)
         and re.search(rf"(?<!\w){re.escape(test)}(?!\w)", change.new)

@@ -15,6 +15,7 @@ from reasoningbank.sessions.changes import Change, Doing, doings_of
 from reasoningbank.sessions.commands import command, only_reads, parts
 from reasoningbank.sessions.expectations import accepts_expectations
 from reasoningbank.sessions.facts import runs_of
+from reasoningbank.sessions.places import elsewhere
 from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
 from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE
 from reasoningbank.types.session import Step, Trajectory
@@ -61,7 +62,7 @@ def unproven_by_tests(trajectory: Trajectory) -> str:
         _disguised(trajectory, runs, doings)
         or _accepted(trajectory, runs, doings)
         or _by_chance(trajectory, runs)
-        or _elsewhere(runs, doings)
+        or _elsewhere(trajectory, runs, doings)
     )
 
 
@@ -157,13 +158,29 @@ def _working(step: Step) -> int:
     return sum(1 for part in parts(command(step)) if not part.silent and not part.reads)
 
 
-def _elsewhere(runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
-    """Return that the tests which passed last are of another part of the repository than the edits, as a sentence.
+def elsewhere_runs(trajectory: Trajectory) -> frozenset[int]:
+    """Return the steps whose passing tests are of another part than the one whose tests failed or the task names."""
+    runs, _ = runs_of(trajectory.steps)
+    return elsewhere(_asked(trajectory), trajectory.steps, runs, doings_of(trajectory.steps))[0]
 
-    Parts are folders of one parent, such as ``services/billing`` and ``services/auth``.
+
+def _asked(trajectory: Trajectory) -> str:
+    return "\n".join((trajectory.task, *(step.user for step in trajectory.steps)))
+
+
+def _elsewhere(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
+    """Return that the tests which passed last are of another part of the repository, as a sentence.
+
+    That is one beside the part that the task names or whose tests failed; or one where nothing was changed, when parts
+    are folders of one parent, such as ``services/billing`` and ``services/auth``.
     """
     last = max((index for index, run in runs.items() if run.succeeded), default=-1)
-    part = _PARTS.match(runs[last].part.folder.removeprefix("./")) if last >= 0 else None
+    if last < 0:
+        return ""
+    away, meant = elsewhere(_asked(trajectory), trajectory.steps, runs, doings)
+    if last in away and away.issuperset(index for index, run in runs.items() if run.succeeded):
+        return f"The tests that passed are of another folder than {meant}."
+    part = _PARTS.match(runs[last].part.folder.removeprefix("./"))
     if part is None:
         return ""
     tested = f"/{part[0]}/"

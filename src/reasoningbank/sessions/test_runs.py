@@ -109,7 +109,7 @@ _RAN_NONE = re.compile(
 """What runners print that found nothing to run."""
 _UNFINISHED = re.compile(
     r"Error collecting|SyntaxError|ImportError|ModuleNotFound|Cannot find module|compil\w+ (?:error|failed)"
-    r"|build failed"
+    r"|\[build failed\]"
     r"|error\[E|error: (?!no tests?\b)(?=.*(?:expected|cannot|undefined|unresolved))",
     re.IGNORECASE,
 )
@@ -289,6 +289,12 @@ def _same_again(line: str, earlier: Iterable[TestRun]) -> TestRun | None:
     return None
 
 
+_WHOLE = re.compile(r"(?:npm|yarn|pnpm|bun|make|just|task|rake) (?:run )?(?:tests?|check|verify|ci)")
+"""Scripts and targets that run all tests."""
+_WHOLE_TASKS = frozenset(("build", "check", "clean"))
+"""Tasks of Gradle that run all tests."""
+
+
 def covers(later: str, earlier: str) -> bool:
     """Return whether a run of the later name ran everything that a run of the earlier name did.
 
@@ -307,6 +313,8 @@ def covers(later: str, earlier: str) -> bool:
     if runner != earlier_runner or (chosen and chosen != {old for old in earlier_targets if old.startswith("-")}):
         return False
     places = [target for target in targets if not target.startswith("-")]
+    if _WHOLE.fullmatch(" ".join(places)) or (runner.startswith("gradle") and _WHOLE_TASKS.issuperset(places)):
+        return True
     earlier_places = [target for target in earlier_targets if not target.startswith("-")]
     return not places or (
         bool(earlier_places) and all(any(_inside(old, new) for new in places) for old in earlier_places)
@@ -362,8 +370,8 @@ def _known_runner(part: Program) -> str | None:
         runner = "gradle"
     elif program in _MAVEN and {"test", "verify", "install", "package"} & set(words):
         runner = "maven"
-    elif program in _PACKAGE_MANAGERS and (inner := _launched(words)):
-        runner = _runner(Program(inner))
+    elif program in _PACKAGE_MANAGERS and (started := _launched(words)):
+        runner = _runner(Program(started))
     elif program in {"tox", "nox"} or _is_test_script(part):
         runner = ""
     return runner
