@@ -60,7 +60,8 @@ def test_a_transcript_becomes_a_lesson_that_a_new_process_would_find(
     model = ScriptedModel({"distil_success": strategies(FROZEN)})
     bank = open_learning_bank(model)
     transcript = tmp_path / "session.jsonl"
-    turns = [step_turn(ran(11, 1)), step_turn(ran(12))]
+    mended = Turn("The clock runs on.", "sed -i 's/now()/clock.now()/' nightly.py", "", 0)
+    turns = [step_turn(ran(11, 1)), mended, step_turn(ran(12))]
     transcript.write_text(claude_code(turns, TASK, "All tests pass."), encoding="utf-8")
     report = bank.sessions.capture(transcript)
     assert (report.captured, report.duplicates, report.skipped_lines) == (1, 0, 0)

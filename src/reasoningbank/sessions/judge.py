@@ -26,14 +26,19 @@ end, or several different failures beside which little worked, make a failure (u
 probability is at most 0.9: tests that pass do not say that the task was done. A success of a session whose actions name
 none of the files that its task names is partial; only a short task counts, for a long one is a report that names files
 as examples. Partial is also one whose failed tests came to pass because they were skipped, removed or made weaker, or
-whose tests are of another part of the repository than its edits, whose last commit or push was refused, or whose agent
+whose tests are of another part of the repository than its edits or its task, who accepted what was printed as what is
+expected, whose last commit or push was refused, or whose agent
 says itself that a part is missing. A user's verdict was not the last word when the user
 spoke again later, or when the agent went on working after a rejection. What sub-agents saw counts half, unless several
 agents talk of whom none leads. Facts for success do not add up within a kind: ten passing runs beside a failing one are
 no success. Between the borders facts of both signs make it partial, those of one sign leave it unknown: that nothing
 went wrong is no success (spec row H10), an error that stayed among much that worked is partial (H19).
 
-Tests that had passed and fail in their last run are a failure, whatever was kept before.
+Tests that had passed and fail in their last run are a failure, whatever was kept before. So is a last action that
+failed and of which the agent says so itself, where no test passed and nothing was kept. What a person says last, with
+nothing done after it, takes the probability to 0.5 at most unless it accepts the work (``last_words``). Failures that
+were wanted or there before the session are left out (``foreign_failures``), and so are passing tests of another folder
+than the one whose tests fail (``places``).
 
 What no longer stands: an earlier fact of the same kind and name; a test run whose tests were run again within a wider
 run; a passing run before a failing run of a part of it; passing runs and repairs before a build or crash as the last
