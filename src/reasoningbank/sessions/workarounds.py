@@ -11,6 +11,7 @@ import re
 from collections import Counter
 
 from reasoningbank.sessions.changes import Change
+from reasoningbank.sessions.loosened_checks import answers_nothing, loosens_check
 from reasoningbank.sessions.signatures import Signature
 
 TEST_PLACE = re.compile(
@@ -180,6 +181,7 @@ def hides(signature: Signature, said: str, tested: bool, change: Change) -> bool
         return True
     if (
         _turns_off(change)
+        or loosens_check(change, in_test=in_test)
         or _narrows(change, said)
         or _excepts_rule(change, signature)
         or _unreports(change, signature)
@@ -190,7 +192,10 @@ def hides(signature: Signature, said: str, tested: bool, change: Change) -> bool
     if not change.file:
         return False
     faked = (tested or asserted) and (
-        _answers(change, said) or _is_one_case(change, said) or _shifts_limit(change, signature)
+        _answers(change, said)
+        or _is_one_case(change, said)
+        or _shifts_limit(change, signature)
+        or answers_nothing(change)
     )
     return faked or _stands_in(change, said, tested=tested or asserted) or _adds(_ASKS_FOR_TEST, change)
 
