@@ -46,15 +46,20 @@ _GIT_CHANGES = vocabulary(
     "fetch am lfs"
 )
 _SERVICES = vocabulary(
-    "systemctl service docker docker-compose podman createdb dropdb psql kill pkill killall fuser alembic redis-server"
+    "systemctl service docker docker-compose podman createdb dropdb createuser dropuser psql mysql mysqladmin mariadb "
+    "kill pkill killall fuser alembic redis-server docker-php-ext-install docker-php-ext-enable phpenmod pecl pear"
 )
 _SERVICE_READS = vocabulary(
     "ps logs images inspect version info status top stats port diff history search events ls list config is-active "
     "show cat list-units"
 )
+_SQL_CLIENTS = vocabulary("psql mysql mariadb")
 _SQL_CHANGES = re.compile(
     r"\b(?:create|alter|insert|update|delete|drop|grant|revoke|truncate)\b|(?:^|\s)-f\b", re.IGNORECASE
 )
+_OF_XARGS = vocabulary("-n -I -P -L -d -s -a -E")
+"""Options of ``xargs`` that a value follows."""
+_PIPED = re.compile(r"[^;&|\s][^;&|\n]{0,200}(?:\|[^;&|\n]{1,200}){0,4}\|\s*xargs\b[^;&|\n]*")
 _SUBSTITUTION = re.compile(
     r"(?:^|[\s;{/,\d$])s(?P<mark>[/|#,@!:])(?P<old>(?:\\.|(?!(?P=mark)).){1,400})(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).){0,400})(?P=mark)"
 )
@@ -200,7 +205,7 @@ def doing_of(step: Step) -> Doing:
         return Doing(changes=_typed_edit(line))
     changes = [*_written(line)]
     runs: list[Program] = []
-    changed = [*map(_changed, programs)]
+    changed = [_changed(part) or _of_each(part, line) for part in programs]
     quotes = _quotes(programs, changed, line)
     for change, quote, part in zip(changed, quotes, programs, strict=True):
         if change is not None:
@@ -269,7 +274,7 @@ def _quotes(programs: Sequence[Program], changed: Sequence[Change | None], line:
             between = " && " if "&&" in line else "; "
             whole = "ran: " + cut_command(between.join(_with_rights(programs[each]) for each in group))
             quotes = [whole if each in group else quote for each, quote in enumerate(quotes)]
-        elif group and programs[group[0]].rights:
+        elif group and (programs[group[0]].rights or programs[group[0]].launcher):
             quotes[group[0]] = f"ran: {cut_command(_with_rights(programs[group[0]]))}"
         group = []
     return quotes
@@ -283,8 +288,8 @@ def _does(part: Program) -> bool:
 
 
 def _with_rights(part: Program) -> str:
-    """Return the program as it was written, with the rights that it was given."""
-    return " ".join([*part.rights, *part.words])
+    """Return the program as it was written, with the rights that it was given and what started it."""
+    return " ".join([*part.rights, *part.launcher, *part.words])
 
 
 def cut(text: str, characters: int) -> str:
@@ -382,10 +387,22 @@ def _changed(part: Program) -> Change | None:
     if part.program in _SERVICES and len(words) > 1:
         told = [word for word in words[1:] if not word.startswith("-")]
         reads = any(word in _SERVICE_READS for word in told[:3]) or not _does(part)
-        if reads or (part.program == "psql" and not _SQL_CHANGES.search(f"{shown} {part.source}")):
+        if reads or (part.program in _SQL_CLIENTS and not _SQL_CHANGES.search(f"{shown} {part.source}")):
             return None
         return Change(text=f"ran: {shown}")
     return None
+
+
+def _of_each(part: Program, line: str) -> Change | None:
+    """Return what ``xargs`` lets another program change, quoted with what it is given; None when it changes nothing."""
+    if part.program != "xargs":
+        return None
+    place = 1
+    while place < len(part.words) and part.words[place].startswith("-"):
+        place += 2 if part.words[place] in _OF_XARGS else 1
+    inner = _changed(replace(part, words=(*part.words[place:], "{}"))) if place < len(part.words) else None
+    piped = next((match[0] for match in _PIPED.finditer(line)), "")
+    return Change(text=f"ran: {cut_command(piped)}", clear=inner.clear) if inner is not None and piped else None
 
 
 def _substituted(words: Sequence[str]) -> tuple[str, str]:

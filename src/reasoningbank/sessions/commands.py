@@ -34,7 +34,13 @@ _READING_GIT = vocabulary("show diff log status blame grep ls-files branch reflo
 _SILENT = vocabulary("cd pushd popd export set source . true : sleep mkdir touch unset alias umask ulimit wait exit")
 _FINDS_NOTHING = vocabulary("grep egrep fgrep rg ag ack diff cmp test [ which type command pgrep find fd")
 _EDITORS = vocabulary("edit create insert append str_replace_editor str_replace apply_patch")
-_PREFIXES = vocabulary("time nohup nice command env exec stdbuf xvfb-run unbuffer winpty then do else !")
+_PREFIXES = vocabulary("time nohup nice command env exec stdbuf unbuffer winpty then do else !")
+SURROUNDINGS = vocabulary(
+    "xvfb-run dbus-run-session dbus-launch arch dotenv doppler infisical chamber aws-vault direnv"
+)
+"""Programs that give another one a display, variables or another processor, and then start it."""
+_OF_SURROUNDINGS = vocabulary("-s -n -e -f -w -p --server-args --server-num -c --env --command")
+"""Options of theirs that a value follows."""
 _RUNNERS = vocabulary("uv poetry pipenv pdm hatch rye bundle npx pnpx bunx conda mamba coverage")
 _RUNNER_WORDS = frozenset(("run", "exec", "dlx", "x"))
 _TWO_WORDS = vocabulary(
@@ -80,6 +86,7 @@ class Program:
         source: The file that was given as its input with ``<``; empty without one.
         launcher: What started it, such as ``npx`` or ``uv run``.
         rights: How it was given the rights of another account, such as ``sudo -u postgres``; it is quoted with them.
+        activated: The command before it that switched an environment on, such as ``. venv/bin/activate``.
         program: The program's name without its folder.
     """
 
@@ -90,6 +97,7 @@ class Program:
     source: str = ""
     launcher: tuple[str, ...] = ()
     rights: tuple[str, ...] = ()
+    activated: str = ""
     program: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -266,18 +274,31 @@ def _parts(line: str) -> tuple[Program, ...]:
     found: list[Program] = []
     folder = ""
     exported: tuple[str, ...] = ()
+    activated = ""
     for _, segment in _segments(line):
         words, settings, source, launcher, rights = _program_words(segment)
         if not words:
             continue
         if words[0] == "cd" and len(words) > 1:
             folder = words[1].strip("'\"").rstrip("/")
-        found.append(Program(words, folder, settings, exported, source, launcher, rights))
+        found.append(Program(words, folder, settings, exported, source, launcher, rights, activated))
+        if _activates(words):
+            activated = " ".join(words)
         if words[0] == "export":
             exported += tuple(word for word in words[1:] if _ASSIGNMENT.match(word))
         if found[0].program in _EDITORS:
             break
     return tuple(found)
+
+
+_ACTIVATIONS = frozenset({("conda", "activate"), ("mamba", "activate"), ("pyenv", "activate"), ("nvm", "use")})
+
+
+def _activates(words: Sequence[str]) -> bool:
+    """Return whether the command switches an environment of Python, Node or Ruby on for those after it."""
+    if words[0] in {"source", "."}:
+        return len(words) > 1 and not words[1].startswith("-")
+    return tuple(words[:2]) in _ACTIVATIONS
 
 
 def _segments(line: str) -> list[tuple[str, str]]:
@@ -346,6 +367,9 @@ def _program_words(segment: str) -> tuple[tuple[str, ...], tuple[str, ...], str,
             while index < len(words) and words[index].startswith("-"):
                 index += 2 if words[index] in _OF_ACCOUNT else 1
             rights += words[start:index]
+        elif name in SURROUNDINGS and (start := _started_by(words, index)) > index:
+            launcher += words[index:start]
+            index = start
         elif _ASSIGNMENT.match(word) or name in _PREFIXES:
             if _ASSIGNMENT.match(word):
                 settings.append(word)
@@ -383,3 +407,14 @@ def _without_redirections(words: Sequence[str]) -> tuple[list[str], str]:
             source = word[1:]
         redirected = ("<" if word == "<" else ">") if word.endswith((">", "<")) and not redirected else ""
     return kept, source
+
+
+def _started_by(words: Sequence[str], index: int) -> int:
+    """Return where the program begins that another one gives its surroundings; ``index`` when it starts none."""
+    if "--" in words[index:]:
+        after = words.index("--", index) + 1
+        return after if after < len(words) else index
+    place = index + 1
+    while place < len(words) and words[place].startswith("-"):
+        place += 2 if words[place] in _OF_SURROUNDINGS else 1
+    return place if place < len(words) and words[index] not in {"doppler", "infisical", "chamber", "direnv"} else index

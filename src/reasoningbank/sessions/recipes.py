@@ -27,10 +27,20 @@ from reasoningbank.sessions.commands import command, only_reads, vocabulary
 from reasoningbank.sessions.facts import REFUSED, commit_facts, failed, verdict_in
 from reasoningbank.sessions.idle_edits import is_idle
 from reasoningbank.sessions.interventions import intervened
-from reasoningbank.sessions.relevance import is_beside, is_throwaway, lacks, repairs, settles, supplies
-from reasoningbank.sessions.signatures import Signature, signature_of
+from reasoningbank.sessions.loosened_checks import accepts_failures
+from reasoningbank.sessions.own_errors import takes_back
+from reasoningbank.sessions.relevance import (
+    is_absent,
+    is_beside,
+    is_throwaway,
+    lacks,
+    repairs,
+    settles,
+    supplies,
+)
+from reasoningbank.sessions.signatures import Signature, is_syntax_error, signature_of
 from reasoningbank.sessions.test_runs import TEST_SCRIPT_RUNNERS, TestRun, covers, run_of, tests_something
-from reasoningbank.sessions.variants import another_way, is_advised, prepares
+from reasoningbank.sessions.variants import another_way, generates, is_advised, prepares
 from reasoningbank.sessions.workarounds import lines_that_differ
 from reasoningbank.types.session import Step, Trajectory
 
@@ -70,6 +80,7 @@ _ENDINGS: Mapping[str, str] = {
     "tsx": "TypeScript", "rs": "Rust", "go": "Go", "java": "Java", "kt": "Kotlin", "c": "C", "h": "C", "cpp": "C++",
     "cc": "C++", "rb": "Ruby", "php": "PHP", "cs": "C#", "swift": "Swift", "sh": "shell",
 }  # fmt: skip
+_CHOOSES = re.compile(r"^ran: (?:rbenv|nvm|pyenv|asdf|volta|rustup|sdk|fnm|jenv|n|mise)\b")
 _ENDING = re.compile(r"\.([a-z]{1,5})$")
 _REWRITES = vocabulary("--fix --write -w --in-place -i --unsafe-fixes")
 _BUILDERS = re.compile(
@@ -312,6 +323,8 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         spoken = [step.user for step in steps[ran.index + 1 : following.index + 1] if step.user]
         if any(intervened(words) for words in spoken):
             continue
+        if any(accepts_failures(doing.shown) for doing in doings[ran.index + 1 : following.index + 1]):
+            continue
         said = _said(steps[ran.index])
         edits = [one for doing in doings[ran.index + 1 : following.index + 1] for one in doing.changes if one.file]
         changed = [
@@ -328,6 +341,10 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
             changed.append((following.index, way))
         changed += _advised(steps, doings, ran, following)
         changed = changed or _prepared(steps, doings, ran, following)
+        if is_syntax_error(signature) and not all(change.way or _chooses(change) for _, change in changed):
+            continue
+        if _is_own_choice(signature, [change for _, change in changed], runs, steps, doings):
+            continue
         if not _is_clear(signature, changed, runs, place, steps, doings):
             continue
         before = [change for doing in doings[: ran.index + 1] for change in doing.changes]
@@ -386,10 +403,13 @@ def _between(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, followin
 def _prepared(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, following: _Ran) -> list[tuple[int, Change]]:
     """Return the one command between the runs that makes what others need, when nothing else was done."""
     found: dict[str, int] = {}
-    if ran.signature is None or not lacks(ran.signature):
+    if ran.signature is None:
         return []
+    missing, absent = lacks(ran.signature), is_absent(ran.signature)
     for index, doing in _between(steps, doings, ran, following):
-        if run_of(steps[index]) is None and prepares(doing):
+        if run_of(steps[index]) is None and (
+            (missing and prepares(doing)) or ((missing or absent) and generates(doing))
+        ):
             found.setdefault(doing.shown, index)
     return (
         [(index, Change(text=f"ran: {shown}", way=True)) for shown, index in found.items()] if len(found) == 1 else []
@@ -507,16 +527,44 @@ def _edited_before(
     signature: Signature, edited: Sequence[Change], runs: Sequence[_Ran], steps: Sequence[Step], doings: Sequence[Doing]
 ) -> bool:
     """Return whether the session had edited those files before it first saw the error: then it may have made it."""
-    shown = next(
+    shown = _first_shown(signature, runs, steps)
+    if any(ran.index < shown for ran in runs):
+        return False
+    before = {_base(change.file) for doing in doings[:shown] for change in doing.changes if change.file}
+    return any(_base(change.file) in before for change in edited)
+
+
+def _first_shown(signature: Signature, runs: Sequence[_Ran], steps: Sequence[Step]) -> int:
+    """Return the step at which the session first saw the error."""
+    return next(
         index
         for index, step in enumerate(steps)
         if any(ran.index == index and ran.signature is not None and ran.signature.key == signature.key for ran in runs)
         or (signature.line and signature.line in step.observation)
     )
-    if any(ran.index < shown for ran in runs):
-        return False
-    before = {_base(change.file) for doing in doings[:shown] for change in doing.changes if change.file}
-    return any(_base(change.file) in before for change in edited)
+
+
+def _is_own_choice(
+    signature: Signature,
+    changed: Sequence[Change],
+    runs: Sequence[_Ran],
+    steps: Sequence[Step],
+    doings: Sequence[Doing],
+) -> bool:
+    """Return whether the session took back what it had itself removed, stopped or chosen before the error."""
+    shown = _first_shown(signature, runs, steps)
+    before = [
+        change
+        for step, doing in zip(steps[:shown], doings[:shown], strict=True)
+        if not (step.failed or failed(step))
+        for change in doing.changes
+    ]
+    return any(takes_back(change, before) for change in changed)
+
+
+def _chooses(change: Change) -> bool:
+    """Return whether a version manager chose another version of the language."""
+    return _CHOOSES.match(change.text) is not None
 
 
 def _tried(steps: Sequence[Step], doings: Sequence[Doing], earlier: _Ran, later: _Ran) -> list[str]:
@@ -587,7 +635,7 @@ def _fix(
 
 def _dead_ends(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran]) -> Iterator[Recipe]:
     signature = runs[-1].signature
-    if signature is None or any(ran.passed for ran in runs):
+    if signature is None or is_syntax_error(signature) or any(ran.passed for ran in runs):
         return
     same = [ran for ran in runs if ran.signature is not None and ran.signature.key == signature.key]
     if any(change.file for doing in doings[: same[0].index] for change in doing.changes):

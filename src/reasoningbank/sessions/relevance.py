@@ -71,7 +71,7 @@ _NAMED_FILE = re.compile(
 _FRAME = re.compile(r"^[ \t]*File \"[^\"\n]+\", line \d+, in (?P<name>\w{4,})$", re.MULTILINE)
 _CALLED = re.compile(r"^[>E]\s.*$", re.MULTILINE)
 _CALL = re.compile(r"\b([A-Za-z_]\w{3,})\(")
-_QUOTED = re.compile(r"['\"`\u2018]([^'\"`\u2018\u2019\n]{2,120})['\"`\u2019]")
+_QUOTED = re.compile(r"(?<!\w\w)(?<!['\"`])['\"`\u2018]{1,2}([^'\"`\u2018\u2019\n]{2,120})['\"`\u2019]")
 _WORD = re.compile(r"[A-Za-z_@][\w./@-]*\w")
 _IDENTIFIER = re.compile(r"[A-Za-z]\d|_[A-Za-z]|[a-z][A-Z]|\w[./-]\w|[A-Z]{3}")
 _COMMON = vocabulary(
@@ -151,6 +151,14 @@ _ABSENT = re.compile(
 _UNQUOTED = re.compile(r"([\w.$]+)(?:\)|\(\.\.\.\))* is not (?:a function|defined|a constructor)")
 _MAKES = re.compile(r"^ran: (?:mkdir|touch|cp|ln)\b")
 _LEAST_STEM = 3
+_SCRIPTS_OF = {
+    "package.json": vocabulary("npm yarn pnpm bun"),
+    "composer.json": vocabulary("composer"),
+    "pyproject.toml": vocabulary("pdm hatch poe uv rye"),
+    "deno.json": vocabulary("deno"),
+}
+"""Manifests that say what the scripts of a project do, and the programs that run those."""
+_SCRIPT_LINE = re.compile(r"['\"]?([\w:.-]+)['\"]?\s*[:=]")
 
 
 def repairs(
@@ -238,6 +246,11 @@ def lacks(signature: Signature) -> bool:
     return _MISSING.search(signature.line) is not None or _LACKS.search(signature.line) is not None
 
 
+def is_absent(signature: Signature) -> bool:
+    """Return whether the error says that a name is not there, which source code could define."""
+    return _ABSENT.search(signature.line) is not None
+
+
 def supplies(signature: Signature, change: Change) -> bool:
     """Return whether the change brings what the error says is missing, so that nothing else can have helped."""
     return _MISSING.search(signature.line) is not None and _SUPPLIES.search(change.text) is not None
@@ -274,7 +287,8 @@ def _opens(change: Change, signature: Signature) -> bool:
 
 def _chooses_version(change: Change, said: str) -> bool:
     """Return whether a version manager chose a version, as the output asks for another one."""
-    return _CHOOSES.match(change.text) is not None and re.search(r"\bversion\b", said, re.IGNORECASE) is not None
+    asked = re.search(r"\bversion\b|^\s*SyntaxError: ", said, re.IGNORECASE | re.MULTILINE)
+    return _CHOOSES.match(change.text) is not None and asked is not None
 
 
 def _checks_and_rewrites(change: Change, doing: Doing) -> bool:
@@ -394,12 +408,24 @@ def _names_file(change: Change, shown: str, doing: Doing) -> bool:
         return True
     if _base(change.file) == "Makefile" and doing.program == "make":
         return True
+    if _is_script_run(change, doing):
+        return True
     stem = _stem(change.file)
     name = re.escape(stem)
     tests = rf"\btest_{name}\b|\b{name}_(?:test|spec)\b|\b{name}\.(?:test|spec)\b|\b{name}(?:Tests?|Specs?|IT)\b"
     if stem and re.search(tests, f"{shown}\n{doing.shown}"):
         return True
     return len(stem) >= _LEAST_STEM and bool(re.search(rf"(?:^|[\s.]){name}(?:\s|$)", doing.shown.partition(" -m ")[2]))
+
+
+def _is_script_run(change: Change, doing: Doing) -> bool:
+    """Return whether the manifest says now otherwise what the script does that the command ran."""
+    scripts = _SCRIPTS_OF.get(_base(change.file))
+    if scripts is None or doing.program not in scripts:
+        return False
+    words = {word for program in doing.programs for word in program.words[1:]}
+    _, put = lines_that_differ(change)
+    return any(found[1] in words for line in put if (found := _SCRIPT_LINE.match(line.strip())))
 
 
 def _is_same_place(one: str, other: str) -> bool:

@@ -54,7 +54,8 @@ _COMPILER = re.compile(
     re.MULTILINE,
 )
 _RUST = re.compile(
-    r"^error(?:\[(?P<code>E\d{4})\])?: (?P<message>(?!aborting|could not compile|test failed|\d+ target)\S[^\n]*)$",
+    r"^error(?:\[(?P<code>E\d{4})\])?: (?P<message>(?!aborting|could not compile|test failed|subprocess-exited"
+    r"|metadata-generation|\d+ target)\S[^\n]*)$",
     re.MULTILINE,
 )
 _GO = re.compile(r"^(?:\./|\S+/)?\S+\.go:\d{1,7}:\d{1,7}: (?P<message>\S[^\n]*)$", re.MULTILINE)
@@ -131,8 +132,18 @@ _PACKAGE = re.compile(r"^(?:[\w-]+\.)+(?:com|org|in|io|net|dev|sh|tools|uk)/[\w.
 """A module that is named by the address of its source, as in Go."""
 _QUOTED_PATH = re.compile("(?P<mark>['\"`\u2018])(?P<path>[\\w.@~+-]*(?:/[\\w.@+-]+){1,40})(?P<end>['\"`\u2019])")
 _PLACE = re.compile(f"{_QUOTED_PATH.pattern}|{_PATH.pattern}")
+_CAUSE = re.compile(
+    r"\(?[Cc]aused by:? (?=\S)|[Nn]ested exception is |\b(?:[Ff]atal )?[Ee]rror: (?=\S)"
+    r"|\b\w+(?:Error|Exception)(?:: |\()(?=\S)"
+)
+"""What stands before the cause of an error that another one wraps."""
+_IMPORTED = re.compile(
+    r"(?:[Cc]an(?:not|'t) (?:find|resolve)|[Cc]ould not (?:find|resolve)|[Uu]nable to resolve|[Ff]ailed to resolve) "
+    r"(?:(?:relative )?(?:the )?(?:import|module|entry module|path)\b ?)?['\"]|[Mm]odule ['\"]|[Mm]odule not found"
+    r"|cannot load such file"
+)
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w{0,7}$")
-_NUMBER = re.compile(r"(?<![\w-])[-+]?\d[\d_,]*(?:\.\d+)*(?![\w])")
+_NUMBER = re.compile(r"(?<![\w-])[-+]?\d(?:[\d_,]*\d)?(?:\.\d+)*(?![\w])")
 _LISTED = re.compile(r"\bN(?:\w*, N){2,}\w*(?:, \.\.\.)?")
 _QUOTED = re.compile("['\"`\u2018]([\\w.@:-]{2,80})['\"`\u2019]")
 _ABOUT = re.compile(r"^[\w.+-]+\.\w{1,8}(?=: )|(?<=: )[\w./:-]+$")
@@ -205,7 +216,11 @@ _DETAILS = 8
 _SLIPS = vocabulary("SyntaxError IndentationError TabError NameError KeyboardInterrupt SystemExit UnboundLocalError")
 """Errors of what was just typed: the next session types something else."""
 _MISSPELT = vocabulary("NameError UnboundLocalError")
-_IN_FILE = re.compile(r"^ +File \"(?!<)[^\"\n]+\.py\", line \d+", re.MULTILINE)
+_SYNTAX = "SyntaxError"
+_CONSTANT = re.compile(r"^uninitialized constant \w")
+_IN_FILE = re.compile(
+    r"^ +File \"(?!<)[^\"\n]+\.py\", line \d+|^\S+\.rb:\d+:in |^(?:file://)?[\w./~@-]+\.[cm]?[jt]sx?:\d+$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +244,8 @@ class Signature:
     @property
     def is_general(self) -> bool:
         """Return whether errors of other causes say the same: only the command tells them apart."""
+        if self.type == _SYNTAX:
+            return True
         if self.type == "shell" and (_NO_NAME.search(self.message) or _SURROUNDINGS.search(self.message)):
             return True
         if self.test or self.type in _MEANS_ITSELF or _HEADER.search(self.message):
@@ -282,12 +299,24 @@ def signature_of(output: str, action: str = "") -> Signature | None:
         return None
     found = _with_detail(found, text)
     kind = found.type.rsplit(".", 1)[-1]
-    if kind in _SLIPS and not (kind in _MISSPELT and found.names and _IN_FILE.search(text)):
+    if kind in _SLIPS and not _is_of_a_file(found, kind, text):
         return None
     said = len(found.words) >= _LEAST_WORDS and not _is_stock(found)
     if not (said or _names_something(found)):
         return None
     return replace(found, place=_SPACE.sub(" ", action).strip()) if found.is_general else found
+
+
+def is_syntax_error(signature: Signature) -> bool:
+    """Return whether a file could not be parsed: another version of the language may parse it, an edit helps once."""
+    return signature.type == _SYNTAX
+
+
+def _is_of_a_file(found: Signature, kind: str, text: str) -> bool:
+    """Return whether the error is of a file that the next session meets too, and not of what was just typed."""
+    if _IN_FILE.search(text) is None:
+        return False
+    return kind == _SYNTAX or (kind in _MISSPELT and bool(found.names or _CONSTANT.search(found.message)))
 
 
 def is_near(one: Signature, other: Signature) -> bool:
@@ -333,20 +362,43 @@ def normalise(message: str) -> str:
     """Return a message on one line without paths, addresses, ids, dates and numbers."""
     text = _ACCOUNT.sub("<account>", _ADDRESS.sub("<url>", message[: 4 * MAX_LINE]))
     text = _DATE.sub("<time>", _HOST.sub("<host>", text))
-    text = _PLACE.sub(_without_folders, _ID.sub("<id>", text))
+    imported = _IMPORTED.search(text) is not None
+    text = _PLACE.sub(lambda match: _without_folders(match, imported=imported), _ID.sub("<id>", text))
     text = _LISTED.sub("N, ...", _SPACE.sub(" ", _NUMBER.sub("N", text))).strip(" .:,;")
-    return text if len(text) <= MAX_LINE else text[:MAX_LINE].rsplit(" ", 1)[0]
+    return _shortened(text, MAX_LINE)
 
 
-def _without_folders(match: re.Match[str]) -> str:
-    """Return a quoted path's file name, a quoted name such as ``Europe/Kyiv`` as it is, and no other path."""
+def _shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters: a wrapped error from its cause on, any other one from its start on.
+
+    The first cause from which on everything fits is taken, else the last one.
+    """
+    if len(text) <= most:
+        return text
+    causes = [match.end() for match in _CAUSE.finditer(text)]
+    start = next((place for place in causes if len(text) - place <= most), causes[-1] if causes else 0)
+    text = text[start:].rstrip(")") if start else text
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0]
+
+
+def _without_folders(match: re.Match[str], *, imported: bool = False) -> str:
+    """Return a quoted path's file name, a quoted name such as ``Europe/Kyiv`` as it is, and no other path.
+
+    Of a module that is imported by a path beside the file, its folder is kept: ``./helpers/util``.
+    """
     path = match["path"]
+    if imported and path is not None and path.startswith(("./", "../")) and len(parts := _segments(path)) > 1:
+        return f"{match['mark']}./{'/'.join(parts[-2:])}{match['end']}"
     if path is None:
         return match[0] if _PACKAGE.match(match[0]) or _HEADER_NAME.match(match[0]) else "<path>"
     if path[0] in "/~" and _FILE_NAME.search(path) is None:
         return "<path>"
     is_path = path[0] in "/.~" or _FILE_NAME.search(path) is not None
     return f"{match['mark']}{path.rsplit('/', 1)[-1]}{match['end']}" if is_path else match[0]
+
+
+def _segments(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in {"", ".", ".."}]
 
 
 def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
@@ -358,7 +410,10 @@ def _made(kind: str, message: str, line: str, test: str = "") -> Signature:
     if missing is not None:
         kind, message = "ModuleNotFoundError", f"No module named '{missing['name']}'"
     return Signature(
-        type=kind.strip(), message=normalise(message), line=_SPACE.sub(" ", line).strip()[:MAX_QUOTE], test=test
+        type=kind.strip(),
+        message=normalise(message),
+        line=_shortened(_SPACE.sub(" ", line).strip(), MAX_QUOTE),
+        test=test,
     )
 
 
@@ -437,6 +492,8 @@ def _raised(text: str) -> Signature | None:
     after = found[-1].end() if found else 0
     found += _UNCAUGHT.finditer(text, after)
     found = [match for match in found if not _SUMMARY.match(match["message"] or "")]
+    if not found:
+        found = [match for match in _PYTEST.finditer(text) if match["type"] and not match["message"].endswith("...")]
     if not found:
         return None
     last = found[-1]

@@ -135,7 +135,7 @@ _PLACED = re.compile(
 )
 _TELLS = re.compile(
     r"\b(?:cannot|can't|could not|couldn't|unable to|failed to|refus\w+|missing|no such|not found|not allowed"
-    r"|not expected|conflicting|inconsistent|\w needed\b|there is no"
+    r"|not expected|conflicting|inconsistent|needed|pending|there is no|did not initiali[sz]e|out of sync"
     r"|unexpected|unknown|unrecogni[sz]ed|unsupported|invalid|undefined|unresolved|is required|must (?:be|not|have)"
     r"|\w*_mismatch|expected|no \w+[^.\n]{0,40} (?:specified|found|configured|given|provided|available)"
     r"|version\b[^\n]*\bbut"
@@ -172,6 +172,9 @@ _PLUMBING = re.compile(
     re.IGNORECASE,
 )
 _ESM = re.compile(r"Cannot find (?P<what>module|package) '(?P<name>[^'\n]+)' imported from (?P<by>\S+)")
+_GOAL = re.compile(
+    r"Failed to execute goal \S+(?: \([^)\n]*\))?(?: on project [\w.-]+)?: (?P<message>.+?)(?: -> \[Help \d+\])?$"
+)
 _REFERENCE = re.compile(r" of ref [\w-]+::[\w:-]+")
 _GUESS = re.compile(r" \(did you mean [^)\n]*\)")
 _FROM_FILE = re.compile(r" (?:from|in) \"[^\"\n]*/[^\"\n]*\"\.?$")
@@ -233,7 +236,13 @@ def _names(line: str) -> bool:
 
 
 def told(message: str) -> str:
-    """Return a message without what a tool adds of this one run, and with the names that folders would hide."""
+    """Return a message without what a tool adds of this one run, and with the names that folders would hide.
+
+    What Maven was to do and where its help stands is left out, as far as it says more than that.
+    """
+    goal = _GOAL.match(message)
+    if goal is not None:
+        message = goal["message"]
     found = _ESM.search(message)
     if found is not None:
         message = f"Cannot find {found['what']} '{_last(found['name'])}' imported from '{_last(found['by'])}'"

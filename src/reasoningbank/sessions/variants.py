@@ -12,8 +12,11 @@ import re
 from collections.abc import Sequence
 
 from reasoningbank.sessions.changes import FILTERS, Change, Doing, cut_command
-from reasoningbank.sessions.commands import Program, vocabulary
+from reasoningbank.sessions.commands import SURROUNDINGS, Program, vocabulary
+from reasoningbank.sessions.loosened_checks import accepts_failures
+from reasoningbank.sessions.own_errors import is_misspelt
 from reasoningbank.sessions.signatures import Signature
+from reasoningbank.sessions.test_runs import tests_something
 
 _LAUNCHERS = re.compile(r"^python[\d.]*$")
 _INTERPRETERS = vocabulary("sh bash dash zsh ksh")
@@ -57,6 +60,8 @@ _SILENCES = re.compile(
     r"\bignore\b|\bsilent\b|--disable|-w$|^-Wno-|-fpermissive|=false$|^--no-(?:validate|check|verify|strict|lint|tests?|audit)\b"
     r"|^--insecure$|^--skip|^--without-tests?$"
 )
+_PATIENCE = re.compile(r"^-{1,2}(?:[\w-]*time-?out|retries|reruns|retry|repeat)(?:=|$)", re.IGNORECASE)
+_NOT_INSTALLED = vocabulary("ModuleNotFoundError ImportError shell SyntaxError")
 _FIELD = re.compile(r"\.([A-Za-z_]\w*)")
 _PROGRAM_VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
 _VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]*=.")
@@ -77,8 +82,17 @@ _AROUND = re.compile(
 _PREPARES = re.compile(
     r"(?:^|[/:_.-])(?:migrate|makemigrations|setup|build|generate|codegen|compile|init|initdb|bootstrap|sync|seed|prepare"
     r"|configure|schema|link|download|install|upgrade|start|up|create|createdb|fetch|login|register|restore|unlock|fixtures?"
-    r"|autogen|collectstatic|scaffold|provision|refresh|reindex)(?:$|[:_.-])"
+    r"|autogen|collectstatic|scaffold|provision|refresh|reindex|protos?)(?:$|[:_.-])"
 )
+_GENERATES = re.compile(
+    r"(?:^|[/:_.-])(?:generate\w*|gen|codegen|protos?|autogen|grpc|stubs?|bindings|mocks?|types)(?:$|[:_.-])"
+)
+_GENERATORS = vocabulary(
+    "protoc buf sqlc mockgen mockery wire stringer flatc thrift capnp openapi-generator openapi-generator-cli swag "
+    "antlr4 bison yacc flex lex cbindgen bindgen swig sqlboiler ent gqlgen graphql-codegen prisma xcodegen "
+    "build_runner pyuic5 pyuic6 pyrcc5 cython kubebuilder controller-gen easyjson templ diesel sea-orm-cli"
+)
+"""Programs that write source code or headers out of a description."""
 
 
 def another_way(failed: Doing, passed: Doing, signature: Signature, said: str) -> Change | None:
@@ -95,9 +109,12 @@ def another_way(failed: Doing, passed: Doing, signature: Signature, said: str) -
     old, new = failed.programs[-1], passed.programs[-1]
     if len(failed.programs) > 1 and failed.programs[:-1] != passed.programs[:-1]:
         return None
+    if is_misspelt(old, new) or _is_careless(old, new):
+        return None
     if not (
         _is_told(old, new, said)
         or _is_set(old, new)
+        or _is_launched(old, new, signature)
         or _is_elsewhere(old, new, signature)
         or _is_other_program(old, new, signature)
         or _is_as_module(old, new, signature)
@@ -133,9 +150,21 @@ def prepares(doing: Doing) -> bool:
     return any(_PREPARES.search(word) for word in (*program.words[1:4], program.program, program.source))
 
 
+def generates(doing: Doing) -> bool:
+    """Return whether what was run writes source code out of a description, or a target that is named so does."""
+    if len(doing.programs) != 1:
+        return False
+    program = doing.programs[0]
+    return program.program in _GENERATORS or any(
+        _GENERATES.search(word) or word.rsplit("/", 1)[-1] in _GENERATORS or word == "grpc_tools.protoc"
+        for word in (*program.words[1:4], program.program)
+    )
+
+
 def _shown(new: Program, old: Program) -> str:
     exported = [word for word in new.exported if word not in {*old.exported, *old.settings}]
-    words = " ".join([*exported, *new.settings, *new.words])
+    words = " ".join([*new.rights, *exported, *new.settings, *new.launcher, *new.words])
+    words = f"{new.activated} && {words}" if new.activated and new.activated != old.activated else words
     return f"cd {new.folder} && {words}" if new.folder and new.folder != old.folder else words
 
 
@@ -155,6 +184,28 @@ def _is_set(old: Program, new: Program) -> bool:
     before = {*old.settings, *old.exported}
     added = [setting for setting in (*new.exported, *new.settings) if setting not in before]
     return bool(added) and not any(_LOUDNESS.match(one) or _AROUND.match(one) for one in added)
+
+
+def _is_careless(old: Program, new: Program) -> bool:
+    """Return whether what is wrong was filed as accepted, or tests were given more time or further attempts."""
+    added = [word for word in new.words if word not in old.words]
+    if accepts_failures(" ".join(new.words)):
+        return True
+    return tests_something(new) and any(_PATIENCE.search(word) for word in added)
+
+
+def _is_launched(old: Program, new: Program, signature: Signature) -> bool:
+    """Return whether the same was run with a display, in an environment, with other rights or by its package manager.
+
+    A package manager and an environment help only where something was not found.
+    """
+    if old.words != new.words or old.folder != new.folder:
+        return False
+    given = [word for word in new.launcher if word.rsplit("/", 1)[-1] in SURROUNDINGS]
+    if (given and new.launcher != old.launcher) or (new.rights and not old.rights):
+        return True
+    entered = (new.activated and new.activated != old.activated) or (new.launcher and not old.launcher)
+    return bool(entered) and (signature.type in _NOT_INSTALLED or _ABSENT.search(signature.line) is not None)
 
 
 def _is_elsewhere(old: Program, new: Program, signature: Signature) -> bool:
