@@ -20,8 +20,8 @@ from agent_clients import AgentServer, client_environment
 from llm.replay_server import Asked
 from promises import promise
 from reasoningbank.errors import BudgetExhausted, ConfigurationError, PaidCallRefused
-from reasoningbank.llm import CLIENTS, open_model
-from reasoningbank.llm.budget import SessionBudget, counted_as
+from reasoningbank.llm import CLIENT_LEDGER, CLIENTS, open_model
+from reasoningbank.llm.budget import SessionBudget, TokenBudget, counted_as
 from reasoningbank.llm.client import HEADLESS
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.ports import Prompt
@@ -202,6 +202,37 @@ def test_a_client_that_fails_is_an_error_with_a_hint(script: str, told: str, pro
     assert told in answer["said"]
     assert "sk-secret" not in answer["said"]
     assert "claude" in answer["said"]
+
+
+@promise(
+    "llm:client-charged",
+    "A failing run of a client costs what the client counted: nothing when it did not start or gave no output.",
+    source="review, first day with a client",
+)
+@pytest.mark.parametrize(
+    ("script", "spent"),
+    [
+        ("sys.exit(3)", 0),
+        ("time.sleep(600)", 0),
+        ("print('Please log in', file=sys.stderr); sys.exit(1)", 0),
+        (
+            "print(json.dumps({'type': 'result', 'is_error': True, 'result': 'no', "
+            "'usage': {'input_tokens': 900, 'output_tokens': 20}}))",
+            920,
+        ),
+        (
+            "print(json.dumps({'type': 'result', 'is_error': False, 'result': '{}', "
+            "'usage': {'input_tokens': 700, 'output_tokens': 30}}))",
+            730,
+        ),
+    ],
+)
+def test_a_run_costs_what_the_client_counted(script: str, spent: int, program: Any, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    variables = program(script)
+    for _ in range(2):
+        ask("client:claude-code", home, variables, seconds=3)
+    assert TokenBudget(home / CLIENT_LEDGER, 1).spent() == 2 * spent
 
 
 @promise("llm:client-failure")

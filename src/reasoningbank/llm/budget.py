@@ -1,9 +1,10 @@
 """A token budget per UTC day that is never exceeded, by any number of threads and processes, also after ``kill -9``.
 
-Before a call the most that it can cost is booked; after it what it did cost replaces that. A call that dies in between
-stays booked, and so does one whose cost nobody knows. The ledger is one file of one line, the day and what is spent of
-it, locked while it is read and written and forced to the disk before the call begins. It is shared by all models below
-one data directory. A ledger that cannot be read stops all calls, because what was spent is not known then.
+Before a call the most that it can cost is booked; after it what it did cost replaces that: nothing where a client did
+not start or gave no output. A call that dies in between stays booked, and so does one whose cost nobody knows. The
+ledger is one file of one line, the day and what is spent of it, locked while it is read and written and forced to the
+disk before the call begins. It is shared by all models below one data directory.
+A ledger that cannot be read stops all calls, because what was spent is not known then.
 """
 
 from __future__ import annotations

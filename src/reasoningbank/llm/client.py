@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import IO
 
 from reasoningbank.errors import ModelUnavailable, PaidCallRefused
-from reasoningbank.llm.budget import SessionBudget, TokenBudget
+from reasoningbank.llm.budget import Reservation, SessionBudget, TokenBudget
 from reasoningbank.llm.provider import paid_calls_refused
 from reasoningbank.llm.run_folders import run_folder
 from reasoningbank.settings import OWN_RUN, child_environment, own_run
@@ -293,6 +293,17 @@ HEADLESS: Mapping[str, Headless] = MappingProxyType(
 """The clients that can be run without a person."""
 
 
+@dataclass(slots=True)
+class _Cost:
+    """Hold what a run has cost so far.
+
+    Attributes:
+        tokens: Nothing while there is no output; what the client counted; None when it gave output and no count.
+    """
+
+    tokens: int | None = 0
+
+
 class ClientModel:
     """A client on this machine, behind the ``LanguageModel`` port. Safe to use from several threads.
 
@@ -340,7 +351,8 @@ class ClientModel:
         Raises:
             PaidCallRefused: Paid calls are switched off; nothing was run.
             BudgetExhausted: The sessions or tokens of the day do not suffice; nothing was run.
-            ModelUnavailable: There was no answer.
+            ModelUnavailable: There was no answer. What the client counted of the run is spent, and nothing when it did
+                not start or gave no output.
         """
         if not self._paid_calls or paid_calls_refused():
             raise PaidCallRefused(f"a run of {self.name} costs a subscription and paid calls are switched off")
@@ -351,18 +363,22 @@ class ClientModel:
             self._sessions.count()
         most = len((prompt.instructions + prompt.material).encode("utf-8", "replace")) + OVERHEAD_TOKENS + ANSWER_TOKENS
         booked = self._tokens.reserve(most) if self._tokens is not None else None
-        with chatted(
-            provider="client", model=self._client, temperature=temperature, max_tokens=ANSWER_TOKENS, server=""
-        ) as chat:
-            reply = self._answered(program, prompt, schema)
-            chat.answered(
-                model=self.name,
-                input_tokens=reply.input_tokens,
-                output_tokens=reply.output_tokens,
-                finish="stop",
-            )
-        if self._tokens is not None and booked is not None and reply.input_tokens and reply.output_tokens:
-            self._tokens.settle(booked, reply.input_tokens + reply.output_tokens)
+        cost = _Cost()
+        try:
+            with chatted(
+                provider="client", model=self._client, temperature=temperature, max_tokens=ANSWER_TOKENS, server=""
+            ) as chat:
+                reply = self._answered(program, prompt, schema, cost)
+                chat.answered(
+                    model=self.name,
+                    input_tokens=reply.input_tokens,
+                    output_tokens=reply.output_tokens,
+                    finish="stop",
+                )
+        except ModelUnavailable:
+            self._settle(booked, cost)
+            raise
+        self._settle(booked, cost)
         return Completion(
             text=reply.text,
             model=self.name,
@@ -370,7 +386,12 @@ class ClientModel:
             output_tokens=reply.output_tokens,
         )
 
-    def _answered(self, program: str, prompt: Prompt, schema: Mapping[str, object]) -> Reply:
+    def _settle(self, booked: Reservation | None, cost: _Cost) -> None:
+        """Replace the booking by what is known to be spent; what nobody knows stays booked."""
+        if self._tokens is not None and booked is not None and cost.tokens is not None:
+            self._tokens.settle(booked, cost.tokens)
+
+    def _answered(self, program: str, prompt: Prompt, schema: Mapping[str, object], cost: _Cost) -> Reply:
         directory = self._home / FOLDER / self._client
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         wanted = json.dumps(dict(schema), ensure_ascii=False)
@@ -389,8 +410,11 @@ class ClientModel:
                 capture=lambda arguments: self._captured(program, arguments, directory),
             )
             run = self._headless.prepare(question)
-            status, output, complaint = self._ran(program, run, directory)
+            status, output, complaint = self._ran(program, run, directory, cost)
         reply = self._headless.read(output)
+        counted = reply.input_tokens and reply.output_tokens
+        if counted or not reply.text.strip():
+            cost.tokens = reply.input_tokens + reply.output_tokens
         if self._headless.tidy is not None:
             self._headless.tidy(reply)
         if status or not reply.text.strip():
@@ -398,11 +422,12 @@ class ClientModel:
         return reply
 
     def _captured(self, program: str, arguments: Sequence[str], directory: Path) -> str:
-        status, output, _ = self._ran(program, Invocation(arguments=arguments, said="", variables=_ALONE), directory)
+        invocation = Invocation(arguments=arguments, said="", variables=_ALONE)
+        status, output, _ = self._ran(program, invocation, directory, _Cost())
         return "" if status else output
 
-    def _ran(self, program: str, run: Invocation, directory: Path) -> tuple[int, str, str]:
-        """Run the program to its end and return its exit status and what it wrote."""
+    def _ran(self, program: str, run: Invocation, directory: Path, cost: _Cost) -> tuple[int, str, str]:
+        """Run the program to its end; return its exit status and what it wrote, which has a cost nobody knows yet."""
         environment = child_environment({**run.variables, OWN_RUN: "1"})
         for name in _SESSION_VARIABLES:
             environment.pop(name, None)
@@ -425,11 +450,14 @@ class ClientModel:
             try:
                 status = process.wait(self._seconds)
             except subprocess.TimeoutExpired as error:
+                cost.tokens = None if output.began else 0
                 raise ModelUnavailable(
                     f"{self.name} did not answer within {self._seconds:g} s and was ended.",
                     hint="Raise client_timeout, or choose a faster model.",
                 ) from error
-            return status, output.text(), complaint.text()
+            told = output.text()
+            cost.tokens = None if told.strip() else 0
+            return status, told, complaint.text()
 
     def _failure(self, status: int, complaint: str) -> ModelUnavailable:
         if _LOGIN.search(complaint):
@@ -474,6 +502,11 @@ class _Collected:
             if len(self._parts) > MOST_OUTPUT:
                 _end(self._process)
                 return
+
+    @property
+    def began(self) -> bool:
+        """Return whether anything was written so far."""
+        return bool(self._parts)
 
     def text(self) -> str:
         """Return what was written; what a grandchild still holds open is not waited for long."""
