@@ -218,3 +218,28 @@ def test_no_order_of_calls_credits_twice_or_what_was_not_shown(
             ends = {one[1]: one[0] for one in outcomes(bank, memory_id)}
             assert len(ends) == len(outcomes(bank, memory_id))
             assert ends == {name: credited[name][memory_id] for name in credited if memory_id in credited[name]}
+
+
+@promise(
+    "evidence:taken-back",
+    "A candidate that only a session's verdict had made active is a candidate again when that verdict is taken back; "
+    "what was recorded active stays active.",
+    source="review, verdicts",
+)
+def test_a_verdict_that_is_taken_back_takes_its_activation_back(local_bank: Bank) -> None:
+    title, content = LESSONS[0]
+    memory = local_bank.record(title=title, content=content, outcome="success", confidence=0.68)
+    local_bank.update(memory.id, state="candidate")
+    other = local_bank.record(title=LESSONS[1][0], content=LESSONS[1][1], outcome="success", confidence=0.68)
+    assert local_bank.get(other.id).state == "active"
+    for one in (memory, other):
+        local_bank.search(one.title, session="s", limit=1)
+    local_bank.sessions.outcome("s", True)
+    raised = local_bank.get(memory.id)
+    assert (raised.state, raised.confidence >= 0.7) == ("active", True)
+    local_bank.sessions.outcome("s", False)
+    lowered = local_bank.get(memory.id)
+    assert (lowered.state, lowered.confidence < 0.7) == ("candidate", True)
+    assert local_bank.get(other.id).state == "active"
+    local_bank.sessions.outcome("s", True)
+    assert local_bank.get(memory.id).state == "active"

@@ -35,7 +35,7 @@ from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
-from reasoningbank.types.memory import PROVEN, STATES, Cause, Memory, OutcomeReport, Rating
+from reasoningbank.types.memory import PROVEN, STATES, TAKEN_BACK, Cause, Memory, OutcomeReport, Rating
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Given, WeightChange
 from reasoningbank.types.session import Verdict
@@ -383,9 +383,7 @@ def settle_outcome(
         return _unchanged(memory, succeeded, "Not counted: the session has ended so before.")
     if _is_inherited(transaction, memory, known) or not transaction.evidence.take_back(memory_id, known):
         return _unchanged(memory, succeeded, "Not counted: this session was counted for good before.")
-    belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
-    before = replace(memory, belief=belief)
-    transaction.memories.update_state(settled(transaction, before))
+    before = _without(transaction, memory, known, at)
     if said:
         return report_outcome(
             transaction,
@@ -422,8 +420,7 @@ def settle_usage(transaction: Transaction, memory_id: str, *, used: bool, sessio
     if known is not None:
         if _is_inherited(transaction, memory, known) or not transaction.evidence.take_back(memory_id, known):
             return
-        belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
-        transaction.memories.update_state(replace(memory, belief=belief))
+        _without(transaction, memory, known, at)
         return
     weights = transaction.evidence.weights()
     signal = _signal(memory, "usage", True, session, "agent", at, weights)
@@ -536,6 +533,24 @@ def proven(memory: Memory) -> Memory:
     if memory.state == "candidate" and memory.confidence >= MIN_CONFIDENCE:
         return replace(memory, state="active")
     return memory
+
+
+def _without(transaction: Transaction, memory: Memory, known: Given, at: datetime) -> Memory:
+    """Store the memory without a signal that is taken back, and return it.
+
+    A candidate that only such evidence had carried over the threshold is a candidate again below it. What was recorded
+    active, or that a person has released, stays as it is.
+    """
+    belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
+    left = settled(transaction, replace(memory, belief=belief))
+    if known.positive and left.state == "active" and left.confidence < MIN_CONFIDENCE:
+        changes = transaction.memories.changes(memory_id=left.id)
+        begun = [each for each in changes if each.before != each.after == "active"]
+        if begun and (begun[-1].kind, begun[-1].before) == (PROVEN, "candidate"):
+            left = replace(left, state="candidate")
+    cause = Cause(at=at, kind=TAKEN_BACK) if left.state != memory.state else None
+    transaction.memories.update_state(left, cause=cause)
+    return left
 
 
 def _movement(before: Memory, after: Memory, signal: Signal) -> str:

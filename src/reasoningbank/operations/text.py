@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from reasoningbank.types.memory import ImportReport, Memory, OutcomeReport, Rating, Stats
     from reasoningbank.types.mention import SourceReport
     from reasoningbank.types.quarantine import Isolated, PastMemory, Quarantine, QuarantineReport, ReleaseReport
-    from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionOutcome
+    from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionCredit, SessionOutcome
     from reasoningbank.types.records import WeightChange
     from reasoningbank.types.session import Origin
     from reasoningbank.types.uplift import Arm, UpliftReport
@@ -255,11 +255,8 @@ def origins_text(origins: Sequence[Origin]) -> str:
 
 def session_outcome_text(report: SessionOutcome) -> str:
     """Return what the end of a session did."""
-    lines = [
-        f"{one.memory_id}: counts {'for' if one.succeeded else 'against'} it, confidence "
-        f"{one.previous_confidence:.3f} to {one.new_confidence:.3f}."
-        for one in report.counted
-    ]
+    moved = {one.memory_id: one for one in report.credited}
+    lines = [_counts_text(one, moved.get(one.memory_id)) for one in report.counted]
     known = {one.memory_id for one in report.counted}
     lines += [f"{one.memory_id}: {one.message}" for one in report.credited if one.memory_id not in known]
     held = f"; {len(report.quarantined)} in quarantine, not credited" if report.quarantined else ""
@@ -280,6 +277,15 @@ def session_outcome_text(report: SessionOutcome) -> str:
     if report.learned is not None:
         lines.append(distilled_text(report.learned))
     return "\n".join(lines)
+
+
+def _counts_text(credit: SessionCredit, moved: OutcomeReport | None) -> str:
+    """Return what a session's end counts for a memory, what this call changed, and what it would be without it."""
+    counts = f"{credit.memory_id}: counts {'for' if credit.succeeded else 'against'} it"
+    without = f"without this session it would be {credit.previous_confidence:.3f}"
+    if moved is None:
+        return f"{counts} as before, confidence {credit.new_confidence:.3f} ({without})."
+    return f"{counts}, confidence {moved.previous_confidence:.3f} to {credit.new_confidence:.3f} ({without})."
 
 
 def stats_text(stats: Stats) -> str:

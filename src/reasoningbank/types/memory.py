@@ -208,7 +208,8 @@ def _letters(text: str) -> bytes:
 
 EDITED, IMPORTED, CONSOLIDATED, UNDONE = "edited", "imported", "consolidated", "undone"
 QUARANTINED, RELEASED, SURFACED, PARTED = "quarantined", "released", "surfaced", "parted"
-PRUNED, PROVEN, SUPERSEDED, WITHDRAWN = "pruned", "proven", "superseded", "withdrawn"
+PRUNED, PROVEN, SUPERSEDED = "pruned", "proven", "superseded"
+TAKEN_BACK, WITHDRAWN = "taken-back", "withdrawn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
