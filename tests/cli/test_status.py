@@ -101,6 +101,32 @@ def test_doctor_checks_the_model(tmp_path: Path) -> None:
 
 
 @promise(
+    "status:model-error",
+    "While sessions wait for a model that fails, rbank status shows its last error and what to do, and rbank doctor "
+    "says that not everything is in order.",
+    source="review, first day with a client",
+)
+def test_the_last_error_of_a_failing_model_is_said(tmp_path: Path) -> None:
+    client = tmp_path / "user" / ".local" / "bin" / "claude"
+    client.parent.mkdir(parents=True)
+    client.write_text("#!/bin/sh\nexit 3\n")
+    client.chmod(0o700)
+    own = {"llm": "client:claude-code", "paid_calls": "true"}
+    said(tmp_path, "capture", *map(str, written(tmp_path, {"one": REPAIRED})))
+    said(tmp_path, "worker", "--once", **own)
+    found = said(tmp_path, "status", "--json", **own)
+    assert "exit status 3" in found["model"]["last_error"]
+    assert found["model"]["used"]["tokens"] == 0
+    (next_step,) = (each for each in found["next"] if each.startswith("1 session waits for client:claude-code"))
+    assert "exit status 3" in next_step
+    assert "rbank distill --pending" in next_step
+    assert "model's last error: " in said(tmp_path, "status", **own)
+    examined = said(tmp_path, "doctor", status=1, **own)
+    assert "Everything is in order." not in examined
+    assert "sessions wait, because the last run of client:claude-code failed" in examined
+
+
+@promise(
     "text:numbers",
     "One of something is said in the singular, none and several in the plural.",
     source="issue 11",

@@ -621,11 +621,12 @@ def test_a_plugin_or_another_scope_is_not_doubled(tmp_path: Path) -> None:
 def test_the_real_client_knows_what_was_installed(client: str, tmp_path: Path) -> None:
     variables = client_environment(client, tmp_path / "user", "http://127.0.0.1:9")
     own = {name: value for name, value in variables.items() if name in {"PATH", "NO_COLOR"} or "OPENCODE" in name}
-    assert run_rbank(tmp_path, "install", client, "--json", **own).returncode == 0
+    first = run_rbank(tmp_path, "install", client, "--json", **own)
+    assert (first.returncode, bool(json.loads(first.stdout)["to_do"])) == (0, True)
     done = run_rbank(tmp_path, "install", client, "--json", **own)
     answer = json.loads(done.stdout)
     assert answer["registration"]["state"] in {"connected", "listed"}, answer["registration"]
-    assert answer["to_do"]
+    assert not any(each.startswith("Restart") for each in answer["to_do"])
     assert run_rbank(tmp_path, "uninstall", client, **own).returncode == 0
     assert asked_as(client, tmp_path, own) == "missing"
 
@@ -640,6 +641,35 @@ def test_a_person_is_told_to_approve_only_what_a_project_has(tmp_path: Path) -> 
     assert told["user"] == ["Restart Claude Code."]
     assert told["project"][:1] == told["user"]
     assert "approved" in told["project"][1]
+
+
+@promise(
+    "install:unverified",
+    "When the client does not show the server that was installed, that is said with what to do; when there was nothing "
+    "to write either, the exit status is 1.",
+    source="review, first installation",
+)
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [("echo 'No MCP server found' >&2; exit 1", "does not know"), ("echo 'reasoningbank: failed'", "cannot start")],
+)
+def test_an_entry_that_the_client_does_not_show_is_said(says: str, told: str, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    client = programs / "claude"
+    client.write_text(f"#!/bin/sh\n{says}\n")
+    client.chmod(0o700)
+    path = f"{programs}:{os.environ['PATH']}"
+    written = run_rbank(tmp_path, "install", "claude-code", PATH=path)
+    assert written.returncode == 0
+    assert "To do: Restart Claude Code." in written.stdout
+    again = run_rbank(tmp_path, "install", "claude-code", PATH=path)
+    assert again.returncode == 1
+    assert "Nothing was changed." in again.stdout
+    assert "Restart" not in again.stdout
+    for said in (written.stdout, again.stdout):
+        assert told in said
+        assert "The entry could not be verified. Run `claude mcp get reasoningbank` yourself" in said
 
 
 @promise(

@@ -54,7 +54,8 @@ def install(
 
     CLIENT is claude-code, codex, cursor, vscode, gemini, copilot or opencode. What is named here, the tenant and the
     like, is written with it. A second time changes nothing; files are copied below the data directory before they
-    change. On a terminal it asks who makes lessons of sessions, unless that is said.
+    change. On a terminal it asks who makes lessons of sessions, unless that is said. The client is asked whether it
+    shows the server then; exit status 1 when it does not and nothing was left to change.
     """
     from reasoningbank.integrations.clients import install as put
     from reasoningbank.integrations.clients import targets_of
@@ -71,16 +72,21 @@ def install(
     changes = put(targets, data_directory(), dry_run=dry_run)
     distilled = "" if chosen is None or dry_run else _set(chosen)
     registration = None if dry_run else asked(client, place.project)
+    changed = any(change.action != "none" for change in changes)
+    still = to_do(client, place.level, registration, changed=changed)
     if call.as_json:
         answer = install_answer(client, place.level, changes, dry_run=dry_run)
         checked = {} if registration is None else {"registration": asdict(registration)}
-        print_json({**answer, **checked, "distill": distilled, "to_do": [*to_do(client, place.level)]})
-        return
-    said = [install_text(changes, dry_run=dry_run)]
-    if registration is not None:
-        said += [registration.says] if registration.command else []
-        said += [distilled, *(f"To do: {each}" for each in to_do(client, place.level))]
-    print_text("\n".join(filter(None, said)))
+        print_json({**answer, **checked, "distill": distilled, "to_do": [*still]})
+    else:
+        said = [install_text(changes, dry_run=dry_run)]
+        if registration is not None:
+            said += [] if changed else ["Nothing was changed."]
+            said += [registration.says] if registration.command else []
+            said += [distilled, *(f"To do: {each}" for each in still)]
+        print_text("\n".join(filter(None, said)))
+    if registration is not None and registration.refuted and not changed:
+        sys.exit(1)
 
 
 @command("uninstall", COMMANDS["uninstall"], *_places())
@@ -142,7 +148,9 @@ def _set(chosen: Mapping[str, str | bool]) -> str:
         write_setting(data_directory(), name, value)
     if chosen["llm"]:
         return f"Lessons are made by {chosen['llm']}."
-    return f"Lessons are made by {'the agent at work, with memory_distill' if chosen['reminders'] else 'nobody'}."
+    if chosen["reminders"]:
+        return "Lessons are made by the agent at work, with memory_distill."
+    return "No lessons are made of sessions; what they show by themselves is kept without a model."
 
 
 @command(

@@ -14,6 +14,7 @@ from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import print_json, print_note, print_text, progress
 from reasoningbank.cli.repair_text import repair_text
+from reasoningbank.cli.status import last_model_error
 from reasoningbank.errors import BankError
 from reasoningbank.integrations.hook_actions import last_runs
 from reasoningbank.llm import model_problem
@@ -136,11 +137,14 @@ def examine(call: Call, *, ask_model: bool) -> Health:
     try:
         with call.open_bank(reads=True, makes=False) as bank:
             health = bank.admin.check()
+            model_error = last_model_error(bank)
         facts |= health.facts
         scope = Scope(tenant=facts["tenant"], project=facts["project"])
         if not open_storage(call.url or settings.url or None, home=settings.home).has(scope):
             facts["location"] = "none: this project has no bank yet"
         problems += health.problems
+        if settings.llm and model_error:
+            problems.append(f"sessions wait, because the last run of {settings.llm} failed: {model_error}")
     except BankError as error:
         problems.append(_sentence(error))
     problem = model_problem(settings)

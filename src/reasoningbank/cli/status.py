@@ -15,8 +15,9 @@ from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.clients import where
 from reasoningbank.cli.output import print_json, print_text
 from reasoningbank.errors import BankError
+from reasoningbank.integrations.registration import CANNOT_START
 from reasoningbank.types.quantity import counted
-from reasoningbank.types.session import PROGRESS
+from reasoningbank.types.session import DISTILL, PROGRESS
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
@@ -45,10 +46,11 @@ class ClientStatus(TypedDict):
 
 
 class ModelStatus(TypedDict):
-    """The language model: its name, what is wrong with it, and what of today's budget is used."""
+    """The language model: its name, what is wrong with it, its last error, and what of today's budget is used."""
 
     name: str
     problem: str
+    last_error: str
     used: dict[str, int]
     most: dict[str, int]
 
@@ -100,8 +102,8 @@ def examined(call: Call, *, ask: bool) -> Status:
     if shared is not None:
         sweep(shared.folder)
     clients = _clients(call, ask=ask)
-    sessions, failed, learned, credited = _learned(call, settings)
-    model = _model(settings)
+    sessions, failed, learned, credited, last_error = _learned(call, settings)
+    model = _model(settings, last_error)
     said = [str(one.said_by or "unknown") for one in sessions if one.id]
     log = settings.home / "hooks.log"
     errors = _tail(log)
@@ -139,10 +141,16 @@ def _clients(call: Call, *, ask: bool) -> list[ClientStatus]:
     return found
 
 
-def _learned(call: Call, settings: Settings) -> tuple[tuple[SessionState, ...], int, list[str], list[str]]:
-    """Return where each session stands, how many jobs failed for good, and this week's news.
+def last_model_error(bank: Bank) -> str:
+    """Return what went wrong when the language model was last asked for lessons that still wait; else empty."""
+    failed = [job for job in (*bank.jobs.waiting(), *bank.jobs.dead()) if job.kind == DISTILL and job.error]
+    return max(failed, key=lambda job: job.due).error if failed else ""
 
-    That are the titles of new memories, and the memories whose confidence evidence moved, with what it was and is.
+
+def _learned(call: Call, settings: Settings) -> tuple[tuple[SessionState, ...], int, list[str], list[str], str]:
+    """Return where each session stands, how many jobs failed for good, this week's news, and the model's last error.
+
+    The news are the titles of new memories, and the memories whose confidence evidence moved, with what it was and is.
     """
     from reasoningbank.integrations.hook_actions import has_any
     from reasoningbank.settings import project_of
@@ -150,13 +158,14 @@ def _learned(call: Call, settings: Settings) -> tuple[tuple[SessionState, ...], 
 
     scope = Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
     if not has_any(scope, call.membership(settings), url=call.url or settings.url or None, home=settings.home):
-        return (), 0, [], []
+        return (), 0, [], [], ""
     since = datetime.now(UTC) - WEEK
     with call.open_bank(reads=True, makes=False) as bank:
         memories = bank.memories.list()
         learned = [memory.title for memory in memories if memory.created_at >= since]
         credited = [moved for memory in memories if (moved := _moved(bank, memory, since))]
-        return bank.sessions.states(limit=0), len(bank.jobs.dead()), learned, credited
+        failed = len(bank.jobs.dead())
+        return bank.sessions.states(limit=0), failed, learned, credited, last_model_error(bank)
 
 
 def _moved(bank: Bank, memory: Memory, since: datetime) -> str:
@@ -170,7 +179,7 @@ def _moved(bank: Bank, memory: Memory, since: datetime) -> str:
     return f"{memory.title}: {before[-1]:.3f} to {memory.confidence:.3f}"
 
 
-def _model(settings: Settings) -> ModelStatus:
+def _model(settings: Settings, last_error: str) -> ModelStatus:
     from reasoningbank.llm import CLIENT_LEDGER, LEDGER, SESSION_LEDGER, model_problem
     from reasoningbank.llm.budget import SessionBudget, TokenBudget
 
@@ -187,7 +196,7 @@ def _model(settings: Settings) -> ModelStatus:
             used[name] = budget.spent() if path.exists() else 0
     except BankError as error:
         problem = problem or error.advice
-    return ModelStatus(name=settings.llm, problem=problem, used=used, most=most)
+    return ModelStatus(name=settings.llm, problem=problem, last_error=last_error, used=used, most=most)
 
 
 def _tail(log: Path) -> list[str]:
@@ -234,7 +243,7 @@ def _next(
         said.append("Install into a client: rbank install CLIENT.")
     elif not ran:
         said.append("No hook has run yet: start a session in the client, and review or trust the hooks if it asks.")
-    said += [f"{each['client']}: {each['says']}" for each in clients if each["says"].endswith("cannot start it.")]
+    said += [f"{each['client']}: {each['says']}" for each in clients if each["says"].startswith(CANNOT_START)]
     if model["problem"]:
         said.append(model["problem"])
     said += _cures(errors)
@@ -248,10 +257,24 @@ def _next(
             f"{known} for a model to make more of them than recipes: ask the agent to call memory_distill, or name "
             "one with rbank install CLIENT --distill client."
         )
+    if waiting and model["name"]:
+        said.append(_what_waits(len(waiting), model))
     if unknown:
         ended = "it ended" if unknown == 1 else "they ended"
         said.append(f"Of {counted(unknown, 'waiting session')} it is not known how {ended}: rbank verdict says it.")
     return said or ["Nothing."]
+
+
+def _what_waits(waiting: int, model: ModelStatus) -> str:
+    """Return what to do about sessions that wait for a model that is there."""
+    waits = counted(waiting, "session waits", "sessions wait")
+    if model["last_error"]:
+        return (
+            f"{waits} for {model['name']}, whose last run failed: {model['last_error'].rstrip('.')}. They are tried "
+            "again by themselves. When it works again, rbank distill --pending does them now; another model is named "
+            "with rbank install CLIENT --distill."
+        )
+    return f"{waits} for {model['name']}: a server or worker does them within a minute, rbank distill --pending now."
 
 
 def status_text(found: Status) -> str:
@@ -279,6 +302,8 @@ def status_text(found: Status) -> str:
         for name, most in model["most"].items()
     )
     lines.append(f"model: {model['name']} ({spent})" if model["name"] else "model: none")
+    if model["last_error"]:
+        lines.append(f"model's last error: {model['last_error']}")
     learned = found["learned_this_week"]
     lines.append(f"learned this week: {len(learned)}")
     lines += [f"  {title}" for title in learned[-_LINES:]]

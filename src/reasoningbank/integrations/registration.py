@@ -17,7 +17,7 @@ from reasoningbank.integrations.json_entry import NAME, holds
 from reasoningbank.integrations.toml_entry import names_server
 from reasoningbank.settings import OWN_RUN, child_environment
 
-RegistrationState = Literal["connected", "listed", "failed", "missing", "unknown"]
+RegistrationState = Literal["connected", "listed", "failed", "missing", "silent", "unknown"]
 SECONDS = 30
 _ASK: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -35,6 +35,15 @@ _WORDS: tuple[tuple[str, RegistrationState], ...] = (
     ("disconnected", "failed"),
     ("not connected", "failed"),
     ("connected", "connected"),
+)
+CANNOT_START = "The client cannot start the server"
+_DENIES = "The client does not know the server"
+_SAYS: Mapping[RegistrationState, str] = MappingProxyType(
+    {
+        "connected": "The client starts the server",
+        "failed": CANNOT_START,
+        "listed": "The client knows the server",
+    }
 )
 _TO_DO: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -64,13 +73,24 @@ class Registration:
 
     Attributes:
         command: What was run; empty when the client has no such command.
-        state: ``connected``, ``listed`` (it is known and was not started), ``failed``, ``missing``, or ``unknown``.
+        state: ``connected``, ``listed`` (it is known and was not started), ``failed``, ``missing``, ``silent`` (the
+            command gave no answer), or ``unknown``.
         says: One sentence.
     """
 
     command: str
     state: RegistrationState
     says: str
+
+    @property
+    def verified(self) -> bool:
+        """Return whether the client itself has shown the entry."""
+        return self.state in {"connected", "listed"}
+
+    @property
+    def refuted(self) -> bool:
+        """Return whether the client was asked and did not show an entry that it can start."""
+        return self.state in {"failed", "missing", "silent"}
 
 
 def asked(client: str, directory: Path) -> Registration:
@@ -84,7 +104,9 @@ def asked(client: str, directory: Path) -> Registration:
     command = " ".join((program, *words))
     found = shutil.which(program)
     if found is None:
-        return Registration(command=command, state="unknown", says=f"{program} is not on the search path: not asked.")
+        return Registration(
+            command=command, state="unknown", says=f"The client was not asked: {program} is not on the search path."
+        )
     try:
         done = subprocess.run(  # noqa: S603 - the user's own client
             [found, *words],
@@ -97,24 +119,43 @@ def asked(client: str, directory: Path) -> Registration:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Registration(
-            command=command, state="unknown", says=f"{command} gave no answer ({type(error).__name__})."
+            command=command, state="silent", says=f"The client gave no answer to `{command}` ({_why(error)})."
         )
     said = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
     lines = said.splitlines()
     place = next((number for number, line in enumerate(lines) if NAME in line and "No MCP" not in line), None)
     if place is None or (done.returncode and client == "claude-code"):
-        return Registration(command=command, state="missing", says=f"{command} does not know it.")
+        return Registration(command=command, state="missing", says=f"{_DENIES}: `{command}` does not show it.")
     near = " ".join(lines[place : place + (4 if client == "claude-code" else 1)]).lower()
     known: RegistrationState = "listed"
     state = next((state for word, state in _WORDS if word in near), known)
-    words_of = {"connected": "starts it", "failed": "cannot start it", "listed": "knows it"}
-    return Registration(command=command, state=state, says=f"{command} {words_of.get(state, 'does not know it')}.")
+    return Registration(command=command, state=state, says=f"{_SAYS.get(state, _DENIES)}: `{command}` says so.")
 
 
-def to_do(client: str, level: InstallLevel) -> tuple[str, ...]:
-    """Return what a person still has to do after an installation at this level."""
+def _why(error: Exception) -> str:
+    return f"within {SECONDS} s" if isinstance(error, subprocess.TimeoutExpired) else type(error).__name__
+
+
+def to_do(
+    client: str, level: InstallLevel, registration: Registration | None = None, *, changed: bool = True
+) -> tuple[str, ...]:
+    """Return what a person still has to do after an installation at this level.
+
+    Args:
+        client: The client.
+        level: Where it was installed.
+        registration: What the client says about our server; None when it was not asked.
+        changed: Whether a file was written: when none was, there is nothing to restart for.
+    """
     further = _TO_DO_IN_A_PROJECT.get(client, ()) if level == "project" else ()
-    return (*_TO_DO.get(client, ()), *further)
+    usual = tuple(each for each in (*_TO_DO.get(client, ()), *further) if changed or not each.startswith("Restart "))
+    if registration is None or not registration.refuted:
+        return usual
+    return (
+        *usual,
+        f"The entry could not be verified. Run `{registration.command}` yourself; when it does not show "
+        f"{NAME}, look for an error in the files above, and run rbank doctor.",
+    )
 
 
 def places(client: str, where: Where) -> dict[InstallLevel, bool]:
