@@ -57,7 +57,7 @@ from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.words import STOP_WORDS
 from reasoningbank.types.graph_search import FUSIONS, Fusion
 from reasoningbank.types.ports import Vector
-from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Fit, Leg
+from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, LEXICAL_LEG, Fit, Leg
 from reasoningbank.types.records import LexicalMatches, Scored
 
 if TYPE_CHECKING:
@@ -216,6 +216,8 @@ _SPEAKERS, _SAME, _VOICE = 5, 0.7, 0.1
 _PRIOR_MEMORIES = 20
 _LEAST_MEMORIES, _MOST_MEMORIES = 3, 200
 _LEAST_IDF = 1e-6
+_ABSENT = -math.inf
+"""The score in a leg of what the leg does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,12 +255,19 @@ class Fused:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The lexical leg on the scale of the module's docstring."""
+    """The lexical leg on the scale of the module's docstring; evidence and coverage of its hits in their order.
 
-    evidence: Mapping[str, float]
-    coverage: Mapping[str, float]
+    Attributes:
+        ordered: The evidence, largest first.
+        covered: The coverage, smallest first.
+        mass: The rare-term mass of the query.
+    """
+
+    ids: Sequence[str]
+    evidence: _Numbers
+    coverage: _Numbers
     ordered: Sequence[float]
-    covered: Sequence[float]
+    covered: _Numbers
     terms: int
     memories: int
     identifiers: float
@@ -313,69 +322,109 @@ def fuse(
 
     background = calibration_of(model_id).background
     words = _words(lexical)
-    ids = sorted({*content, *description, *words.evidence})
+    ids = sorted({*content, *description, *words.ids})
     if not ids:
         return ()
-    cosine = numpy.maximum(_column(content, ids, -1.0), _column(description, ids, -1.0))
+    places = dict(zip(ids, range(len(ids)), strict=True))
+    found = [places[one] for one in words.ids]
+    legs = {
+        CONTENT_LEG: _column(content, ids),
+        DESCRIPTION_LEG: _column(description, ids),
+        LEXICAL_LEG: _column({hit.id: hit.score for hit in lexical.hits}, ids),
+    }
+    cosine = numpy.maximum(*(numpy.where(legs[leg] == _ABSENT, -1.0, legs[leg]) for leg in DENSE_LEGS))
     nearness = (cosine - background) / (1.0 - background)
-    evidence, coverage = _column(words.evidence, ids, 0.0), _column(words.coverage, ids, 0.0)
+    evidence, coverage = _placed(words.evidence, found, len(ids)), _placed(words.coverage, found, len(ids))
     base = words.at(_BACKGROUND)
     span = max(words.at(1) - base, 0.05 * words.at(1), _LEAST_IDF)
     prominence = numpy.maximum(0.0, (evidence - base) / span) ** _SHARPNESS
     scores = nearness + words_worth * _weight(words, nearness) * prominence
     if vectors:
         scores += _VOICE * _voices(ids, scores, vectors, background)
-    order = numpy.lexsort((numpy.arange(len(ids)), -scores))
+    order = _best_first(scores)
     relevance = _relevance(nearness, coverage, words)[order]
     if relevance.max() < floor:
         return ()
     kept = relevance >= min(tail, floor)
+    best = order[kept]
     shown = numpy.maximum.accumulate(relevance[kept][::-1])[::-1].tolist()
-    fits = _fits(shown, words.memories)
-    legs = {
-        CONTENT_LEG: content,
-        DESCRIPTION_LEG: description,
-        LEXICAL_LEG: {hit.id: hit.score for hit in lexical.hits},
-    }
-    ranks = {name: _ranks(leg) for name, leg in legs.items()}
+    standing = [_standings(leg, best) for leg in legs.values()]
     return tuple(
         Fused(
             id=ids[place],
             relevance=value,
             fit=fit,
-            legs={
-                name: Leg(rank=ranks[name][ids[place]], score=leg[ids[place]])
-                for name, leg in legs.items()
-                if ids[place] in leg
-            },
+            legs={name: leg for name, leg in zip(legs, standings, strict=True) if leg is not None},
         )
-        for place, value, fit in zip(order[kept].tolist(), shown, fits, strict=True)
+        for place, value, fit, *standings in zip(
+            best.tolist(), shown, _fits(shown, words.memories), *standing, strict=True
+        )
     )
 
 
-def _column(values: Mapping[str, float], ids: Sequence[str], missing: float) -> _Numbers:
+def _column(values: Mapping[str, float], ids: Sequence[str]) -> _Numbers:
     import numpy
 
-    return numpy.array([values.get(one, missing) for one in ids])
+    return numpy.array([values.get(one, _ABSENT) for one in ids])
+
+
+def _placed(values: _Numbers, places: Sequence[int], size: int) -> _Numbers:
+    """Return so many numbers: the values at their places, and zeros."""
+    import numpy
+
+    column: _Numbers = numpy.zeros(size)
+    column[places] = values
+    return column
+
+
+def _best_first(scores: _Numbers) -> NDArray[numpy.intp]:
+    """Return the places of the scores, the largest first; of equals the smaller id comes first, as ids are sorted."""
+    order: NDArray[numpy.intp] = (-scores).argsort(kind="stable")
+    return order
+
+
+def _standings(column: _Numbers, places: NDArray[numpy.intp]) -> list[Leg | None]:
+    """Return for each of these places where it stands in a leg; None where the leg does not know it."""
+    import numpy
+
+    ranks = numpy.empty(len(column), dtype=numpy.intp)
+    ranks[_best_first(column)] = numpy.arange(1, len(column) + 1)
+    return [
+        None if score == _ABSENT else Leg(rank=rank, score=score)
+        for rank, score in zip(ranks[places].tolist(), column[places].tolist(), strict=True)
+    ]
 
 
 def _words(lexical: LexicalMatches) -> _Words:
+    import numpy
+
     memories = max(lexical.documents, *(term.documents for term in lexical.terms), 0) if lexical.terms else 0
     mass = [_idf(term.documents, memories) for term in lexical.terms]
     present = [term.documents for term in lexical.terms if term.documents > 0]
     known = sum(max(_LEAST_IDF, math.log((memories - n + 0.5) / (n + 0.5))) for n in present)
     smoothed = sum(_idf(n, memories) for n in present)
-    if known <= 0.0 or not lexical.hits:
-        return _Words({}, {}, (), (), len(lexical.terms), lexical.documents, 0.0, 0.0)
-    added = lexical.function_words
-    content = {hit.id: (hit.score - added.get(hit.id, 0.0)) * smoothed / known for hit in lexical.hits}
-    evidence = {one: value + added.get(one, 0.0) for one, value in content.items()}
+    hits = lexical.hits
+    if known <= 0.0 or not hits:
+        none: _Numbers = numpy.empty(0)
+        return _Words((), none, none, (), none, len(lexical.terms), lexical.documents, 0.0, 0.0)
+    ids = [hit.id for hit in hits]
+    added = numpy.array([lexical.function_words.get(one, 0.0) for one in ids])
+    content = (numpy.array([hit.score for hit in hits]) - added) * smoothed / known
+    evidence = content + added
     everything = sum(mass)
-    coverage = {one: min(value, smoothed) / everything for one, value in content.items()}
+    coverage = numpy.minimum(content, smoothed) / everything
     named = sum(mass[place] for place in identifier_places([term.text for term in lexical.terms])) / everything
-    ordered = sorted(evidence.values(), reverse=True)
-    covered = sorted(coverage.values())
-    return _Words(evidence, coverage, ordered, covered, len(lexical.terms), lexical.documents, named, everything)
+    return _Words(
+        ids=ids,
+        evidence=evidence,
+        coverage=coverage,
+        ordered=numpy.sort(evidence)[::-1].tolist(),
+        covered=numpy.sort(coverage),
+        terms=len(lexical.terms),
+        memories=lexical.documents,
+        identifiers=named,
+        mass=everything,
+    )
 
 
 def _voices(ids: Sequence[str], scores: _Numbers, vectors: Mapping[str, Vector], background: float) -> _Numbers:
@@ -383,8 +432,8 @@ def _voices(ids: Sequence[str], scores: _Numbers, vectors: Mapping[str, Vector],
     import numpy
 
     nothing = numpy.zeros_like(next(iter(vectors.values())))
-    rows = numpy.array([vectors.get(one, nothing) for one in ids])
-    best = numpy.lexsort((numpy.arange(len(ids)), -scores))[:_SPEAKERS]
+    rows = numpy.concatenate([vectors.get(one, nothing) for one in ids]).reshape(len(ids), len(nothing))
+    best = _best_first(scores)[:_SPEAKERS]
     alike = (rows @ rows[best].T - background) / (1.0 - background)
     voices: _Numbers = numpy.maximum(0.0, (alike - _SAME) / (1.0 - _SAME)).mean(axis=1, dtype=numpy.float64)
     return voices
@@ -398,12 +447,12 @@ def _weight(words: _Words, nearness: _Numbers) -> float:
     """Return how much the best lexical hit of this query is worth on the scale of the dense evidence."""
     import numpy
 
-    if not words.coverage:
+    if not words.ids:
         return 0.0
     tenth = min(_TENTH, len(nearness)) - 1
     room = min(1.0, max(0.0, 1.0 - float(-numpy.partition(-nearness, tenth)[tenth])))
     margin = (words.at(1) - words.at(_TENTH)) / _MARGIN_UNIT
-    coverage = max(words.coverage.values())
+    coverage = float(words.covered[-1])
     known = words.memories / (words.memories + _PRIOR_MEMORIES)
     return min(_MOST, _SCALE * known * coverage * margin * room * math.exp(_IDENTIFIERS * words.identifiers))
 
@@ -413,8 +462,7 @@ def _relevance(nearness: _Numbers, coverage: _Numbers, words: _Words) -> _Number
 
     evidence = _COSINE * nearness + _TERMS * coverage * math.log1p(words.terms)
     evidence += _MEMORIES * math.log(max(_LEAST_MEMORIES, words.memories)) + _INTERCEPT
-    covered = numpy.array(words.covered)
-    as_good = len(covered) - numpy.searchsorted(covered, coverage - _EXACT_TIE)
+    as_good = len(words.covered) - numpy.searchsorted(words.covered, coverage - _EXACT_TIE)
     few = max(1.0, min(_FEW, words.memories / _MEMORIES_PER_MENTION), _FEW_SHARE * words.memories)
     exact = (coverage >= _EXACT) & (as_good <= few)
     rare = numpy.maximum(0.0, _RARE_SLOPE * (coverage * words.mass - _RARE))
@@ -435,9 +483,3 @@ def _fit(evidence: float, gap: float) -> Fit:
     if evidence >= _STRONG and gap <= _STRONG_GAP:
         return "strong"
     return "fair" if evidence >= _FAIR and gap <= _FAIR_GAP else "weak"
-
-
-def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
-    """Rank from 1 by descending score; of equals the smaller id comes first."""
-    ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-    return {one: rank for rank, one in enumerate(ordered, start=1)}
