@@ -250,7 +250,8 @@ def weakly_ranked(candidates: Candidates, model_id: str, words_worth: float = 1.
 
 def revealed(hit: Hit) -> Hit:
     """Return the hit as it may leave: its texts checked for secrets once more."""
-    return replace(hit, memory=reveal(hit.memory))
+    memory = reveal(hit.memory)
+    return hit if memory is hit.memory else replace(hit, memory=memory)
 
 
 def answers(proven: Sequence[Hit]) -> bool:

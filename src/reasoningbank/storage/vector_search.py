@@ -260,6 +260,9 @@ class LegView:
     def scores(self, vector: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
         """Return the inner product with every row, dead ones included."""
         base = len(self.snapshot)
+        if not base:
+            alone: NDArray[numpy.float32] = numpy.dot(self.tail, vector)
+            return alone
         scores = numpy.empty(base + len(self.tail), dtype=numpy.float32)
         numpy.dot(self.snapshot, vector, out=scores[:base])
         numpy.dot(self.tail, vector, out=scores[base:])
@@ -308,6 +311,9 @@ class LegView:
     def taken(self, rows: NDArray[numpy.int32]) -> NDArray[numpy.float32]:
         """Return a copy of the vectors of these rows."""
         base = len(self.snapshot)
+        if not base or not len(self.tail):
+            whole: NDArray[numpy.float32] = (self.snapshot if base else self.tail)[rows]
+            return whole
         matrix = numpy.empty((len(rows), self.snapshot.shape[1]), dtype=numpy.float32)
         old = rows < base
         matrix[old] = self.snapshot[rows[old]]
