@@ -225,6 +225,7 @@ class SearchState:
             view.lengths,
             view.documents,
             function_words=function_words,
+            counts=view.word_counts,
         )
 
     def _best(self, ranking: Ranking, number: int, limit: int) -> NDArray[numpy.intp]:

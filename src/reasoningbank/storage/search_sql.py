@@ -102,8 +102,8 @@ LENGTHS_SQL = changed_since("d.id, d.sz", "CROSS JOIN memory_text_docsize AS d O
 
 POSTINGS_SQL = """
 WITH words AS MATERIALIZED (
-    SELECT w.key AS place, w.value AS term,
-        coalesce((SELECT v.doc FROM temp.{0} AS v WHERE v.term = w.value), 0) AS documents
+    SELECT w.key AS place, w.value ->> 0 AS term,
+        coalesce(w.value ->> 1, (SELECT v.doc FROM temp.{0} AS v WHERE v.term = w.value ->> 0), 0) AS documents
     FROM json_each(?1) AS w
 ), spent AS MATERIALIZED (
     SELECT place, term, documents,
@@ -118,8 +118,8 @@ FROM spent ORDER BY place
 """
 """Every term of a query with how many texts hold it; the occurrences of the rarest ones within the budget.
 
-The terms from place ?3 on are function words: they are read from what the others leave of the budget, and not when more
-than ?4 texts hold them.
+A term comes with the number of texts where it is known. The terms from place ?3 on are function words: they are read
+from what the others leave of the budget, and not when more than ?4 texts hold them.
 """
 KEYS, PLACES = "group_concat(o.doc)", "group_concat(o.doc) || ';' || group_concat(o.offset)"
 """The columns that are read of the occurrences: the keys of the texts, or the places in them too."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -121,6 +121,7 @@ def rank(
     documents: int,
     index: TextIndex = MEMORY_TEXT,
     function_words: str = "",
+    counts: MutableMapping[str, int] | None = None,
 ) -> Ranking:
     """Return the ranking of a query.
 
@@ -132,9 +133,17 @@ def rank(
         documents: How many texts there are.
         index: The text index; the connection has its vocabulary.
         function_words: Words of the query that count half and alone make nothing match.
+        counts: How many texts hold a function word, as far as it is known of this state of the bank; more is added.
     """
     with decoding("the text index"):
-        postings = _postings(run, text, index, function_words=function_words, common=documents // 2)
+        postings = _postings(
+            run,
+            text,
+            index,
+            function_words=function_words,
+            common=documents // 2,
+            counts={} if counts is None else counts,
+        )
         scores, added = numpy.zeros((2, len(words)), dtype=numpy.float64)
         average = int(words.sum()) / documents if documents else 0.0
         for each, raw in _affordable(postings):
@@ -159,7 +168,7 @@ def rank_context(
     The other arguments are those of ``rank``.
     """
     with decoding("the text index"):
-        postings = _postings(run, text, MEMORY_TEXT, read=PLACES)
+        postings = _postings(run, text, MEMORY_TEXT, read=PLACES, counts={})
         terms = [each.term for each in postings]
         scores = numpy.zeros(len(spans.counts), dtype=numpy.float64)
         documents, tokens = int(numpy.count_nonzero(spans.counts)), int(spans.counts.sum())
@@ -186,27 +195,43 @@ class _Postings(NamedTuple):
 
 
 def _postings(
-    run: RunSql, text: str, index: TextIndex, *, read: str = KEYS, function_words: str = "", common: int = 0
+    run: RunSql,
+    text: str,
+    index: TextIndex,
+    *,
+    read: str = KEYS,
+    function_words: str = "",
+    common: int = 0,
+    counts: MutableMapping[str, int],
 ) -> list[_Postings]:
     """Return the terms of a query in order, with the occurrences of the rarest that fit the budget.
 
     The rarest is read whatever it costs. A function word that more than ``common`` texts hold is worth nothing and is
-    not read. All of it is one statement.
+    not read. All of it is one statement. To count the texts that hold a word takes as long as to read where it occurs,
+    so function words, which come again and again, are counted once, and those that no query can read are left out.
     """
     terms = stems(text)
     if not terms:
         return []
-    others = [term for term in stems(function_words) if term not in terms] if function_words else []
-    asked = (json.dumps(terms + others), POSTINGS_BUDGET, len(terms), common)
-    rows = run(POSTINGS_SQL.format(index.vocabulary, index.occurrences, read), asked)
-    return [
+    most = min(POSTINGS_BUDGET, common)
+    others = [
+        (term, counts.get(term))
+        for term in (stems(function_words) if function_words else ())
+        if term not in terms and counts.get(term, 0) <= most
+    ]
+    asked = (json.dumps([*((term, None) for term in terms), *others]), POSTINGS_BUDGET, len(terms), common)
+    found = [
         _Postings(
             LexicalTerm(text=cast(str, term), documents=cast(int, documents)),
             cast("str | None", occurrences),
             place >= len(terms),
         )
-        for place, (term, documents, occurrences) in enumerate(rows)
+        for place, (term, documents, occurrences) in enumerate(
+            run(POSTINGS_SQL.format(index.vocabulary, index.occurrences, read), asked)
+        )
     ]
+    counts.update((each.term.text, each.term.documents) for each in found if each.function_word)
+    return found
 
 
 def _saturated(frequency: NDArray[numpy.int64], length: NDArray[numpy.int32], average: float) -> NDArray[numpy.float64]:

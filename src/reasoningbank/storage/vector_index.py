@@ -93,6 +93,7 @@ class View:
         masks: For each condition asked for, which places meet it.
         lengths: How many words the text at each place has.
         contexts: Where the words of each description stand; of no memory when that was not asked for.
+        word_counts: How many texts hold a word, as far as searches of these texts have counted them.
         legs: The dense legs.
         names: The id at each place.
         words_worth: What words are worth in the bank.
@@ -105,6 +106,7 @@ class View:
     masks: Sequence[NDArray[numpy.bool_]]
     lengths: NDArray[numpy.int32]
     contexts: Contexts
+    word_counts: dict[str, int]
     legs: Mapping[str, LegView]
     names: Names
     words_worth: WordsWorth
@@ -203,6 +205,7 @@ class DenseIndex:
                 masks=masks,
                 lengths=self._lengths,
                 contexts=Contexts(starts=starts, counts=counts),
+                word_counts=self._word_counts,
                 legs=self._views,
                 names=self._columns.names,
                 words_worth=self._state.words_worth,
@@ -213,6 +216,7 @@ class DenseIndex:
     def _forget(self) -> None:
         self._columns = Columns()
         self._lengths = numpy.empty(0, dtype=numpy.int32)
+        self._word_counts: dict[str, int] = {}
         self._legs: dict[str, LegMatrix] = {}
         self._views: Mapping[str, LegView] = {}
         self._reached: dict[str, int] = {}
@@ -294,6 +298,7 @@ class DenseIndex:
         What has changed since a state is there already. Else one statement reads all, but for a leg that has a sidecar
         where another has none: of that one only what is newer is read.
         """
+        self._word_counts = {}
         prepared = {leg: self._prepared(read, leg, gone, since, state) for leg in DENSE_LEGS if state.model is not None}
         begun = {start for _, start in prepared.values()} | {since}
         start = min((start for _, start in prepared.values()), default=since)
