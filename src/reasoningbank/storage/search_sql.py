@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from reasoningbank.storage.evidence_tables import RATED_COLUMNS
 from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL, MEMORY_WIDTH
-from reasoningbank.storage.rows import WEIGHT_COLUMNS
+from reasoningbank.storage.rows import LAST, WEIGHT_COLUMNS
 
 _KNOWN = (
     "(SELECT coalesce(max(key), -1) FROM "
@@ -44,20 +44,25 @@ def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived
 
 
 _FACTS = (
-    "SELECT 9223372036854775807, NULL, NULL, {0} UNION ALL "
     "SELECT NULL, name, value, {0} FROM counters "
     "UNION ALL SELECT NULL, 'standing', user_version, {2}, {1} FROM pragma_user_version "
     "LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history) "
     "UNION ALL SELECT NULL, name, value, {0} FROM meta "
-    "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > ?1 UNION ALL "
+    "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > ?1"
 )
 _COUNT_OF_WEIGHTS = WEIGHT_COLUMNS.count(",") + 1
 
 
-def _facts(width: int) -> str:
-    """Return the query for what the bank says of itself, in rows of so many columns."""
+def _state_and(width: int, changed: str) -> str:
+    """Return the query for what the bank says of itself, then for what has changed, then LAST, in rows of that width.
+
+    The parts have no common order, so SQLite gives one after another, and makes none before it is asked for its rows:
+    who sees at the first row that nothing has changed reads no further.
+    """
     rest, after_weights = (", ".join(["NULL"] * (width - used)) for used in (3, 3 + _COUNT_OF_WEIGHTS))
-    return _FACTS.format(rest, after_weights, WEIGHT_COLUMNS)
+    facts = _FACTS.format(rest, after_weights, WEIGHT_COLUMNS)
+    last = f"SELECT {LAST}, NULL, NULL, {rest}"
+    return f"{facts} UNION ALL SELECT * FROM ({changed}) UNION ALL {last}"  # noqa: S608 - constant columns
 
 
 _COLUMNS = (
@@ -65,12 +70,15 @@ _COLUMNS = (
     "m.context_start, m.context_words, m.id"
 )
 COUNT_OF_COLUMNS = 12
-COLUMNS_SQL = _facts(COUNT_OF_COLUMNS) + changed_since(_COLUMNS)
+COLUMNS_SQL = _state_and(COUNT_OF_COLUMNS, changed_since(_COLUMNS))
 """Facts of the bank about itself, in rows without a key, then the columns of what has changed since, then LAST."""
-CHANGES_SQL = _facts(COUNT_OF_COLUMNS + 4) + changed_since(
-    f"{_COLUMNS}, d.sz, v.id, v.vector, v.checksum",
-    "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > ?1 "
-    "LEFT JOIN vectors AS v ON m.indexed > ?1 AND v.id BETWEEN ?2 * m.key + ?3 AND ?2 * m.key + ?4",
+CHANGES_SQL = _state_and(
+    COUNT_OF_COLUMNS + 4,
+    changed_since(
+        f"{_COLUMNS}, d.sz, v.id, v.vector, v.checksum",
+        "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > ?1 "
+        "LEFT JOIN vectors AS v ON m.indexed > ?1 AND v.id BETWEEN ?2 * m.key + ?3 AND ?2 * m.key + ?4",
+    ),
 )
 """The same, with the lengths and the vectors that have changed: a row for each of a memory's vectors."""
 

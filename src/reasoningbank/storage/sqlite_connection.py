@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import apsw
@@ -186,15 +186,21 @@ class ConnectionSource:
 
         Where a transaction that reads is to begin, the statement is not ended after its last row: as long as it is not,
         SQLite shows all statements of the connection one state. None need begin a transaction and none end it.
+
+        The first part is empty: by then the state is fixed, and ``state`` tells whether it is another than before.
         """
         if not self._begins_next:
-            for part in self.parts(sql, values):
+            parts = self.parts(sql, values)
+            begun = next(parts)
+            yield []
+            for part in chain([begun], parts):
                 yield part if part[-1][0] != LAST else part[:-1]
             return
         self._begins_next = False
         try:
             self._reading = cursor = self.connection.cursor()
             cursor.execute(spelled(sql), tuple(values))
+            yield []
             rows: list[Row] = []
             for row in cursor:
                 if row[0] == LAST:

@@ -53,6 +53,10 @@ _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 class VectorReader(Protocol):
     """Run the queries of one consistent read."""
 
+    @property
+    def state(self) -> int:
+        """A number that changes when the bank has, asked for inside of a read; it is this reader's own."""
+
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """Return all rows of a query."""
 
@@ -60,7 +64,10 @@ class VectorReader(Protocol):
         """Yield the rows of a query part by part, for one that may read the whole bank."""
 
     def first_read(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Sequence[Row]]:
-        """Yield the rows of the query for the bank's state, without the last; the other queries see that state."""
+        """Yield the rows of the query for the bank's state, without the last; the other queries see that state.
+
+        The first part is empty: by then the state is fixed.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,14 +228,24 @@ class DenseIndex:
         self._views: Mapping[str, LegView] = {}
         self._reached: dict[str, int] = {}
         self._facts: Sequence[Row] = ()
+        self._looked: tuple[VectorReader, int, _State] | None = None
         self._state = _State(
             bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth(), standing=None
         )
 
     def _refresh(self, read: VectorReader) -> None:
+        self._look(read)
+        self._looked = (read, read.state, self._state)
+
+    def _look(self, read: VectorReader) -> None:
+        """Take over what has changed since the last look."""
         since = self._state.change
         if since >= 0:
-            state, changed = self._read_changes(read, since)
+            parts = read.first_read(CHANGES_SQL, (since, *_DENSE_PLACE))
+            next(parts)
+            if self._looked is not None and self._looked[0] is read and self._looked[1:] == (read.state, self._state):
+                return
+            state, changed = self._read_changes(parts)
             if (state.bank, state.change, state.model) == (self._state.bank, since, self._state.model):
                 self._state = state
                 return
@@ -280,9 +297,9 @@ class DenseIndex:
         self._views = {leg: matrix.view() for leg, matrix in self._legs.items()}
         return state
 
-    def _read_changes(self, read: VectorReader, since: int) -> tuple[_State, Sequence[Row]]:
+    def _read_changes(self, parts: Iterable[Sequence[Row]]) -> tuple[_State, Sequence[Row]]:
         """Return what the bank says of itself, and what has changed since with what is derived of it."""
-        rows = [row for part in read.first_read(CHANGES_SQL, (since, *_DENSE_PLACE)) for row in part]
+        rows = [row for part in parts for row in part]
         end = _count_of_keyless(rows)
         facts = rows[:end]
         # Between most looks nothing has changed: then the facts mean what they meant.
