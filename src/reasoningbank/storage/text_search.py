@@ -15,6 +15,7 @@ import math
 import threading
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple, cast
 
 import apsw
@@ -146,14 +147,17 @@ def rank(
         )
         scores, added = numpy.zeros((2, len(words)), dtype=numpy.float64)
         average = int(words.sum()) / documents if documents else 0.0
-        for each, raw in _affordable(postings):
-            keys, frequency = _counted(_integers(raw))
+        read = _affordable(postings)
+        if read:
+            keys, frequencies, starts = _counted([raw for _, raw in read])
             found = places(keys)
-            worth = _rarity(each.term, documents) * _saturated(frequency, words[found], average)
-            if each.function_word:
-                added[found] += FUNCTION_WORDS * worth
-            else:
-                scores[found] += worth
+            shares = _saturated(frequencies, words[found], average)
+            for (each, _), start, end in zip(read, starts, [*starts[1:], len(keys)], strict=True):
+                worth = _rarity(each.term, documents) * shares[start:end]
+                if each.function_word:
+                    added[found[start:end]] += FUNCTION_WORDS * worth
+                else:
+                    scores[found[start:end]] += worth
     return _ranked(scores, tuple(each.term for each in postings if not each.function_word), added)
 
 
@@ -281,14 +285,20 @@ def _affordable(postings: Sequence[_Postings]) -> list[tuple[_Postings, str]]:
     return sorted(chosen, key=lambda one: one[0].term.documents)
 
 
-def _counted(keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Return each text and how often a term occurs in it; the index gives the occurrences text by text."""
-    changes = numpy.flatnonzero(keys[1:] != keys[:-1])
-    # Written into one array: to join arrays costs more than all else here, and a term often has few occurrences.
-    bounds = numpy.empty(len(changes) + 2, dtype=numpy.int64)
-    bounds[0], bounds[-1] = 0, len(keys)
-    numpy.add(changes, 1, out=bounds[1:-1])
-    return keys[bounds[:-1]], bounds[1:] - bounds[:-1]
+def _counted(raws: Sequence[str]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[int]]:
+    """Return the texts of terms, how often the term occurs in each, and where the texts of each term begin.
+
+    Args:
+        raws: The keys of the texts of each term's occurrences; the index gives them text by text.
+    """
+    # All terms at once: with few occurrences a step for each costs more than what is computed.
+    keys = _integers(",".join(raws))
+    begins = numpy.array([0, *accumulate(raw.count(",") + 1 for raw in raws)])
+    another = numpy.empty(len(keys) + 1, dtype=numpy.bool_)
+    numpy.not_equal(keys[1:], keys[:-1], out=another[1:-1])
+    another[begins] = True
+    bounds = another.nonzero()[0]
+    return keys[bounds[:-1]], bounds[1:] - bounds[:-1], bounds.searchsorted(begins[:-1]).tolist()
 
 
 def _integers(raw: str) -> NDArray[numpy.int64]:

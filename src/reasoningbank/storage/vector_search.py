@@ -440,15 +440,19 @@ def _best(scores: NDArray[numpy.float32], wanted: int) -> NDArray[numpy.intp]:
     """
     if wanted == 0:
         return numpy.empty(0, dtype=numpy.intp)
-    places = numpy.arange(len(scores))
     blocks = len(scores) // _BLOCK
-    if blocks > wanted:
-        heads = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-        bound = numpy.partition(heads, blocks - wanted)[blocks - wanted]
-        places = numpy.flatnonzero(scores >= bound)
-    worst = numpy.partition(scores[places], len(places) - wanted)[len(places) - wanted]
-    best: NDArray[numpy.intp] = places[scores[places] >= worst]
+    if blocks <= wanted:
+        return _reaching(scores, wanted)
+    heads = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    bound = numpy.partition(heads, blocks - wanted)[blocks - wanted]
+    places = (scores >= bound).nonzero()[0]
+    best: NDArray[numpy.intp] = places[_reaching(scores[places], wanted)]
     return best
+
+
+def _reaching(scores: NDArray[numpy.float32], wanted: int) -> NDArray[numpy.intp]:
+    worst = numpy.partition(scores, len(scores) - wanted)[len(scores) - wanted]
+    return (scores >= worst).nonzero()[0]
 
 
 def _grown(old: NDArray[_Item], capacity: int, used: int) -> NDArray[_Item]:
