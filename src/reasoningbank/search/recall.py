@@ -102,7 +102,7 @@ class Findings(NamedTuple):
     Attributes:
         proven: Best first.
         pool: The unproven hits that may be drawn from.
-        vectors: Of titles and contents, by id; at least those of all hits that have one.
+        vectors: Of titles and contents, by id: those of all hits that have one.
     """
 
     proven: list[Hit]
@@ -189,11 +189,16 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     if question.weak and not any(ranked):
         ranked = [weakly_ranked(candidates, model_id, _factor(candidates, model_id)) for candidates in found]
     ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)])
-    vectors = {memory_id: each for candidates in found for memory_id, each in candidates.vectors.items()}
-    proven, *others = [
-        placed(_collapsed(ranking, fused, each.limit, store.scope.level), vectors, model_id)[: each.limit]
-        for fused, each in zip(ranked, wanted, strict=True)
+    lists = [
+        _collapsed(ranking, fused, each.limit, store.scope.level) for fused, each in zip(ranked, wanted, strict=True)
     ]
+    vectors = {
+        hit.id: candidates.vectors[hit.id]
+        for candidates, hits in zip(found, lists, strict=True)
+        for hit in hits
+        if hit.id in candidates.vectors
+    }
+    proven, *others = [placed(hits, vectors, model_id)[: each.limit] for hits, each in zip(lists, wanted, strict=True)]
     return Findings(proven, [hit for hits in others for hit in hits], vectors)
 
 

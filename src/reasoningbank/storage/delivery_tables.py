@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple, cast
 
 from reasoningbank.errors import InvalidInput, StoreCorrupt
@@ -125,6 +126,8 @@ _DELIVERED = (
 )
 _AT_ONCE = 1_000
 """Recalls whose items one statement reads."""
+_MET_AGAIN = 4_096
+"""Rows of what sessions met that are interpreted once."""
 _PUT_ITEM = upsert("exposure_items", "exposure, key, position, how, succeeded, checksum", "exposure, key")
 
 
@@ -308,7 +311,9 @@ def _exposure(head: Row, items: Sequence[Row]) -> Exposure:
     return replace(exposure, shown=tuple(_shown(row) for row in items))
 
 
+@lru_cache(maxsize=_MET_AGAIN)
 def _shown(row: Row) -> Shown:
+    """Return what a session met by its row. Each search of a session reads all that it met before."""
     _, _, _, how, said = proven("what a session met", row[:5], row[5])
     known = next((one for one in HOWS if one == how), None)
     if known is None:
