@@ -421,6 +421,11 @@ def matching_environment(beginnings: tuple[str, ...]) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(beginnings)}
 
 
+def is_in_environment(beginning: str) -> bool:
+    """Return whether there is a variable whose name begins like this."""
+    return any(name.startswith(beginning) for name in os.environ)
+
+
 def absolute_url(url: str) -> str:
     """Check the URL of a place where banks live, and return it as it means the same in every working directory.
 

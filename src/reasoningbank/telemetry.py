@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from reasoningbank.errors import BankError
-from reasoningbank.settings import matching_environment
+from reasoningbank.settings import is_in_environment
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram
@@ -51,7 +51,7 @@ _PROVIDERS = {"google": "gcp.gemini"}
 
 def _has_listener() -> bool:
     """Return whether an SDK may be set up: whoever does that imports the API, or says so in the environment."""
-    return "opentelemetry" in sys.modules or bool(matching_environment(("OTEL_",)))
+    return "opentelemetry" in sys.modules or is_in_environment("OTEL_")
 
 
 @functools.cache

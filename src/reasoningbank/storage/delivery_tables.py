@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple, cast
 
 from reasoningbank.errors import InvalidInput, StoreCorrupt
@@ -124,6 +125,8 @@ _DELIVERED = (
     "JOIN memories AS m ON m.key = i.key WHERE i.recall IN (SELECT value FROM numbers_in(?)) "
     "ORDER BY i.recall, i.position"
 )
+_NAME_AND_KEY = itemgetter(6, 1)
+"""The id and the key of the memory of a row of ``_ITEMS``."""
 _AT_ONCE = 1_000
 """Recalls whose items one statement reads."""
 _MET_AGAIN = 4_096
@@ -234,7 +237,7 @@ class DeliveryTables:
             session, cast(int, number), rows[0][4], {row[1]: row[5] for row in items}, self._unit.undone
         )
         self._unit.learn_number("traces", cast(int, rows[0][_LAST_TRACE]))
-        self._unit.learn((cast(str, row[6]), cast(int, row[1])) for row in items)
+        self._unit.learn(cast("Iterable[tuple[str, int]]", map(_NAME_AND_KEY, items)))
         return None if rows[0][1] is None else _exposure(rows[0][1:5], items)
 
     def exposures(self) -> Sequence[Exposure]:
@@ -308,7 +311,7 @@ def _exposure(head: Row, items: Sequence[Row]) -> Exposure:
     exposure = read_record(Exposure, proven(_NAME, head[:3], head[3])[2], _NAME)
     if exposure.session != head[1]:
         raise StoreCorrupt(f"{_NAME} is kept for another session")
-    return replace(exposure, shown=tuple(_shown(row) for row in items))
+    return replace(exposure, shown=tuple(map(_shown, items)))
 
 
 @lru_cache(maxsize=_MET_AGAIN)
