@@ -451,8 +451,10 @@ def _best(scores: NDArray[numpy.float32], wanted: int) -> NDArray[numpy.intp]:
 
 
 def _reaching(scores: NDArray[numpy.float32], wanted: int) -> NDArray[numpy.intp]:
+    """Return the places of the wanted best scores, and of all that equal the last of them."""
     worst = numpy.partition(scores, len(scores) - wanted)[len(scores) - wanted]
-    return (scores >= worst).nonzero()[0]
+    reaching: NDArray[numpy.intp] = (scores >= worst).nonzero()[0]
+    return reaching
 
 
 def _grown(old: NDArray[_Item], capacity: int, used: int) -> NDArray[_Item]:
