@@ -35,6 +35,7 @@ from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.scope import Scope
 from shared_servers import run_directory
+from torture_results import Tally, TortureRecord
 from web.servers import Served, serving, with_tenants
 
 pytest.register_assert_rewrite("storage.contract")
@@ -66,8 +67,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="run the durability and model tests many times longer, as `make torture` does",
     )
+    parser.addoption("--torture-record", default="", help="merge what such a run has tried into this JSON file")
     parser.addoption("--update-golden", action="store_true", default=False, help="write tests/golden anew")
     parser.addoption("--promises-to", default="", help="write which promises each test names to this file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keeps the results of a long run where it was asked to; a worker of the run leaves that to its controller."""
+    target = config.getoption("--torture-record")
+    if target and config.getoption("--torture") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(TortureRecord(Path(target).absolute()))
 
 
 _THROUGH_BOTH = {f"test_mcp_{name}" for name in ("answers", "client", "entrances", "graph", "learning", "process")}
@@ -106,6 +115,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def torture(request: pytest.FixtureRequest) -> bool:
     """Whether the long runs were asked for."""
     return bool(request.config.getoption("--torture"))
+
+
+@pytest.fixture
+def tally(record_property: Callable[[str, object], None]) -> Tally:
+    """Takes down what a test has tried, for the page on reliability."""
+    return Tally(record_property)
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from durability.workload import SCOPE
 from promises import promise
 from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
+from torture_results import Tally
 
 ROUNDS = 12
-TORTURE_ROUNDS = 200
+TORTURE_ROUNDS = 48
 ROUNDS_PER_BANK = 6
 AT_ONCE = 3
 
@@ -29,7 +30,7 @@ AT_ONCE = 3
     source="issue 3 Jobs",
 )
 @pytest.mark.timeout(3_600)
-def test_no_job_is_lost_or_done_twice_when_its_workers_are_killed(tmp_path: Path, torture: bool) -> None:
+def test_no_job_is_lost_or_done_twice_when_its_workers_are_killed(tmp_path: Path, torture: bool, tally: Tally) -> None:
     """Three workers share each bank and are killed again and again; in the end every captured session is learned."""
     chance = random.Random(31)
     rounds = TORTURE_ROUNDS if torture else ROUNDS
@@ -53,7 +54,7 @@ def test_no_job_is_lost_or_done_twice_when_its_workers_are_killed(tmp_path: Path
             taken_over += sum(event[0] == "claimed" and int(event[2]) > 1 for each in reports for event in events(each))
             done, late = _drain(bank)
             finished, taken_over = finished + done, taken_over + late
-    print(f"{rounds * AT_ONCE} kills, {finished} jobs, {taken_over} taken over, 0 lost, 0 doubled")
+    tally.kills("jobs of three workers at once", rounds * AT_ONCE, acknowledged=finished)
     assert finished > rounds
     assert taken_over > 0
 

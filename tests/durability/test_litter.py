@@ -17,9 +17,10 @@ from durability.workload import SCOPE, record
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.storage.sqlite_file import KEPT_RESTORES, SqliteStorage
+from torture_results import Tally
 
 KILLS = 12
-TORTURE_KILLS = 150
+TORTURE_KILLS = 60
 SCRATCH = (".partial", ".restoring", ".repairing", ".erasing")
 
 
@@ -82,7 +83,9 @@ def _work_for_ever(bank: Path, backup: Path) -> None:
 @promise("durability:litter")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 @pytest.mark.timeout(3_600)
-def test_killed_restores_backups_deletions_and_repairs_leave_nothing_behind(tmp_path: Path, torture: bool) -> None:
+def test_killed_restores_backups_deletions_and_repairs_leave_nothing_behind(
+    tmp_path: Path, torture: bool, tally: Tally
+) -> None:
     bank, backup = tmp_path / "place" / "bank.db", tmp_path / "place" / "backup.db"
     store = SqliteStorage(bank).open(SCOPE)
     for number in range(60):
@@ -108,6 +111,7 @@ def test_killed_restores_backups_deletions_and_repairs_leave_nothing_behind(tmp_
         assert _left(tmp_path) == []
         for path in bank.parent.glob("*.repaired-*"):
             path.unlink()
+    tally.kills("restore, backup, erasure and repair in turn", number + 1, under_way=found)
     assert found, "no kill came while a file was half-written"
     assert len(list(bank.parent.glob("bank.db.before-restore-*"))) <= 2 * (KEPT_RESTORES + 1)
 

@@ -28,6 +28,7 @@ from promises import promise
 from reasoningbank.jobs.jobs import LEASE
 from sessions.learned_sessions import PROJECT, STRATEGY, TENANT, bank_of, environment, eventually, repaired, written
 from shared_servers import run_directory, servers_in
+from torture_results import Tally
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what runs and who holds a socket is read from /proc")
 
@@ -122,7 +123,9 @@ def left_of(home: Path) -> list[str]:
     source="issue 11, It must show",
 )
 @pytest.mark.timeout(3 * 3_600)
-def test_sessions_in_a_row_are_each_done_once_whatever_is_killed(tmp_path: Path, folder: Path, torture: bool) -> None:
+def test_sessions_in_a_row_are_each_done_once_whatever_is_killed(
+    tmp_path: Path, folder: Path, torture: bool, tally: Tally
+) -> None:
     sessions, chance, home = 200 if torture else 6, random.Random(11), tmp_path / "home"
     client = tmp_path / "bin" / "claude"
     client.parent.mkdir()
@@ -219,3 +222,4 @@ def test_sessions_in_a_row_are_each_done_once_whatever_is_killed(tmp_path: Path,
     left = [*left_of(home), *folder.glob("*.sock"), *folder.glob("*.lock")]
     print(f"{len(left)} processes, sockets and locks left over")
     assert not left
+    tally.kills("whole sessions over the shared server", len(killed), acknowledged=sessions)

@@ -19,6 +19,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.types.session import DISTILL, RECIPE, Origin, Trajectory
 from sessions.made_lessons import ran
+from torture_results import Tally
 
 SESSIONS, TORTURE_SESSIONS = 40, 400
 AT_ONCE = 2
@@ -33,7 +34,7 @@ FAR = datetime(2099, 1, 1, tzinfo=UTC)
     source="issue Jobs",
 )
 @pytest.mark.timeout(900)
-def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, torture: bool) -> None:
+def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, torture: bool, tally: Tally) -> None:
     wanted, chance, kills = TORTURE_SESSIONS if torture else SESSIONS, random.Random(41), 0
     with open_bank(tmp_path) as bank:
         for number in range(wanted):
@@ -68,7 +69,7 @@ def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path: Path, tortur
             nursery.stdin.close()
         _finish(bank)
         _check(bank, wanted)
-    print(f"{kills} kills, {wanted} sessions, 0 lost, 0 doubled")
+    tally.kills("distilling with a scripted model", kills, acknowledged=wanted)
     assert kills >= AT_ONCE * 4
 
 

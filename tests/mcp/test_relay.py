@@ -29,6 +29,7 @@ from reasoningbank.embedding.session import OnnxEmbedder
 from reasoningbank.integrations.shared_server import LONGEST_PATH, Greeting
 from reasoningbank.settings import local_tenant, project_of
 from shared_servers import run_directory, running, servers_in
+from torture_results import Tally
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what runs and who holds a socket is read from /proc")
 
@@ -234,7 +235,7 @@ def test_a_killed_server_is_replaced_and_no_write_is_doubled(tmp_path: Path, fol
 
 @promise("relay:killed-server")
 def test_no_acknowledged_record_is_lost_or_doubled_when_servers_are_killed(
-    tmp_path: Path, folder: Path, torture: bool
+    tmp_path: Path, folder: Path, torture: bool, tally: Tally
 ) -> None:
     home, chance = tmp_path / "home", random.Random(11)
     sessions = 200 if torture else 10
@@ -283,6 +284,7 @@ def test_no_acknowledged_record_is_lost_or_doubled_when_servers_are_killed(
     assert set(acknowledged) <= set(stored)
     assert set(stored) <= set(asked)
     assert set(stored.values()) == {1}
+    tally.kills("the shared server", len(killed), acknowledged=len(acknowledged), under_way=len(refused))
     eventually(lambda: not servers_in(folder))
     assert not [*folder.glob("*.sock"), *folder.glob("*.lock")]
 
