@@ -168,32 +168,39 @@ def hash_of(text: str) -> int:
 
 
 def _child(task: Task) -> None:
-    descriptor = os.open(task.report, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def report(event: str) -> None:
-        os.write(descriptor, f"{event}\n".encode())
-
     role = {each.__name__: each for each in ROLES}[task.role]
-    try:
+    with reporting(task) as report:
         time.sleep(max(0.0, task.start - time.time()))
         store = SqliteStorage(Path(task.bank)).open(SCOPE)
         report("open")
         role(task, store, report)
         store.close()
         report("end")
+
+
+@contextmanager
+def reporting(task: Task) -> Iterator[Report]:
+    """A function that writes an event down so that it outlives the process; errors of the block are events, too."""
+    descriptor = os.open(task.report, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def report(event: str) -> None:
+        os.write(descriptor, f"{event}\n".encode())
+
+    try:
+        yield report
     except BankError as error:
         report(f"error {type(error).__name__}: {error}")
     except BaseException:  # noqa: BLE001 - reported, and the process ends
         report(f"crash {traceback.format_exc()!r}")
 
 
-def main() -> None:
-    """Forks one child per line of the standard input."""
+def fork_for_each_line(child: Callable[[Task], None]) -> None:
+    """Forks one child per line of the standard input, which names its task."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:
-            _child(Task(**json.loads(line)))
+            child(Task(**json.loads(line)))
             os._exit(0)
         sys.stdout.write(f"{pid}\n")
         sys.stdout.flush()
@@ -215,8 +222,13 @@ class Nursery:
 
 
 @contextmanager
-def nursery() -> Iterator[Nursery]:
-    """A nursery that is gone after the block; its children must have ended before."""
+def nursery(module: str = "durability.nursery", *arguments: str) -> Iterator[Nursery]:
+    """A nursery that is gone after the block; its children must have ended before.
+
+    Args:
+        module: What is run to make children, with ``fork_for_each_line``.
+        arguments: Its arguments.
+    """
     tests = Path(__file__).parent.parent
     environment = {
         **os.environ,
@@ -225,7 +237,7 @@ def nursery() -> Iterator[Nursery]:
         "OPENBLAS_NUM_THREADS": "1",
     }
     with subprocess.Popen(
-        [sys.executable, "-m", "durability.nursery"],
+        [sys.executable, "-m", module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -267,4 +279,4 @@ def events(report: Path) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    main()
+    fork_for_each_line(_child)
