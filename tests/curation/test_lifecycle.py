@@ -1,14 +1,9 @@
-"""Decay, prune and stability from outside: the daily job, commands, both stores, the asynchronous bank, and a kill."""
+"""Decay, prune and stability from outside: the daily job, commands, both stores, and the asynchronous bank."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import random
-import signal
-import subprocess
-import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from curation.aged_banks import DAY, MONTH, exported, made, told
-from curation.decayer import LATER
+from curation.aged_banks import DAY, MONTH, made, told
 from curation.git_repository import Git
 from opened_banks import OpenBank
 from promises import promise
@@ -191,39 +185,3 @@ def test_the_asynchronous_bank_tends_as_the_bank_does(clock: FrozenClock, tmp_pa
         await bank.close()
 
     asyncio.run(live())
-
-
-@promise(
-    "lifecycle:killed",
-    "A decay that is killed leaves every memory whole, and the next run ends where one run would have.",
-    source="issue 4",
-)
-def test_a_killed_run_leaves_whole_memories_and_the_next_one_finishes(tmp_path: Path, torture: bool) -> None:
-    home, chance = tmp_path / "home", random.Random(5)
-    clock = FrozenClock()
-    with made(home, clock) as bank:
-        for number in range(120):
-            told(bank, f"Content {number}.")
-    kills, done = 0, False
-    for _ in range(100 if torture else 6):
-        child = subprocess.Popen(
-            [sys.executable, "-m", "curation.decayer", str(home)], cwd=TESTS, stdout=subprocess.PIPE, text=True
-        )
-        assert child.stdout is not None
-        with child:
-            assert child.stdout.readline() == "ready\n"
-            time.sleep(chance.uniform(0.0, 0.15))
-            child.send_signal(signal.SIGKILL)
-            done = child.stdout.readline() == "done\n"
-        kills += not done
-        with made(home, clock) as bank:
-            assert bank.admin.check().problems == ()
-            assert {round(memory.confidence, 9) for memory in bank.memories.list()} <= {0.8, 0.65}
-        if done:
-            break
-    clock.advance(LATER)
-    with made(home, clock) as bank:
-        bank.curation.decay()
-        assert {round(memory.confidence, 9) for memory in bank.memories.list()} == {0.65}
-        assert exported(bank, tmp_path).count('"disuse"') == 3 * 120
-    print(f"{kills} runs killed")
