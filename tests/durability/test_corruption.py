@@ -19,12 +19,13 @@ from reasoningbank.storage import vector_index as dense
 from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.store import Store
 from reasoningbank.types.recall import DENSE_LEGS
+from torture_results import Tally
 
 CORRUPTIONS = 300
-TORTURE_CORRUPTIONS = 5_000
+TORTURE_CORRUPTIONS = 600
 SETTLED_CORRUPTIONS = 100
 MISDIRECTED = 40
-TORTURE_MISDIRECTED = 1_000
+TORTURE_MISDIRECTED = 200
 OLD_OPERATIONS = 34
 NEW_OPERATIONS = 14
 PAGE = 4_096
@@ -146,7 +147,7 @@ def specimens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Specimen
 )
 @pytest.mark.timeout(3_600)
 def test_a_damaged_bank_never_gives_a_wrong_answer(
-    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool
+    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool, tally: Tally
 ) -> None:
     """Main file, log, shared memory and sidecars, damaged at random: the right answer, or a named defect."""
     chance = random.Random(23)
@@ -165,7 +166,7 @@ def test_a_damaged_bank_never_gives_a_wrong_answer(
         counts[found] += 1
         if part in {"sidecar", "shared", "swapped"}:
             assert found == "unharmed", f"{part}: {found}"
-    print(counts)
+    tally.add("corruptions", "file, log, shared memory or sidecars of a store", sum(counts.values()), **counts, wrong=0)
     assert counts["named"] > 50
 
 
@@ -176,13 +177,13 @@ def test_a_damaged_bank_never_gives_a_wrong_answer(
 )
 @pytest.mark.timeout(3_600)
 def test_a_page_that_was_written_to_a_wrong_place_is_named_by_the_check(
-    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool
+    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool, tally: Tally
 ) -> None:
     """A page's checksum does not know its place: what no single read can see, the check of the whole bank sees."""
     chance = random.Random(29)
     specimen = specimens[0]
     name = specimen.names("main")[0]
-    counts = {"unharmed": 0, "named": 0}
+    counts = {"unharmed": 0, "named": 0, "named_by_check_alone": 0}
     for _ in range(TORTURE_MISDIRECTED if torture else MISDIRECTED):
         content = bytearray(specimen.files[name])
         _copy_page(content, chance)
@@ -193,8 +194,8 @@ def test_a_page_that_was_written_to_a_wrong_place_is_named_by_the_check(
             store = SqliteStorage(tmp_path / "damaged" / "bank.db").open(SCOPE)
             assert _problems(store)
             store.close()
-            counts["named"] += 1
-    print(counts)
+            counts["named_by_check_alone"] += 1
+    tally.add("corruptions", "pages written to a wrong place", sum(counts.values()), **counts)
 
 
 @promise(
@@ -205,7 +206,7 @@ def test_a_page_that_was_written_to_a_wrong_place_is_named_by_the_check(
 )
 @pytest.mark.timeout(3_600)
 def test_damage_after_another_program_has_closed_the_bank_is_named(
-    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool
+    specimens: tuple[Specimen, Specimen], tmp_path: Path, torture: bool, tally: Tally
 ) -> None:
     """Such a bank has stale page checksums everywhere, so that only its rows and its structure tell what is damaged."""
     chance = random.Random(31)
@@ -225,7 +226,7 @@ def test_damage_after_another_program_has_closed_the_bank_is_named(
         for part in ("log", "shared"):
             (tmp_path / "damaged" / specimen.names(part)[0]).unlink()
         counts[_examined(tmp_path / "damaged" / "bank.db", specimen)] += 1
-    print(counts)
+    tally.add("corruptions", "a file whose log another program has emptied", sum(counts.values()), **counts, wrong=0)
     assert counts["named"] > SETTLED_CORRUPTIONS // 4
 
 

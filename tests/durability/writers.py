@@ -9,14 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy
+
 from reasoningbank.bank import Bank
+from reasoningbank.memories.admission import index
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.testing import HashingEmbedder
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import STATES, Memory
 from reasoningbank.types.ports import Clock
+from reasoningbank.types.recall import DENSE_LEGS, Filter
 from reasoningbank.types.scope import Scope
 
+EVERYTHING = Filter(states=STATES)
 SCRATCH = (".partial", ".restoring", ".repairing", ".erasing")
 """What the names of files end with that are there only while somebody works at them."""
 
@@ -123,10 +128,17 @@ def check_sound(bank: Bank) -> None:
     assert problems == (), problems
 
 
-def check_found(bank: Bank, name: str, version: int = 1) -> None:
-    """Asserts that a memory is found by the words of its version."""
-    hits = bank.search(f"turn {word(f'{name}/{version}')} before {word(name)}", min_confidence=0.0).delivered
-    assert f"Lesson {name}" in {hit.title for hit in hits}, f"not found: {name}"
+def check_indexed(bank: Bank, memory: Memory) -> None:
+    """Asserts that the words and the vectors of a memory are those of its text, and of no earlier one."""
+    search, name = bank._context.store().search, memory.title.removeprefix("Lesson ")
+    hits = search.matching(word(f"{name}/{memory.version}"), EVERYTHING, 3).hits
+    assert [hit.id for hit in hits] == [memory.id], f"torn text index: {name}"
+    assert not search.matching(word(f"{name}/{memory.version - 1}"), EVERYTHING, 3).hits, f"old text: {name}"
+    (made,) = index([memory], bank.embedder)
+    for leg in DENSE_LEGS:
+        stored = search.vector(leg, memory.id)
+        assert stored is not None, f"lost vector: {name}"
+        assert numpy.array_equal(stored, made.vectors[leg]), f"a vector of another text or embedder: {name}"
 
 
 def left_over(home: Path) -> list[str]:
