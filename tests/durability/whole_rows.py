@@ -22,7 +22,9 @@ DERIVED = {
         "change",
         "indexed",
         "key",
-    }
+    },
+    "graph_nodes": {"key", "change", "words"},
+    "graph_edges": {"key", "change", "words", "source", "target"},
 }
 """Columns that follow from the others and are made anew."""
 

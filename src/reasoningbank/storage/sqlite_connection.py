@@ -346,8 +346,9 @@ def open_connection(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 def configure(connection: apsw.Connection) -> apsw.Connection:
     """Set what every connection to a bank has in common; the connection itself."""
     connection.set_busy_timeout(BUSY_MILLISECONDS)
-    connection.execute(_PRAGMAS).fetchall()
+    # First of all: a connection that fails at a damaged file must not remove the log when it is closed.
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.execute(_PRAGMAS).fetchall()
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
 

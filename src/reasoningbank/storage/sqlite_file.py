@@ -559,8 +559,8 @@ def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
 def _replace(prepared: Path, target: Path, kept: Path) -> int:
     """Put a new file in the place of one that is missing or too damaged, which is kept as it lies."""
     renewed = _renewed_file(prepared, 0)
-    if target.exists() and target.stat().st_size:
-        log = target.with_name(target.name + "-wal")
+    log = target.with_name(target.name + "-wal")
+    if target.exists() and (target.stat().st_size or log.exists()):
         if log.exists():
             log.rename(kept.with_name(kept.name + "-wal"))
         os.link(target, kept)

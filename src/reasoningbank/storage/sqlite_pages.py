@@ -8,8 +8,7 @@ neither page checksums nor rows that prove themselves.
 from __future__ import annotations
 
 import struct
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,12 @@ import apsw
 
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.sqlite_connection import RESERVED_BYTES, checksum_vfs
+from reasoningbank.storage.sqlite_log import committed, page_size
 
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
 _DEFAULT_SIZE = 4_096
 _SIZES = tuple(2**power for power in range(9, 17))
-_LOG_MAGIC = (0x377F0682, 0x377F0683)
-_LOG_HEADER, _FRAME_HEADER = 32, 24
 _SAMPLE = 64
 """DamagedPages that are looked at to find out how large pages are when the header does not say it."""
 _TABLE_LEAF, _TABLE_INNER, _INDEX_LEAF, _INDEX_INNER = 0x0D, 0x05, 0x0A, 0x02
@@ -89,16 +87,21 @@ class DamagedPages:
             judge = _judge(connection)
             self.size, reserved = _layout(self._content, self._log, judge)
             self._usable = self.size - reserved
-            self._newer = _committed(self._log, self.size, judge if reserved else None)
+            written = committed(self._log, self.size, most=-(-len(self._content) // self.size))
+            self._newer = written.images
             self.count = max(-(-len(self._content) // self.size), *self._newer.keys(), 0)
-            self._proven = {
-                number for number in range(1, self.count + 1) if not reserved or judge(self._image(number) or b"")
+            self._outdated = written.damaged
+            # A page in the log has no checksum of its own yet: that of its frame covers it.
+            self._proven = written.proven | {
+                number
+                for number in range(1, self.count + 1)
+                if number not in self._newer and (not reserved or judge(self._image(number) or b""))
             }
 
     @property
     def unproven(self) -> int:
-        """How many pages do not have their own checksum."""
-        return self.count - len(self._proven)
+        """How many pages are not what was written last, or cannot be told to be."""
+        return self.count - len(self._proven - self._outdated)
 
     def leaves(self) -> Iterator[Leaf]:
         """Read every page that is one of a table or an index; other pages belong to long rows or are unused."""
@@ -199,8 +202,7 @@ def _layout(content: bytes, log: bytes, judge: Judge) -> tuple[int, int]:
     The header says both, and so does the log; where neither is whole, the checksums of the pages do.
     """
     stated = [int.from_bytes(content[16:18]) if content.startswith(MAGIC) else 0]
-    if int.from_bytes(log[:4]) in _LOG_MAGIC:
-        stated.append(int.from_bytes(log[8:12]))
+    stated.append(page_size(log))
     sizes = [65_536 if size == 1 else size for size in stated]
     candidates = list(dict.fromkeys([*(size for size in sizes if size in _SIZES), _DEFAULT_SIZE, *_SIZES]))
     for size in candidates:
@@ -211,35 +213,6 @@ def _layout(content: bytes, log: bytes, judge: Judge) -> tuple[int, int]:
             return size, RESERVED_BYTES
     reserved = content[20] if content.startswith(MAGIC) and content[20] in {0, RESERVED_BYTES} else RESERVED_BYTES
     return candidates[0], reserved
-
-
-def _committed(log: bytes, size: int, judge: Judge | None) -> Mapping[int, bytes]:
-    """Return the newest committed image of each page in the log.
-
-    SQLite reads a log up to its first damaged frame. Frames after it are whole too when they carry the number of this
-    run of the log and their page has its own checksum.
-    """
-    step = _FRAME_HEADER + size
-    frames = []
-    for place in range(_LOG_HEADER, len(log) - step + 1, step):
-        number, commit = struct.unpack_from(">II", log, place)
-        frames.append((number, commit, log[place + 8 : place + 16], place + _FRAME_HEADER))
-    if not frames:
-        return {}
-    current = log[16:24] if int.from_bytes(log[:4]) in _LOG_MAGIC else b""
-    if not any(salt == current for _, _, salt, _ in frames):
-        current = Counter(salt for _, _, salt, _ in frames).most_common(1)[0][0]
-    found: dict[int, bytes] = {}
-    waiting: dict[int, bytes] = {}
-    for number, commit, salt, start in frames:
-        image = log[start : start + size]
-        if salt != current or number == 0 or (judge is not None and not judge(image)):
-            continue
-        waiting[number] = image
-        if commit:
-            found |= waiting
-            waiting.clear()
-    return found
 
 
 def _varint(content: bytes, place: int) -> tuple[int, int]:
