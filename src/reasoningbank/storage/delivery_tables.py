@@ -75,9 +75,9 @@ CREATE TABLE exposure_items (
 CREATE INDEX exposure_items_by_memory ON exposure_items (key);
 """
 
-RECALLS = Mapped(RecallLog, "id, at, query, session, embedder, tokens")
+RECALLS = Mapped(RecallLog, "id, at, query, session, embedder, tokens", typed=True)
 
-ENTRIES = Mapped(RecallEntry, "rank, memory_id, unproven, relevance")
+ENTRIES = Mapped(RecallEntry, "rank, memory_id, unproven, relevance", typed=True)
 
 _NAME = "an exposure"
 

@@ -101,11 +101,11 @@ COUNT_COLUMNS = ", ".join(COUNTERS)
 
 AGGREGATE_COLUMNS = f"{COUNT_COLUMNS}, positive, negative, last_rollup, last_activity, last_disuse"
 
-SIGNALS = Mapped(Signal, "id, memory_id, type, positive, session, rater, at, weight")
+SIGNALS = Mapped(Signal, "id, memory_id, type, positive, session, rater, at, weight", typed=True)
 
-AGGREGATES = Mapped(SignalAggregate, AGGREGATE_COLUMNS)
+AGGREGATES = Mapped(SignalAggregate, AGGREGATE_COLUMNS, typed=True)
 
-IDLE = Mapped(Idle, "id, prior, positive, negative, provenance, active, disused")
+IDLE = Mapped(Idle, "id, prior, positive, negative, provenance, active, disused", typed=True)
 
 SIGNAL_COLUMNS = "s.id, m.id, s.type, s.positive, s.session, s.rater, s.at, s.weight"
 

@@ -188,9 +188,18 @@ class Mapped(Generic[_Kind]):
         columns: Names of its fields, by commas, in the order of the row.
         trusted: Its rules were checked when it was written, and reading does not check them again.
         ascii: Escape what is not ASCII in JSON.
+        typed: Its rows have no checksum, so the type of each value is checked when it is read.
     """
 
-    def __init__(self, kind: type[_Kind], columns: str, *, trusted: bool = False, ascii: bool = False) -> None:  # noqa: A002
+    def __init__(
+        self,
+        kind: type[_Kind],
+        columns: str,
+        *,
+        trusted: bool = False,
+        ascii: bool = False,  # noqa: A002
+        typed: bool = False,
+    ) -> None:
         self.columns = columns
         self.count = columns.count(",") + 1
         self._kind = kind
@@ -203,8 +212,9 @@ class Mapped(Generic[_Kind]):
         }
         names = columns.split(", ")
         nested = [name for name in names if name not in hints]
-        typed = [hints[name] if name in hints else get_type_hints(inner[name][1])[name] for name in names]
-        turned = [(place, *_turned(hint, ascii=ascii)) for place, hint in enumerate(typed)]
+        kinds = [hints[name] if name in hints else get_type_hints(inner[name][1])[name] for name in names]
+        turned = [(place, *_turned(hint, ascii=ascii)) for place, hint in enumerate(kinds)]
+        self._types = list(zip(names, map(_stored_types, kinds), strict=True)) if typed else []
         self._values = attrgetter(*(name if name in hints else f"{inner[name][0]}.{name}" for name in names))
         self._writers = [(place, write) for place, write, _ in turned if write is not None]
         self._readers = [(place, read) for place, _, read in turned if read is not None]
@@ -227,6 +237,9 @@ class Mapped(Generic[_Kind]):
     def record(self, row: Row, **given: object) -> _Kind:
         """Return the record of a row, with these other fields; to be called inside of ``decoding``."""
         values: list[object] = list(row)
+        for (name, allowed), value in zip(self._types, values, strict=False):
+            if not isinstance(value, allowed):
+                raise TypeError(f"{name} is {type(value).__name__}")
         for place, read in self._readers:
             values[place] = read(values[place])
         for name, kind, parts, chosen in self._inner:
@@ -265,6 +278,18 @@ def _turned(hint: object, *, ascii: bool) -> tuple[_Turn | None, _Turn | None]: 
     return None, None
 
 
+def _stored_types(hint: object) -> tuple[type, ...]:
+    """Return the types of values that a column can hold for a field of this annotation."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in {Union, types.UnionType}:
+        return tuple(kind for argument in arguments for kind in _stored_types(argument))
+    if hint is type(None):
+        return (type(None),)
+    if hint in {int, bool, datetime}:
+        return (int,)
+    return (float, int) if hint is float else (str,)
+
+
 def _unless_none(turn: _Turn | None) -> _Turn | None:
     return None if turn is None else lambda value: None if value is None else turn(value)
 
@@ -300,7 +325,7 @@ def _mapping_with_tuples(text: str) -> dict[str, object]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in _mapping(text).items()}
 
 
-WEIGHTS = Mapped(ProjectWeights, WEIGHT_COLUMNS)
+WEIGHTS = Mapped(ProjectWeights, WEIGHT_COLUMNS, typed=True)
 
 
 def vector_id(key: int, leg: str) -> int:

@@ -105,7 +105,7 @@ HEAD_COLUMNS = "number, id, key, digest, session, source, steps, at, distilled, 
 
 HEAD_COUNT = HEAD_COLUMNS.count(",") + 1
 
-ENTRIES = Mapped(TrajectoryEntry, "id, session, source, steps, at, distilled, task")
+ENTRIES = Mapped(TrajectoryEntry, "id, session, source, steps, at, distilled, task", typed=True)
 
 _HEADS = ", ".join(f"t.{name}" for name in HEAD_COLUMNS.split(", "))
 
