@@ -55,6 +55,16 @@ class Tally:
         """
         self.add("kills", subject, kills, **found, lost=0, torn=0)
 
+    def secrets(self, entrance: str, fields: int, kinds: int) -> None:
+        """Take down that every kind of secret was put into every field of an entrance, and none was on the disk.
+
+        Args:
+            entrance: Where a caller comes in.
+            fields: How many it has.
+            kinds: How many kinds of secrets there were.
+        """
+        self.add("secrets", entrance, fields * kinds, fields=fields, kinds=kinds, on_disk=0)
+
 
 class TortureRecord:
     """Collect the rows of a run and merge them into a file when it ends.
@@ -71,7 +81,7 @@ class TortureRecord:
         """Take the rows of a test that has run, and when and where that was."""
         if report.when != "call" or report.skipped:
             return
-        where = {"seconds": round(report.duration, 1), "passed": report.passed, **machine()}
+        where = {"test": report.nodeid, "seconds": round(report.duration, 1), "passed": report.passed, **machine()}
         for name, rows in report.user_properties:
             if name == PROPERTY and isinstance(rows, list):
                 tried = rows or [{"kind": "failed", "subject": report.nodeid, "tried": 0, "found": {}}]
@@ -86,9 +96,10 @@ class TortureRecord:
 
 
 def merged(known: list[Row], fresh: list[Row]) -> list[Row]:
-    """Return the rows of a record with those of a further run in the place of older ones, by kind and subject."""
-    rows = {(row["kind"], row["subject"]): row for row in [*known, *fresh]}
-    return [rows[key] for key in sorted(rows)]
+    """Return the rows of a record with those of a further run in the place of what the same tests have left before."""
+    again = {row["test"] for row in fresh}
+    rows = [*(row for row in known if row["test"] not in again), *fresh]
+    return sorted(rows, key=lambda row: (str(row["kind"]), str(row["subject"])))
 
 
 def machine() -> Mapping[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import click
 import pytest
@@ -13,7 +16,7 @@ from click.testing import CliRunner
 
 from promises import promise
 from reasoningbank import Bank, Settings, Trajectory
-from reasoningbank.cli.app import COMMANDS, rbank
+from reasoningbank.cli.app import rbank
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
@@ -25,13 +28,19 @@ from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.safety.secrets import redact
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.document import DocumentChange
+from reasoningbank.web.routes import openapi
 from secret_texts import SampleText, is_readable, texts_with_secrets
-from web.servers import Served
+from torture_results import Tally
+from web.servers import Served, serving, with_tenants
 
 CALLER = Caller(tenant="acme", session="here")
 RUNS_PROGRAMS = {"matts.scale", "+scale"}
 STARTS_OR_LEAVES = {"serve", "demo", "scale", "worker", "hook", "install", "uninstall", "doctor", "restore", "backup"}
 SAMPLE = 2
+FIELDS = 40
+"""Each entrance has at least so many fields that are tried."""
+SECRET = "\0secret"
+"""Stands for the secret in a command line."""
 
 
 def _one_of_each_kind() -> list[SampleText]:
@@ -53,13 +62,23 @@ def secrets(torture: bool) -> list[SampleText]:
     return SECRETS if torture else SECRETS[3 :: len(SECRETS) // SAMPLE][:SAMPLE]
 
 
-def _writes(operation: Operation) -> bool:
-    if operation.method in RUNS_PROGRAMS or (operation.command and operation.command.name in STARTS_OR_LEAVES):
-        return False
-    return not operation.reads
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, where an export goes whose target is the name of a secret."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
 
 
-WRITING = tuple(operation for operation in OPERATIONS if _writes(operation))
+def _is_asked(operation: Operation) -> bool:
+    return operation.method not in RUNS_PROGRAMS and not (
+        operation.command and operation.command.name in STARTS_OR_LEAVES
+    )
+
+
+ASKED = tuple(operation for operation in OPERATIONS if _is_asked(operation))
+"""All that store something, and all that read: what was asked is logged."""
 
 
 def _value(schema: Any, text: str, known: str) -> Any:
@@ -95,19 +114,22 @@ def _shown(home: Path, secrets: list[SampleText]) -> list[tuple[str, str]]:
 
 @promise(
     "hygiene:on-disk",
-    "A secret in any field of any writing operation over Python or MCP is in no file of the bank: database, log of "
-    "writes, vectors, exports, backups. The command line and REST call the same operations; some of them are tried.",
+    "A secret in any field of any operation, over Python, MCP, REST or the command line, is in no file of the bank: "
+    "database, log of writes, vectors, exports, backups.",
     source="issue Hard to break 4",
 )
-def test_no_field_of_an_operation_brings_a_secret_to_disk(tmp_path: Path, secrets: list[SampleText]) -> None:
-    home = tmp_path / "home"
+def test_no_field_of_an_operation_brings_a_secret_to_disk(
+    work: Path, tmp_path: Path, secrets: list[SampleText], tally: Tally
+) -> None:
+    home, fields = tmp_path / "home", set[str]()
     with Bank.open(tenant="acme", project="shop", embedder=HashingEmbedder(), settings=Settings(home=home)) as bank:
         for text in secrets:
             known = bank.record(title="Retry", content="Back off.", outcome="success").id
-            for operation in WRITING:
+            for operation in ASKED:
                 signature = interface(operation)
                 schemas = {each.name: each.schema for each in signature.parameters}
                 filled = {each.name for each in signature.parameters if not each.optional}
+                fields |= {f"{operation.method} {name}" for name in schemas}
                 for values in _calls(schemas, filled, text.text, known):
                     needed = {each.name for each in signature.parameters if each.required}
                     least = {name: value for name, value in values.items() if name in needed or text.text in str(value)}
@@ -117,46 +139,114 @@ def test_no_field_of_an_operation_brings_a_secret_to_disk(tmp_path: Path, secret
         bank.admin.backup(home / "backup.db")
         bank.admin.export(home / "export.jsonl")
     assert _shown(home, secrets) == []
+    assert not [secret for text in secrets for secret in text.secrets for held in _files(work) if secret in held]
+    assert len(fields) >= FIELDS
+    tally.secrets("Python", len(fields), len(secrets))
 
 
 @promise("hygiene:on-disk")
-def test_no_tool_brings_a_secret_to_disk(tmp_path: Path, secrets: list[SampleText]) -> None:
-    home = tmp_path / "home"
+def test_no_tool_brings_a_secret_to_disk(work: Path, tmp_path: Path, secrets: list[SampleText], tally: Tally) -> None:
+    home, fields = tmp_path / "home", set[str]()
     for profile, specs in tools_by_profile().items():
         tools = Tools(Banks(Settings(home=home), project="shop", embedder=HashingEmbedder()), profile=profile)
         for text in secrets:
             for name, spec in specs.items():
+                fields |= {f"{name} {field}" for field in spec.inputs}
                 for arguments in _calls(dict(spec.inputs), set(spec.required), text.text, "m1"):
                     tools.call(name, arguments, CALLER)
         tools.close()
     assert _shown(home, secrets) == []
+    assert len(fields) >= FIELDS
+    tally.secrets("MCP", len(fields), len(secrets))
 
 
 @promise("hygiene:on-disk")
+@pytest.mark.timeout(3_600)
 def test_no_command_brings_a_secret_to_disk(
-    tmp_path: Path, secrets: list[SampleText], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, secrets: list[SampleText], torture: bool, monkeypatch: pytest.MonkeyPatch, tally: Tally
 ) -> None:
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    for text in secrets[:1]:
-        for name in ("record", "feedback", "outcome", "capture", "quarantine"):
-            if name in COMMANDS:
-                for line in _command_lines(name, text.text):
-                    CliRunner().invoke(rbank, line)
+    fields = _command_fields()
+    for text in secrets if torture else secrets[:1]:
+        for line in fields.values() if torture else list(fields.values())[:: len(fields) // 12]:
+            CliRunner().invoke(rbank, [text.text if word == SECRET else word for word in line])
     assert any(tmp_path.rglob("*.db"))
     assert _shown(tmp_path, secrets) == []
+    assert len(fields) >= FIELDS
+    tally.secrets("the command line", len(fields), len(secrets))
 
 
-def _command_lines(name: str, text: str) -> Iterator[list[str]]:
-    command = rbank.get_command(click.Context(rbank), name)
+def _command_fields() -> dict[str, list[str]]:
+    """A command line for each name of an argument or option that takes a text, with SECRET in its place."""
+    found: dict[str, list[str]] = {}
+    for operation in ASKED:
+        if operation.command is None:
+            continue
+        command, words = _command(operation.command.name)
+        positional = ["note" for each in command.params if isinstance(each, click.Argument)]
+        needed = [
+            word
+            for each in command.params
+            if isinstance(each, click.Option) and each.required
+            for word in (each.opts[0], "success" if each.name == "outcome" else "note")
+        ]
+        for place, argument in enumerate(each for each in command.params if isinstance(each, click.Argument)):
+            line = [*words, *positional[:place], SECRET, *positional[place + 1 :], *needed]
+            found.setdefault(str(argument.name), line)
+        for option in command.params:
+            if (
+                isinstance(option, click.Option)
+                and not option.is_flag
+                and isinstance(option.type, click.types.StringParamType)
+            ):
+                found.setdefault(option.opts[0], [*words, *positional, *needed, option.opts[0], SECRET])
+    return found
+
+
+def _command(name: str) -> tuple[click.Command, list[str]]:
+    command: click.Command | None = rbank
+    words = name.split(" ")
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
     assert command is not None
-    positional = ["note" for each in command.params if isinstance(each, click.Argument)]
-    for number in range(len(positional)):
-        yield [name, *positional[:number], text, *positional[number + 1 :]]
-    for option in command.params:
-        if isinstance(option, click.Option) and not option.is_flag:
-            yield [name, *positional, option.opts[0], text]
+    return command, words
+
+
+@promise("hygiene:on-disk")
+@pytest.mark.timeout(3_600)
+def test_no_request_brings_a_secret_to_disk(tmp_path: Path, secrets: list[SampleText], tally: Tally) -> None:
+    home, fields, answered = with_tenants(tmp_path / "home"), set[str](), Counter[int]()
+    with serving(home) as served:
+        memory = {"title": "Retry", "content": "Back off.", "outcome": "success"}
+        known = served.said("POST", "/memories", memory, status=201)["id"]
+        for text in secrets:
+            for method, path, field, body in _requests(text.text, known):
+                fields.add(f"{method} {path} {field}")
+                answered[served.call(method, path, body).status_code // 100] += 1
+    assert _shown(home, secrets) == []
+    assert answered.keys() <= {2, 4}
+    assert answered[2]
+    assert len(fields) >= FIELDS
+    tally.secrets("REST", len(fields), len(secrets))
+
+
+def _requests(text: str, known: str) -> Iterator[tuple[str, str, str, Any]]:
+    """Requests of every endpoint with the text in one field after the other: method, path, field and body."""
+    described = openapi()
+    for path, methods in described["paths"].items():
+        place = re.sub(r"\{[^}]*\}", known, path)
+        for method, endpoint in methods.items():
+            for parameter in endpoint.get("parameters", ()):
+                if parameter["in"] == "query":
+                    yield method.upper(), f"{place}?{urlencode({parameter['name']: text})}", parameter["name"], None
+                elif parameter["in"] == "path":
+                    yield method.upper(), path.replace(f"{{{parameter['name']}}}", quote(text, safe="")), "path", None
+            content = endpoint.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            for body in _calls(content.get("properties", {}), set(content.get("required", ())), text, known):
+                yield method.upper(), place, "body", body
 
 
 @promise("hygiene:on-disk")

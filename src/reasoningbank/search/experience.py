@@ -262,6 +262,7 @@ class Experience:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.memories.admission import has_space
+        from reasoningbank.safety.text import safe_line
 
         began = time.perf_counter()
         way = checked_mode(mode)
@@ -295,7 +296,7 @@ class Experience:
                 "mode": way,
                 "limit": str(shown),
                 "min_confidence": f"{min_confidence:g}",
-                "tags": ",".join(question.condition.tags),
+                "tags": ",".join(safe_line(tag) for tag in question.condition.tags),
             }
             trace = Trace(
                 query=question.text,
