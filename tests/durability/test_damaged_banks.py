@@ -6,9 +6,11 @@ import random
 import struct
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
+import apsw
 import pytest
 
 from durability.damages import DAMAGES, PAGE, Damage, cut, scatter
@@ -16,6 +18,7 @@ from durability.real_banks import RealBank, answer, edges, made, opened_at
 from durability.whole_rows import Row, stored_rows
 from durability.writers import bank_file
 from promises import promise
+from reasoningbank.storage.sqlite_connection import checksum_vfs
 from torture_results import Tally
 
 ROUNDS = 40
@@ -173,3 +176,29 @@ def test_a_repair_of_an_emptied_file_saves_what_its_log_holds(tmp_path: Path) ->
     assert any(path.read_bytes() == bank.files[log] for path in (home / log).parent.glob("*.before-restore-*-wal"))
     with opened_at(home) as repaired:
         assert repaired.memories.count() > 10
+
+
+@promise("durability:restore-damaged")
+@pytest.mark.parametrize("table", ["memory_text_config", "memory_text_data", "memories", "meta", "sqlite_sequence"])
+def test_a_backup_is_restored_whichever_table_of_the_bank_is_lost(tmp_path: Path, table: str) -> None:
+    bank = made(tmp_path / "whole")
+    home = tmp_path / "damaged"
+    bank.lay_out(home, {})
+    file = bank_file(home)
+    with opened_at(home) as whole:
+        whole.admin.backup(tmp_path / "backup.db")
+    with closing(apsw.Connection(str(file), vfs=checksum_vfs())) as connection:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        roots = {
+            str(row[0]): int(str(row[1])) for row in connection.execute("SELECT name, rootpage FROM sqlite_schema")
+        }
+    content = bytearray(file.read_bytes())
+    lost, empty = (slice((roots[name] - 1) * PAGE, roots[name] * PAGE) for name in (table, "links"))
+    content[lost] = content[empty]
+    file.write_bytes(content)
+    with opened_at(home) as damaged:
+        assert damaged.admin.check_store()
+        damaged.admin.restore(tmp_path / "backup.db")
+    with opened_at(home) as restored:
+        assert restored.admin.check().problems == ()
+        assert [answer(restored, question) for question in bank.questions] == bank.answers

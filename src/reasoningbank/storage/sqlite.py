@@ -234,6 +234,8 @@ class Opening:
         source.connection.pragma("journal_mode", self._medium.journal)
         migrate(source.connection)
         if not self._is_current(source):
+            if version and self._medium.lock.marked():
+                raise StoreCorrupt(f"{self._medium.path.name} has lost the record of whose bank it is")
             with source.connection:
                 for name, value in owner_rows(self._scope).items():
                     source.run("INSERT INTO meta VALUES (?, ?)", (name, value))

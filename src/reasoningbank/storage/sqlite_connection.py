@@ -62,7 +62,7 @@ _REFUSED = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.
 _UNFIT = (apsw.TooBigError, apsw.MismatchError, apsw.RangeError, apsw.ConstraintError)
 _UNREADABLE = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_SHORT_READ})
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_LOST = ("no such table", "no such column", "malformed", "vtable constructor failed", "fts5:")
+_LOST = ("no such table", "no such column", "malformed", "vtable constructor failed", "fts5:", "fts5 file format")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import cast
 
 import apsw
 
-from reasoningbank.errors import BankError, ScopeViolation, StoreCorrupt, StoreUnavailable
+from reasoningbank.errors import BankError, ScopeViolation, StoreBusy, StoreCorrupt, StoreError, StoreUnavailable
 from reasoningbank.storage.locks import BankLock
 from reasoningbank.storage.scratch import COMPANIONS, Purpose, remove_abandoned, scratch_file, scratch_folder
 from reasoningbank.storage.sidecars import SidecarFiles
@@ -525,7 +525,10 @@ def _is_whole(target: Path) -> bool:
     try:
         with translated(target), closing(_reading(target)) as bank:
             return [row[0] for row in bank.execute("PRAGMA integrity_check")] == ["ok"]
-    except (StoreCorrupt, StoreUnavailable):
+    except StoreBusy:
+        raise
+    except StoreError:
+        # Whatever a damaged file makes the engine say: it is replaced as a whole.
         return False
 
 
