@@ -8,6 +8,8 @@ DEV_READY := $(VENV)/.dev-ready
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 LLM_URL ?=
+PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/test_relay.py \
+	tests/integrations/test_many_sessions.py tests/safety/test_secrets_on_disk.py
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
@@ -37,8 +39,9 @@ bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	$(BIN)/python benchmarks/bench_windows.py
 	$(BIN)/python benchmarks/bench_http.py
 
-torture: $(DEV_READY) ## the durability and model tests many times longer, and 200 sessions while servers are killed
-	$(BIN)/python -m pytest --torture --timeout 0 -s tests/durability tests/storage tests/integrations/test_many_sessions.py tests/safety/test_secrets_on_disk.py
+torture: $(DEV_READY) ## kills, damage, power cuts and secrets many times over, written into docs/reliability.md; PART=... runs a part
+	$(BIN)/python -m pytest --torture --torture-record docs/reliability.json --timeout 0 -s $(PART)
+	$(BIN)/python tools/write_reliability.py
 
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.retrieval

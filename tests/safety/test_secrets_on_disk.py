@@ -168,13 +168,13 @@ def test_no_command_brings_a_secret_to_disk(
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    fields = _command_fields()
+    fields = list(_command_fields().values())
+    fields = fields[:: len(fields) // FIELDS][:FIELDS] if torture else fields[:: len(fields) // 12]
     for text in secrets if torture else secrets[:1]:
-        for line in fields.values() if torture else list(fields.values())[:: len(fields) // 12]:
+        for line in fields:
             CliRunner().invoke(rbank, [text.text if word == SECRET else word for word in line])
     assert any(tmp_path.rglob("*.db"))
     assert _shown(tmp_path, secrets) == []
-    assert len(fields) >= FIELDS
     tally.secrets("the command line", len(fields), len(secrets))
 
 
