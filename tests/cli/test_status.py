@@ -111,7 +111,7 @@ def test_the_last_error_of_a_failing_model_is_said(tmp_path: Path) -> None:
     client.parent.mkdir(parents=True)
     client.write_text("#!/bin/sh\nexit 3\n")
     client.chmod(0o700)
-    own = {"llm": "client:claude-code", "paid_calls": "true"}
+    own: dict[str, Any] = {"llm": "client:claude-code", "paid_calls": "true"}
     said(tmp_path, "capture", *map(str, written(tmp_path, {"one": REPAIRED})))
     said(tmp_path, "worker", "--once", **own)
     found = said(tmp_path, "status", "--json", **own)
