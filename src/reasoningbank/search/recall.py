@@ -204,13 +204,9 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
 
 def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:
     """Return the hits whose text is not that of a hit that is shown already."""
-<<<<<<< HEAD
     if not pool:
         return []
     texts = {hit.memory.fingerprint for hit in shown}
-=======
-    texts = {hit.memory.fingerprint for hit in shown} if pool else set()
->>>>>>> 7395c87 (Put what a search costs now into decision 0022)
     return [hit for hit in pool if hit.memory.fingerprint not in texts]
 
 
