@@ -2,8 +2,8 @@
 
 Only whole sentences about the work itself count: "it works now", "that fixed it", "that did not work", "still failing".
 Thanks, agreement ("yes, that's correct", "that works for me", "looks good"), questions, conditions ("if it works ...")
-and the description of a further task are no verdicts. English is read here, eight other languages in ``replies``, that
-a failure is gone in ``relief``; any other yields none rather than a wrong one. What a person says last and is no
+and the description of a further task are no verdicts. English is read here, eight other languages in ``replies``, and
+in ``relief`` that a failure is gone; any other yields none rather than a wrong one. What a person says last and is no
 verdict is read in ``last_words``.
 """
 
