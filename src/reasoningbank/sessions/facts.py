@@ -526,11 +526,8 @@ def _runs_of(steps: tuple[Step, ...]) -> tuple[Mapping[int, TestRun], frozenset[
     known: dict[tuple[tuple[str, ...], str], TestRun] = {}
     aside = pushed = bisecting = False
     for index, step in enumerate(steps):
-        bisects = [
-            part.word(2)
-            for part in (parts(command(step)) if "bisect" in step.action else ())
-            if (part.program, part.word(1)) == ("git", "bisect")
-        ]
+        programs = parts(command(step)) if "bisect" in step.action else ()
+        bisects = [part.word(2) for part in programs if (part.program, part.word(1)) == ("git", "bisect")]
         pushed = pushed or ("git" in step.action and _PUSH.search(step.action) is not None)
         moves = [stashes(part) for part in parts(command(step))] if "stash" in step.action else []
         if aside or True in moves or bisecting or bisects:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reasoningbank.sessions.changes import doings_of
+from reasoningbank.sessions.changes import doing_of
 from reasoningbank.sessions.commands import command, parts, vocabulary
 from reasoningbank.sessions.facts import admission
 from reasoningbank.sessions.relevance import FAILED_NAMES
@@ -115,14 +115,16 @@ def _there_before(steps: Sequence[Step], failures: Sequence[Evidence], asked: st
     mending = _MENDING.search(asked) is not None
     last = max(fact.step or 0 for fact in failures)
     aside = list(_put_aside(steps))
+    if about_failure or (mending and not aside) or last >= len(steps):
+        return Foreign()
     first_edit = _first_edit(steps)
     for earlier in [*(fact.step for fact in failures if fact.step is not None and fact.step < first_edit), *aside]:
-        if not 0 <= earlier < len(steps) or last >= len(steps) or earlier == last or (last < first_edit):
+        if not 0 <= earlier < len(steps) or earlier == last or last < first_edit:
             continue
         if not _fails_alike(steps[earlier], steps[last]):
             continue
         names = _names(steps[last])
-        if _shares_word(steps[last], asked) or about_failure or (mending and not (names and earlier in aside)):
+        if _shares_word(steps[last], asked) or (mending and not (names and earlier in aside)):
             continue
         gone = [fact for fact in failures if fact.step in {earlier, last} or _same_run(fact, failures, last)]
         reason = f"The failure at step {last} was there before the session's edits (step {earlier})."
@@ -139,7 +141,7 @@ def _same_run(fact: Evidence, failures: Sequence[Evidence], last: int) -> bool:
 
 
 def _first_edit(steps: Sequence[Step]) -> int:
-    return next((index for index, doing in enumerate(doings_of(steps)) if doing.changes), len(steps))
+    return next((index for index, step in enumerate(steps) if doing_of(step).changes), len(steps))
 
 
 def _put_aside(steps: Sequence[Step]) -> Iterator[int]:

@@ -154,7 +154,7 @@ def run_of(step: Step) -> TestRun | None:
     tests = [(part, runner) for part in programs if (runner := _runner(part)) is not None]
     if not tests and all(part.reads for part in programs):
         return None
-    if ran_no_tests(step):
+    if tests and ran_no_tests(step):
         return None
     summary = summary_of(step.observation, line)
     if tests:
