@@ -78,6 +78,7 @@ FURTHER = (
     "Please commit this and open a pull request.",
     "Add a test for an empty file as well. It should cover both formats.",
     "Great, next add the French texts",
+    "Do the same for the import page",
     "Could you also document the flag?",
     "How do I run the importer by hand?",
     "Why did you choose a set here?",

@@ -186,7 +186,7 @@ _HARMLESS = re.compile(
     r"|(?:no, )?that(?:'s| is) (?:all|it)|why did you (?=use|choose|pick|prefer|go))\b"
 )
 _IN_A_WISH = re.compile(
-    r"noch|nog|weer|ancora|too|ainda|aun|empty|error\w*|fail\w*|bugs?|issues?|problem\w*|blank|slow\w*|only|expected"
+    r"noch|nog|weer|same|ancora|too|ainda|aun|empty|error\w*|fail\w*|bugs?|issues?|problem\w*|blank|slow\w*|only|expected"
     r"|incorrect\w*|bad\w*|without|ohne|sans|sin|senza|sem|zonder|leer\w*|fehl\w*|vide\w*|erreur\w*|probleme\w*"
     r"|vaci[oa]s?"
     r"|fall\w*|errore|errori|vuot[oaie]|erros?|vazi[oa]s?|fout\w*|leeg\w*|non|no|plus|空白|空|无|失败|失敗|エラー"
