@@ -124,9 +124,13 @@ def test_a_reversed_verdict_tells_the_movement_as_it_was_and_an_unknown_session_
     stored = run("record", "--title", LESSON["title"], "--content", LESSON["content"], "--outcome", "success")
     run("briefing", "--task", LESSON["title"], "--session", "s")
     run("session-outcome", "s", "failed")
+    before = run("get", stored["id"])["confidence"]
     words = ["--tenant", "acme", "--project", "shop", "session-outcome"]
     said = CliRunner().invoke(rbank, [*words, "s", "succeeded"]).stdout
-    assert f"counts for it, confidence 0.800 to {run('get', stored['id'])['confidence']:.3f}." in said
+    now = run("get", stored["id"])["confidence"]
+    assert f"confidence {before:.3f} to {now:.3f} (without this session it would be 0.800)." in said
+    again = CliRunner().invoke(rbank, [*words, "s", "succeeded"]).stdout
+    assert f"counts for it as before, confidence {now:.3f} (without" in again
     assert (
         "nothing is known of a session named nosuch" in CliRunner().invoke(rbank, [*words, "nosuch", "failed"]).stdout
     )

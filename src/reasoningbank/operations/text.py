@@ -282,10 +282,12 @@ def session_outcome_text(report: SessionOutcome) -> str:
 def _counts_text(credit: SessionCredit, moved: OutcomeReport | None) -> str:
     """Return what a session's end counts for a memory, what this call changed, and what it would be without it."""
     counts = f"{credit.memory_id}: counts {'for' if credit.succeeded else 'against'} it"
-    without = f"without this session it would be {credit.previous_confidence:.3f}"
+    alone, now = f"{credit.previous_confidence:.3f}", f"{credit.new_confidence:.3f}"
+    without = f" (without this session it would be {alone})"
     if moved is None:
-        return f"{counts} as before, confidence {credit.new_confidence:.3f} ({without})."
-    return f"{counts}, confidence {moved.previous_confidence:.3f} to {credit.new_confidence:.3f} ({without})."
+        return f"{counts} as before, confidence {now}{without}."
+    before = f"{moved.previous_confidence:.3f}"
+    return f"{counts}, confidence {before} to {now}{without if before != alone else ''}."
 
 
 def stats_text(stats: Stats) -> str:
