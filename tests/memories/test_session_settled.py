@@ -479,6 +479,7 @@ def test_a_report_answers_how_things_stand_after_it(order: Sequence[str], local_
             local_bank.sessions.keep(ended("s", "success"))
             continue
         rater: Rater = "human" if said == "person" else "agent"
+        before = local_bank.get(memory).confidence
         report = local_bank.sessions.outcome("s", said != "person", rater=rater)
         (counted,) = report.counted
         (signal,) = (one for one in signals(local_bank, memory) if one.type == "outcome")
@@ -487,7 +488,10 @@ def test_a_report_answers_how_things_stand_after_it(order: Sequence[str], local_
         assert counted.previous_confidence == start
         direction = "for" if signal.positive else "against"
         lines = session_outcome_text(report).splitlines()
-        assert lines[0] == f"{memory}: counts {direction} it, confidence {start:.3f} to {now:.3f}."
+        without = f" (without this session it would be {start:.3f})"
+        moved = f", confidence {before:.3f} to {now:.3f}{without if before != start else ''}."
+        stayed = f" as before, confidence {now:.3f}{without}."
+        assert lines[0] == f"{memory}: counts {direction} it{moved if report.credited else stayed}"
         assert lines[1].startswith("1 credited")
 
 
