@@ -466,7 +466,8 @@ def test_a_report_names_the_confidence_that_is_stored(local_bank: Bank, succeede
 @promise(
     "credit:answer",
     "What session-outcome answers is how things stand after it: each memory that the session's end counts for or "
-    "against, from what to what, in whatever order verdicts and reports came and however often.",
+    "against, from what to what this call moved it and what it would be without the session, in whatever order "
+    "verdicts and reports came and however often.",
     source="issue 11 Credit",
 )
 @pytest.mark.parametrize("order", [*permutations(("captured", "agent", "person", "agent again"), 4)])
