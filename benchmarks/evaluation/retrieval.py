@@ -3,7 +3,7 @@
 ``python -m evaluation.retrieval`` prints, for one half of each set's queries, nDCG@10 and recall@10 with
 95 % bootstrap intervals, and the paired difference between our fusion and the better leg. The tuned fixed weight is the
 best one on the other half of the other sets. Banks, text index and vectors are the real ones. Each bank first learns
-from its own documents what words are worth in it (``engine/weighing.py``); "as is" is our fusion without that.
+from its own documents what words are worth in it (``search/word_weights.py``); "as is" is our fusion without that.
 
 What is held out and what is not: our constants were fitted on the half that is not reported, but the form of the
 fusion, and the rounding of its constants, were chosen with both halves in sight, and the floor was fitted on the sets
