@@ -145,6 +145,25 @@ def test_what_contradicts_a_more_specific_scope_gives_way_and_is_named(
     assert [hit.id for hit in bank.search(QUERY).memories] == [team.id]
 
 
+@promise("trust:power")
+def test_a_claim_of_the_project_hides_nothing_that_stands_higher_in_a_wider_scope(
+    open_team_bank: OpenBank, home: Path, local_embedder: Embedder
+) -> None:
+    bank = open_team_bank()
+    team = plant(home, local_embedder, "team", "payments", title=RETRY[0], content=RETRY[1])
+    same = bank.record(title=RETRY[0], content=RETRY[1], outcome="success", source="mcp")
+    opposite = bank.record(title=NEVER_RETRY[0], content=NEVER_RETRY[1], outcome="failure", source="mcp")
+    assert {hit.id for hit in bank.search(QUERY).memories} == {team.id, same.id, opposite.id}
+
+
+@promise("trust:power")
+def test_of_one_text_the_memory_that_stands_higher_is_shown(open_team_bank: OpenBank) -> None:
+    bank = open_team_bank()
+    own = bank.record(title=RETRY[0], content=RETRY[1], outcome="success", confidence=0.75)
+    claim = bank.record(title=RETRY[0], content=RETRY[1], outcome="success", source="mcp", confidence=1.0)
+    assert [(hit.id, hit.duplicates) for hit in bank.search(QUERY).memories] == [(own.id, (claim.id,))]
+
+
 @promise("scopes:same-text")
 def test_a_source_in_the_answer_stands_for_what_was_promoted_from_it(
     open_team_bank: OpenBank, home: Path, local_embedder: Embedder

@@ -8,6 +8,8 @@ gives way when a more specific one
 * holds what it was promoted from, and that was found too or is in quarantine;
 * says the opposite of nearly the same (cosine above 0.9 on the scale of all-MiniLM) and is believed more than not.
 
+A claim hides nothing that stands higher: then both are shown.
+
 A wider scope that cannot be searched, because it is damaged, busy or of another embedder, is left out and named: it
 never takes the project's own answer away.
 
@@ -299,7 +301,7 @@ class Precedence:
             )
 
     def _oppose(self, hits: Sequence[Hit]) -> None:
-        """Find what says the opposite of nearly the same as these hits of wider scopes; no statement is run for it."""
+        """Find what says the opposite of nearly the same as these hits of wider scopes; it is read where there is any."""
         fresh = [
             hit
             for hit in hits
@@ -321,10 +323,14 @@ class Precedence:
             for hit in hits
         ]
         found = store.search.nearest_each(CONTENT_LEG, queries)
+        near = {
+            (hit.scope, hit.id): (hit.memory, one.id)
+            for hit, one in zip(hits, found, strict=True)
+            if one is not None and one.score > self._bar
+        }
+        known = store.memories.many({name for _, name in near.values()}) if near else {}
         return {
-            (hit.scope, hit.id): near.id
-            for hit, near in zip(hits, found, strict=True)
-            if near is not None and near.score > self._bar
+            key: name for key, (memory, name) in near.items() if name in known and not _is_above(memory, known[name])
         }
 
     def _gives_way(self, hit: Hit, found: Set[Key]) -> bool:
@@ -336,7 +342,7 @@ class Precedence:
     def _outdone(self, hit: Hit, level: Level, rivals: _Rivals, found: Set[Key]) -> bool:
         source = next((one for one in rivals.sources if one.state == "quarantined" or (level, one.id) in found), None)
         same = rivals.same or source
-        if same is not None:
+        if same is not None and (same.state == "quarantined" or not _is_above(hit.memory, same)):
             self._same[level, same.id].append(hit.id)
             return True
         opposite = self._opposites[hit.scope, hit.id].get(level)
@@ -345,6 +351,11 @@ class Precedence:
         self._opposed[level, opposite].append(hit.id)
         self._levels[hit.id] = hit.scope
         return True
+
+
+def _is_above(memory: Memory, other: Memory) -> bool:
+    """Return whether the other one is a claim and the memory is more."""
+    return other.standing == "claim" != memory.standing
 
 
 def _rank(hit: Hit) -> tuple[float, int, bool]:

@@ -20,6 +20,7 @@ from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, DESCRIPTION_LEG, FITTING, LEGS, LEXICAL_LEG, Filter, Hit
 from reasoningbank.types.records import Candidates, Pool
 from reasoningbank.types.scope import Level, Scope
+from reasoningbank.types.standing import rank_of
 
 LEAST_DENSE, LEAST_LEXICAL = 30, 50
 """Each leg brings at least so many memories before fusion, which measures the lexical best against the fiftieth."""
@@ -371,8 +372,12 @@ def _sorted(hits: Iterable[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.relevance, not is_consolidated(hit.memory)))
 
 
+def _weight(hit: Hit) -> tuple[int, float]:
+    return rank_of(hit.standing), hit.confidence
+
+
 def _collapse(hits: dict[tuple[bytes, Outcome], Hit], hit: Hit) -> None:
-    """Add a hit, or name it in the better one that says the same; of equals the more believed one is shown.
+    """Add a hit, or name it in the one that says the same and stands higher, or as high and is believed more.
 
     Who says of the same text that it failed says the opposite, and is shown beside it.
     """
@@ -381,7 +386,7 @@ def _collapse(hits: dict[tuple[bytes, Outcome], Hit], hit: Hit) -> None:
     if first is None:
         hits[said] = hit
         return
-    shown, hidden = (hit, first) if hit.confidence > first.confidence else (first, hit)
+    shown, hidden = (hit, first) if _weight(hit) > _weight(first) else (first, hit)
     hits[said] = replace(
         shown,
         relevance=max(first.relevance, hit.relevance),
