@@ -122,8 +122,11 @@ def test_no_field_of_an_operation_brings_a_secret_to_disk(
     work: Path, tmp_path: Path, secrets: list[SampleText], tally: Tally
 ) -> None:
     home, fields = tmp_path / "home", set[str]()
-    with Bank.open(tenant="acme", project="shop", embedder=HashingEmbedder(), settings=Settings(home=home)) as bank:
-        for text in secrets:
+    for number, text in enumerate(secrets):
+        project = f"shop {number}"
+        with Bank.open(
+            tenant="acme", project=project, embedder=HashingEmbedder(), settings=Settings(home=home)
+        ) as bank:
             known = bank.record(title="Retry", content="Back off.", outcome="success").id
             for operation in ASKED:
                 signature = interface(operation)
@@ -136,8 +139,8 @@ def test_no_field_of_an_operation_brings_a_secret_to_disk(
                     for given in (values, least):
                         with suppress(BankError, TypeError, ValueError, AttributeError):
                             run(operation, bank, given)
-        bank.admin.backup(home / "backup.db")
-        bank.admin.export(home / "export.jsonl")
+            bank.admin.backup(home / f"backup-{number}.db")
+            bank.admin.export(home / f"export-{number}.jsonl")
     assert _shown(home, secrets) == []
     assert not [secret for text in secrets for secret in text.secrets for held in _files(work) if secret in held]
     assert len(fields) >= FIELDS
@@ -147,9 +150,10 @@ def test_no_field_of_an_operation_brings_a_secret_to_disk(
 @promise("hygiene:on-disk")
 def test_no_tool_brings_a_secret_to_disk(work: Path, tmp_path: Path, secrets: list[SampleText], tally: Tally) -> None:
     home, fields = tmp_path / "home", set[str]()
-    for profile, specs in tools_by_profile().items():
-        tools = Tools(Banks(Settings(home=home), project="shop", embedder=HashingEmbedder()), profile=profile)
-        for text in secrets:
+    for number, text in enumerate(secrets):
+        banks = Banks(Settings(home=home), project=f"shop {number}", embedder=HashingEmbedder())
+        for profile, specs in tools_by_profile().items():
+            tools = Tools(banks, profile=profile)
             for name, spec in specs.items():
                 fields |= {f"{name} {field}" for field in spec.inputs}
                 for arguments in _calls(dict(spec.inputs), set(spec.required), text.text, "m1"):
