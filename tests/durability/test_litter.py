@@ -102,7 +102,7 @@ def test_killed_restores_backups_deletions_and_repairs_leave_nothing_behind(
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()
-        found += len(_left(tmp_path))
+        found += bool(_left(tmp_path))
         store = SqliteStorage(bank).open(SCOPE)
         store.backup(tmp_path / "place" / "again.db")
         assert store.check().problems == ()
