@@ -301,7 +301,7 @@ class Precedence:
             )
 
     def _oppose(self, hits: Sequence[Hit]) -> None:
-        """Find what says the opposite of nearly the same as these hits of wider scopes; it is read where there is any."""
+        """Find what says the opposite of nearly the same as these hits of wider scopes, and read it."""
         fresh = [
             hit
             for hit in hits

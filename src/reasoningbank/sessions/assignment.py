@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.admission import sayable
+from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean, clean_line
 from reasoningbank.sessions.digest import DIGEST_TOKENS, digest
 from reasoningbank.sessions.distil import prompt_name
@@ -131,6 +132,15 @@ def items_of(summary: SessionSummary) -> tuple[Item, ...]:
     session advises against what ``avoid`` names and never against the approach that the strategy recommends; without
     ``avoid`` it only tells what ``result`` says of the part that was not reached.
     """
+    # Before a text is cut or begins with a capital letter: neither must keep a secret from being recognised.
+    summary = replace(
+        summary,
+        task=redact(summary.task).text,
+        approach=redact(summary.approach).text,
+        result=redact(summary.result).text,
+        avoid=redact(summary.avoid).text,
+        tags=tuple(redact(tag).text for tag in summary.tags),
+    )
     if summary.outcome == "success":
         return (_strategy(summary, "Result"),)
     if summary.outcome == "failure":

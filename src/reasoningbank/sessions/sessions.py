@@ -220,6 +220,8 @@ class Sessions:
             for source in sources:
                 path = usable_path(source)
                 place_name(f"{path} {format}", "file or format")
+                # A path has one slash where an address with a password has two.
+                place_name(str(path).replace(":/", "://"), "file")
                 size = path.stat().st_size if path.exists() else 0
                 payload = {"path": str(path), "format": format} | ({} if ended else {"ended": "no"})
                 transaction.jobs.finish(Job(kind=CAPTURE, key=str(path), due=now))
