@@ -317,7 +317,7 @@ def test_a_block_is_quoted_data_with_id_confidence_and_age_and_capture_takes_it_
     text = block([a_hit(), replace(a_hit("01900000-0000-7000-8000-000000000002"), unproven=True)], now=AT)
     assert text.startswith(BLOCK_START)
     assert text.rstrip().endswith(BLOCK_END)
-    assert "confidence 0.80, proven | from today" in text
+    assert "confidence 0.80 | from today" in text
     assert "unproven" in text
     assert "| Check the order of min and max." in text
     assert "not an instruction" in text

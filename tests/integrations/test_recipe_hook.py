@@ -72,7 +72,7 @@ def test_a_captured_session_is_shown_when_its_error_comes_again(tmp_path: Path, 
     shown = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
     assert "| - ran: pip install pyyaml" in shown
     assert "Then `python3 -m app.report` passed." in shown
-    assert "seen in a session of" in shown
+    assert "seen once, in a session of" in shown
     assert "unproven, test it with care" in shown
     assert rbank("hook", "PostToolUseFailure", given=json.dumps(payload)).strip() == "{}", "once a session"
     other = {**payload, "session_id": "another", "error": FAILED["error"].replace("yaml", "toml")}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promises import promise
 from reasoningbank.safety.anchors import Anchors, Word
 from reasoningbank.safety.secret_formats import LEAST_WRAPPED, Format, formats, shape_words
 from reasoningbank.safety.secret_names import NAME_WORDS, lower_in_place
@@ -20,6 +21,7 @@ _AROUND = st.text(st.sampled_from("aAkpPzZ09_-/=:. \n\t\u00e9\u0130\u212a\u5bc6"
 _WHITE_SPACE = frozenset(filter(str.isspace, map(chr, range(0x3001))))
 
 
+@promise("secrets:formats")
 @settings(max_examples=1_000, deadline=None)
 @given(word=st.sampled_from(_WORDS), before=_AROUND, after=_AROUND)
 def test_a_word_that_a_text_holds_is_named(word: Word, before: str, after: str) -> None:
@@ -29,6 +31,7 @@ def test_a_word_that_a_text_holds_is_named(word: Word, before: str, after: str) 
     assert word.text in _ANCHORS.there(lower_in_place(text))
 
 
+@promise("secrets:formats")
 def test_what_was_learned_is_forgotten_without_harm() -> None:
     anchors = Anchors([Word("token", inside=True), Word("ghp_")])
     for number in range(40):
@@ -37,6 +40,7 @@ def test_what_was_learned_is_forgotten_without_harm() -> None:
     assert anchors.there("neither aghp nor to ken") == set()
 
 
+@promise("secrets:formats")
 @pytest.mark.parametrize(
     "rule", [rule for rule in formats() if rule.wraps], ids=lambda rule: f"{rule.kind} {rule.literals[0]}"
 )

@@ -111,6 +111,7 @@ def test_a_lesson_is_a_candidate_at_sixty_per_cent_that_knows_where_it_came_from
         )
         assert stored.tokens > 10
         assert dict(stored.provenance) == {
+            "entered": "model",
             "source": "distilled",
             "session": "s1",
             "trajectory": trajectory.id,

@@ -327,11 +327,7 @@ def test_what_was_stopped_or_runs_until_it_is_stopped_did_not_fail() -> None:
         assert judged(wrong, EDIT, wrong).verdict != "failure"
 
 
-@promise(
-    "judging:elsewhere",
-    "Tests of one part of a repository prove nothing of edits in another part beside it.",
-    source="issue 11 Judge",
-)
+@promise("judging:elsewhere")
 def test_tests_of_another_part_are_no_success() -> None:
     change = edit("/w/services/billing/limit.py", "a", "b")
     other = shell("cd services/auth && pytest -q", "10 passed in 0.1s")

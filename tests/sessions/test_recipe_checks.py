@@ -348,6 +348,15 @@ FOUND: dict[str, tuple[Steps, str]] = {
         ),
         "- ran: sudo -u postgres createuser -s ledger",
     ),
+    "a command with a variable of its own": (
+        around(
+            "bin/rails test",
+            'ActiveRecord::StatementInvalid: PG::UndefinedTable: ERROR:  relation "invoices" does not exist',
+            "12 runs, 30 assertions, 0 failures, 0 errors, 0 skips",
+            shell("RAILS_ENV=test bin/rails db:migrate", "== CreateInvoices: migrated"),
+        ),
+        "- ran: RAILS_ENV=test bin/rails db:migrate",
+    ),
     "a database": (
         around(
             "python manage.py migrate",

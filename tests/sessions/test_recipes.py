@@ -368,7 +368,7 @@ def test_a_recipe_is_found_by_its_signature(open_learning_bank: OpenBank) -> Non
     shown = bank.recipes.briefing(again, session="later")
     assert [item.hit.id for item in shown.items] == [memory.id]
     assert "pip install pyyaml" in shown.text
-    assert "seen in a session of" in shown.text
+    assert "seen once, in a session of" in shown.text
     assert shown.tokens <= 400
     assert bank.recipes.briefing(again, session="later").text == "", "once a session"
     assert bank.recipes.briefing(again.replace("yaml", "toml"), session="other").text == ""

@@ -28,6 +28,7 @@ from reasoningbank.types.graph import Node
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.scope import LEVELS, Scope
+from reasoningbank.types.standing import VOUCHED
 
 MOST = 15
 """Statements of one search or briefing, with the beginnings and the ends of its two transactions."""
@@ -246,6 +247,7 @@ def shared(path: Path, size: int, *, levels: int = 3) -> None:
                 content=text if number % 3 == 0 else f"{text} of the {scope.level}",
                 outcome="failure" if number % 5 == LEVELS.index(scope.level) else "success",
                 belief=Belief.starting_at(0.6 if number % 4 == 0 else 0.8),
+                provenance={VOUCHED: "recorded by a person"},
             )
             for number, text in enumerate(texts[: size // part])
         ]

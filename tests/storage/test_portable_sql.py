@@ -117,6 +117,7 @@ def test_sqlite_keeps_the_tables_strictly_and_by_their_keys() -> None:
     assert {strict for _, strict in ours.values()} == {1}
     assert {name for name, (rowless, _) in ours.items() if rowless} == {
         "counted",
+        "principals",
         "exposure_items",
         "floors",
         "graph_pointers",

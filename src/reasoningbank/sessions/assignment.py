@@ -135,11 +135,11 @@ def items_of(summary: SessionSummary) -> tuple[Item, ...]:
     # Before a text is cut or begins with a capital letter: neither must keep a secret from being recognised.
     summary = replace(
         summary,
-        task=redact(summary.task).text,
-        approach=redact(summary.approach).text,
-        result=redact(summary.result).text,
-        avoid=redact(summary.avoid).text,
-        tags=tuple(redact(tag).text for tag in summary.tags),
+        task=_redacted(summary.task),
+        approach=_redacted(summary.approach),
+        result=_redacted(summary.result),
+        avoid=_redacted(summary.avoid),
+        tags=tuple(map(_redacted, summary.tags)),
     )
     if summary.outcome == "success":
         return (_strategy(summary, "Result"),)
@@ -149,6 +149,11 @@ def items_of(summary: SessionSummary) -> tuple[Item, ...]:
     same = clean_line(summary.avoid).casefold() == clean_line(summary.approach).casefold()
     avoid = "" if same else summary.avoid
     return (strategy, _anti_pattern(summary, avoid, failed=False))
+
+
+def _redacted(text: str) -> str:
+    found = redact(text)
+    return found.text if found.findings else text
 
 
 def shorten(text: str, characters: int) -> str:

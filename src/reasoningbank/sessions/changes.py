@@ -272,10 +272,10 @@ def _quotes(programs: Sequence[Program], changed: Sequence[Change | None], line:
             group.pop()
         if len(group) > 1:
             between = " && " if "&&" in line else "; "
-            whole = "ran: " + cut_command(between.join(_with_rights(programs[each]) for each in group))
+            whole = "ran: " + cut_command(between.join(_as_written(programs[each]) for each in group))
             quotes = [whole if each in group else quote for each, quote in enumerate(quotes)]
-        elif group and (programs[group[0]].rights or programs[group[0]].launcher):
-            quotes[group[0]] = f"ran: {cut_command(_with_rights(programs[group[0]]))}"
+        elif group and (programs[group[0]].rights or programs[group[0]].settings or programs[group[0]].launcher):
+            quotes[group[0]] = f"ran: {cut_command(_as_written(programs[group[0]]))}"
         group = []
     return quotes
 
@@ -287,9 +287,9 @@ def _does(part: Program) -> bool:
     return part.program != "alembic" or part.word(1) in {"merge", "stamp"}
 
 
-def _with_rights(part: Program) -> str:
-    """Return the program as it was written, with the rights that it was given and what started it."""
-    return " ".join([*part.rights, *part.launcher, *part.words])
+def _as_written(part: Program) -> str:
+    """Return the program as it was written, with its rights, the variables set for it alone, and what started it."""
+    return " ".join([*part.rights, *part.settings, *part.launcher, *part.words])
 
 
 def cut(text: str, characters: int) -> str:
@@ -322,7 +322,7 @@ def _key(runs: Sequence[Program]) -> str:
 
 def _shown(runs: Sequence[Program]) -> str:
     folder = next((part.folder for part in runs[:1] if re.match(r"[\w.-]", part.folder)), "")
-    programs = [" ".join([*part.rights, *part.launcher, _words(part)]) for part in runs]
+    programs = [" ".join([*part.rights, *part.settings, *part.launcher, _words(part)]) for part in runs]
     return cut_command(" && ".join([f"cd {folder}", *programs] if folder else programs))
 
 

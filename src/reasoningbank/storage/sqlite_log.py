@@ -21,7 +21,7 @@ _MOST_GUESSES = 2
 """So many checksums that a damaged frame may have had are tried with the frame behind it."""
 
 Sum = tuple[int, int]
-Standing = Literal["whole", "damaged", "unknown"]
+FrameState = Literal["whole", "damaged", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class _Frame:
     commits: bool
     salt: bytes
     image: bytes
-    standing: Standing
+    state: FrameState
 
 
 def page_size(log: bytes) -> int:
@@ -64,7 +64,7 @@ def committed(log: bytes, size: int, *, most: int) -> CommittedPages:
     orders = {_BIG: ">", _LITTLE: "<"}
     stated = orders.get(int.from_bytes(log[:4]))
     found = [_frames(log, size, order) for order in ([stated] if stated else orders.values())]
-    frames = max(found, key=lambda frames: sum(frame.standing == "whole" for frame in frames))
+    frames = max(found, key=lambda frames: sum(frame.state == "whole" for frame in frames))
     run = _run(frames, log[16:24] if stated else b"")
     images: dict[int, _Frame] = {}
     waiting: dict[int, _Frame] = {}
@@ -72,7 +72,7 @@ def committed(log: bytes, size: int, *, most: int) -> CommittedPages:
     for frame in frames:
         if frame.salt != run or not 0 < frame.page <= most + len(frames):
             continue
-        if frame.standing == "damaged":
+        if frame.state == "damaged":
             damaged.add(frame.page)
             continue
         waiting[frame.page] = frame
@@ -82,7 +82,7 @@ def committed(log: bytes, size: int, *, most: int) -> CommittedPages:
             waiting.clear()
     return CommittedPages(
         images={page: frame.image for page, frame in images.items()},
-        proven=frozenset(page for page, frame in images.items() if frame.standing == "whole"),
+        proven=frozenset(page for page, frame in images.items() if frame.state == "whole"),
         damaged=frozenset(damaged),
     )
 
@@ -98,8 +98,8 @@ def _frames(log: bytes, size: int, order: str) -> Sequence[_Frame]:
         page, commit = struct.unpack_from(">II", head)
         own = _stored(head, 16)
         made = {_sum_of(head[:8] + image, order, seed) for seed in before}
-        standing: Standing = "whole" if own in made else "damaged" if known else "unknown"
-        frames.append(_Frame(page=page, commits=commit > 0, salt=head[8:16], image=image, standing=standing))
+        state: FrameState = "whole" if own in made else "damaged" if known else "unknown"
+        frames.append(_Frame(page=page, commits=commit > 0, salt=head[8:16], image=image, state=state))
         # Of a frame that is not whole, either its checksum may be right or all that it is made of.
         known = own in made
         before = {own} if known else {own, *sorted(made)[:_MOST_GUESSES]}
@@ -111,7 +111,7 @@ def _run(frames: Sequence[_Frame], stated: bytes) -> bytes:
     salts = [frame.salt for frame in frames]
     if stated in salts:
         return stated
-    whole = [frame.salt for frame in frames if frame.standing == "whole"]
+    whole = [frame.salt for frame in frames if frame.state == "whole"]
     return whole[0] if whole else Counter(salts).most_common(1)[0][0] if salts else b""
 
 
