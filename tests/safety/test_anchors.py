@@ -21,7 +21,7 @@ _AROUND = st.text(st.sampled_from("aAkpPzZ09_-/=:. \n\t\u00e9\u0130\u212a\u5bc6"
 _WHITE_SPACE = frozenset(filter(str.isspace, map(chr, range(0x3001))))
 
 
-@promise("secrets:formats")
+@promise("hygiene:no-false-alarm")
 @settings(max_examples=1_000, deadline=None)
 @given(word=st.sampled_from(_WORDS), before=_AROUND, after=_AROUND)
 def test_a_word_that_a_text_holds_is_named(word: Word, before: str, after: str) -> None:
@@ -31,7 +31,7 @@ def test_a_word_that_a_text_holds_is_named(word: Word, before: str, after: str) 
     assert word.text in _ANCHORS.there(lower_in_place(text))
 
 
-@promise("secrets:formats")
+@promise("hygiene:no-false-alarm")
 def test_what_was_learned_is_forgotten_without_harm() -> None:
     anchors = Anchors([Word("token", inside=True), Word("ghp_")])
     for number in range(40):
@@ -40,7 +40,7 @@ def test_what_was_learned_is_forgotten_without_harm() -> None:
     assert anchors.there("neither aghp nor to ken") == set()
 
 
-@promise("secrets:formats")
+@promise("hygiene:no-false-alarm")
 @pytest.mark.parametrize(
     "rule", [rule for rule in formats() if rule.wraps], ids=lambda rule: f"{rule.kind} {rule.literals[0]}"
 )
