@@ -92,8 +92,8 @@ def test_a_person_confirms_a_claim_with_a_word(local_bank: Bank) -> None:
 
 @promise(
     "trust:version",
-    "What an agent changes in a text, spelling aside, is that agent's claim, whatever the memory was before; what a "
-    "person changes is vouched for.",
+    "What an agent changes in a text, spaces and capitals aside, is that agent's claim, whatever the memory was "
+    "before; what a person changes is vouched for.",
     source="issue Trust",
 )
 def test_a_change_decides_the_standing_of_the_text_that_it_leaves(local_bank: Bank) -> None:
@@ -104,6 +104,15 @@ def test_a_change_decides_the_standing_of_the_text_that_it_leaves(local_bank: Ba
     changed = local_bank.update(memory.id, content="Retry at once, a thousand times.", reader="agent")
     assert changed.standing == "claim"
     assert local_bank.update(memory.id, content=CONTENT).standing == "vouched"
+
+
+@promise("trust:version")
+@pytest.mark.parametrize(
+    ("old", "new"), [("Roll back; never delete", "Roll back never; delete"), ("10.0.0.1", "100.0.1")]
+)
+def test_a_sign_that_turns_the_meaning_is_a_change(local_bank: Bank, old: str, new: str) -> None:
+    memory = local_bank.record(title=TITLE, content=f"{old} rows of the log.", outcome="success")
+    assert local_bank.update(memory.id, content=f"{new} rows of the log.", reader="agent").standing == "claim"
 
 
 @promise("trust:version")
@@ -223,6 +232,41 @@ def test_a_shared_file_does_not_replace_what_a_person_vouched_for(open_local_ban
     report = bank.sharing.import_(tmp_path / "changed", other_project=True)
     assert report.conflicts == (memory.id,)
     assert bank.get(memory.id).content == CONTENT
+
+
+@promise("trust:confirmed")
+def test_what_came_with_a_file_is_confirmed_by_two_others(open_local_bank: OpenBank, tmp_path: Path) -> None:
+    memory = claimed(open_local_bank("stranger"))
+    open_local_bank("stranger").admin.export(tmp_path / "file.jsonl")
+    bank = open_local_bank()
+    bank.admin.import_(tmp_path / "file.jsonl")
+    helped(bank, memory.id, "second")
+    assert bank.get(memory.id).standing == "claim"
+    helped(bank, memory.id, "third")
+    assert bank.get(memory.id).standing == "confirmed"
+
+
+@promise("trust:power")
+def test_a_shared_file_does_not_lower_what_a_person_vouched_for(open_local_bank: OpenBank, tmp_path: Path) -> None:
+    bank, stranger = open_local_bank(), open_local_bank("stranger")
+    memory = bank.record(title=TITLE, content=CONTENT, outcome="success")
+    bank.sharing.export(tmp_path / "shared")
+    stranger.sharing.import_(tmp_path / "shared", other_project=True, vouched=True)
+    for _ in range(5):
+        stranger.feedback(memory.id, helpful=False)
+    stranger.sharing.export(tmp_path / "changed")
+    bank.sharing.import_(tmp_path / "changed", other_project=True)
+    assert bank.get(memory.id).confidence == 0.8
+
+
+@promise("trust:power")
+def test_a_claim_is_not_merged_with_what_a_person_vouched_for(local_bank: Bank) -> None:
+    own = local_bank.record(title=TITLE, content=CONTENT, outcome="success")
+    for number in range(4):
+        claimed(local_bank, f"{TITLE}.", CONTENT.replace("then", f"then{'!' * number}"), f"session {number}")
+    local_bank.curation.consolidate()
+    assert local_bank.get(own.id).state == "active"
+    assert local_bank.get(own.id).consolidation_id is None
 
 
 @promise(

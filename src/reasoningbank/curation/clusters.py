@@ -238,12 +238,14 @@ def _roots(store: Store, memories: Mapping[str, Memory]) -> dict[str, Memory]:
 def _groups(
     ids: Sequence[str], roots: Mapping[str, Memory], memories: Mapping[str, Memory]
 ) -> dict[str, Sequence[str]]:
-    """Return by the id of each memory that can be recalled: its outcome, itself, and what it was made of."""
+    """Return by the id of each memory that can be recalled: its kind, itself, and what it was made of."""
     groups: dict[str, list[str]] = {}
     for name in ids:
         if name in roots and name in memories:
             root = roots[name]
-            groups.setdefault(root.id, [root.outcome, root.id])
+            # A claim never becomes the text of what stands higher.
+            kind = f"{root.outcome}, claimed" if root.standing == "claim" else root.outcome
+            groups.setdefault(root.id, [kind, root.id])
             if name != root.id:
                 groups[root.id].append(name)
     for name, group in groups.items():

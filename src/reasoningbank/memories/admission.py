@@ -425,15 +425,19 @@ def entered(memory: Memory, origin: EnteredBy) -> Memory:
 def rewritten(old: Memory, new: Memory, origin: EnteredBy) -> Memory:
     """Return a changed memory with the standing that its text has now.
 
-    A person who changes a text stands by it. What an agent changes, spelling aside, is that agent's claim, whatever the
-    memory was before.
+    A person who changes a text stands by it. What an agent changes, spaces and capitals aside, is that agent's claim,
+    whatever the memory was before.
     """
-    if new.fingerprint == old.fingerprint and new.outcome == old.outcome:
+    if _words(new) == _words(old) and new.outcome == old.outcome:
         return new
     if origin in {"person", "copy"}:
         return vouched_for(new, "changed by a person")
     kept = {key: value for key, value in new.provenance.items() if key not in ENTRIES}
     return replace(new, provenance={**kept, ENTERED: origin})
+
+
+def _words(memory: Memory) -> list[list[str]]:
+    return [text.casefold().split() for text in (memory.title, memory.description, memory.content)]
 
 
 def vouched_for(memory: Memory, how: str) -> Memory:

@@ -15,8 +15,10 @@ from reasoningbank.storage.store import Transaction
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.records import Given, Voices
 from reasoningbank.types.signal import Signal
-from reasoningbank.types.standing import CONFIRMED
+from reasoningbank.types.standing import CONFIRMED, ENTERED
 
+_FOR_A_FILE = 2
+"""How many principals confirm what came with a file: who wrote it is none."""
 PRINCIPAL = "principal"
 """The entry of a memory's provenance that names who recorded it under a session name of its own choice."""
 _speaker: ContextVar[str] = ContextVar("speaker", default="")
@@ -87,4 +89,5 @@ def _confirmed(memory: Memory, known: Voices) -> str:
     if any(each.rater == "human" for each in spoken):
         return "a person's word"
     count = len(independent(memory, spoken, known))
-    return f"{count} other session{'s' if count > 1 else ''}" if count else ""
+    least = _FOR_A_FILE if memory.provenance.get(ENTERED) == "import" else 1
+    return f"{count} other session{'s' if count > 1 else ''}" if count >= least else ""

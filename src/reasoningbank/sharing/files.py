@@ -535,7 +535,8 @@ def _merged(
         report += ShareReport(conflicts=(here.id,))
     known = {signal.id for signal in transaction.evidence.signals(here.id)}
     since = _counted_until(transaction.evidence.aggregate(here.id))
-    missing = [signal for signal in record.signals if signal.id not in known]
+    heard = vouched or here.standing == "claim"
+    missing = [signal for signal in record.signals if heard and signal.id not in known]
     late = [signal for signal in missing if since is not None and signal.at <= since]
     belief, signals = _with_evidence(
         transaction,
