@@ -108,6 +108,6 @@ def machine() -> Mapping[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "sqlite": apsw.sqlite_lib_version(),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]} {platform.machine()}",
         "cpus": os.cpu_count() or 0,
     }
