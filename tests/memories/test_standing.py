@@ -90,6 +90,18 @@ def test_a_person_confirms_a_claim_with_a_word(local_bank: Bank) -> None:
     assert kind_of(local_bank.get(memory.id)) == "strategy that worked, confirmed by a person's word"
 
 
+@promise("trust:confirmed")
+def test_a_persons_word_confirms_for_good(open_local_bank: OpenBank, clock: FrozenClock) -> None:
+    bank = open_local_bank()
+    memory = claimed(bank)
+    bank.feedback(memory.id, helpful=True)
+    clock.advance(timedelta(days=40))
+    bank.admin.roll_up()
+    helped(bank, memory.id, "later")
+    bank.sessions.outcome("later", False, rater="agent")
+    assert bank.get(memory.id).standing == "confirmed"
+
+
 @promise(
     "trust:version",
     "What an agent changes in a text, spaces and capitals aside, is that agent's claim, whatever the memory was "

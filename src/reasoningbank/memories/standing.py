@@ -21,6 +21,7 @@ _FOR_A_FILE = 2
 """How many principals confirm what came with a file: who wrote it is none."""
 PRINCIPAL = "principal"
 """The entry of a memory's provenance that names who recorded it under a session name of its own choice."""
+_BY_A_PERSON = "a person's word"
 _speaker: ContextVar[str] = ContextVar("speaker", default="")
 
 
@@ -70,11 +71,13 @@ def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices) 
 def settled(transaction: Transaction, memory: Memory) -> Memory:
     """Return the memory with the confirmation that its evidence gives it now, and without one that is gone.
 
-    It is confirmed by a person's word for it, and by a principal that was shown it or taught the same in another
-    session and for whom it worked or helped.
+    A person's word for it confirms a memory for good. So does, as long as it counts, a principal that was shown it or
+    taught the same in another session, and for whom it worked or helped.
     """
     if memory.standing == "vouched":
         return memory
+    if memory.provenance.get(CONFIRMED) == _BY_A_PERSON:
+        return memory  # a roll-up keeps no name of who rated
     confirmed = _confirmed(memory, voices_of(transaction, [memory])[memory.id])
     kept = {key: value for key, value in memory.provenance.items() if key != CONFIRMED}
     if confirmed:
@@ -87,7 +90,7 @@ def _confirmed(memory: Memory, known: Voices) -> str:
     said: list[Signal | Given] = [*known.signals, *known.rolled]
     spoken = [each for each in said if each.positive and each.type in {"explicit", "outcome"}]
     if any(each.rater == "human" for each in spoken):
-        return "a person's word"
+        return _BY_A_PERSON
     count = len(independent(memory, spoken, known))
     least = _FOR_A_FILE if memory.provenance.get(ENTERED) == "import" else 1
     return f"{count} other session{'s' if count > 1 else ''}" if count >= least else ""

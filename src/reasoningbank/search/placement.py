@@ -60,9 +60,9 @@ def _behind(hits: Sequence[Hit]) -> list[Hit]:
         if hit.standing != "claim":
             ordered.append(waiting.pop())
             left[_band(hit)] -= 1
-        going = [one for one in waiting if not any(left[band] for band in range(_band(one) + 1))]
-        ordered += going
-        waiting = [one for one in waiting if one not in going]
+        held = [any(left[band] for band in range(_band(one) + 1)) for one in waiting]
+        ordered += [one for one, waits in zip(waiting, held, strict=True) if not waits]
+        waiting = [one for one, waits in zip(waiting, held, strict=True) if waits]
     return [*ordered, *waiting]
 
 
