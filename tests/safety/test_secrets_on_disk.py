@@ -296,3 +296,19 @@ def test_answers_say_how_many_secrets_were_replaced(bank: Bank, tools: Tools, se
     assert "'redacted': '2'" in str(made) or "2 secrets were replaced" in str(made)
     captured = bank.sessions.keep(Trajectory(task=f"Deploy with {first}", final_answer=second))
     assert captured.secrets == 2
+
+
+@promise("hygiene:on-disk")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "echo v4n1ll4-b34n5! | docker login -u robo --password-stdin",
+        "migrate --db_password=b4s1l_l34f5-c0r14nd3r",
+        "".join(chr(ord(letter) + 0xFEE0) for letter in "password=silv3r_m4pl3!"),
+        "".join(f"\\u{ord(letter):04x}" for letter in "password=m34d0w_h4rb0r!"),
+    ],
+)
+def test_a_name_with_a_secret_among_spaces_or_in_a_disguise_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput):
+        Bank.open(tenant="acme", project=name, embedder=HashingEmbedder(), settings=Settings(home=tmp_path))
+    assert not list(tmp_path.rglob("*.db"))
