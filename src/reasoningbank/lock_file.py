@@ -16,7 +16,7 @@ from typing import Protocol
 from reasoningbank.system import open_private
 
 MARKER = ".held"
-"""What the name of the second file adds to the name of the first."""
+"""The ending that the name of the second file adds to that of the first."""
 _POLL_SECONDS = 0.005
 
 try:

@@ -1,4 +1,4 @@
-"""What evidence makes of a memory's standing (DESIGN D16): which principals speak for it, and when it is confirmed.
+"""Tell what evidence makes of a memory's standing (DESIGN D16): which principals speak for it, when it is confirmed.
 
 A principal is a transport: a connection, a token, a client's process. A session name that a caller gives is none, so
 that one connection under many names is one voice. A session whose name came from its transport is its own principal.
@@ -18,7 +18,7 @@ from reasoningbank.types.signal import Signal
 from reasoningbank.types.standing import CONFIRMED, ENTERED
 
 _FOR_A_FILE = 2
-"""How many principals confirm what came with a file: who wrote it is none."""
+"""The principals that it takes to confirm what came with a file: who wrote it is none."""
 PRINCIPAL = "principal"
 """The entry of a memory's provenance that names who recorded it under a session name of its own choice."""
 _BY_A_PERSON = "a person's word"

@@ -111,7 +111,7 @@ _LOOK_BACK = 160
 
 
 class _Lead(NamedTuple):
-    """What stands before a name.
+    """Hold what stands before a name.
 
     Attributes:
         pattern: How it goes on up to the name.

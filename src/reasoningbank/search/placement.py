@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FIRST = 5
 """The places that one source cannot fill."""
 MOST_OF_A_SOURCE = 2
-"""How many of them the claims of one source have while others answer."""
+"""The most of them that the claims of one source have while others answer."""
 _BANDS: Mapping[Fit, int] = {"strong": 0, "fair": 1, "weak": 2}
 
 

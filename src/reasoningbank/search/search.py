@@ -37,7 +37,7 @@ By = Literal["memory", "experience", "lesson"]
 
 
 NOT_ASKED = "No proven memory was asked for."
-"""What is said when nothing was looked for: that nothing is known would be another answer."""
+"""The message when nothing was looked for: that nothing is known would be another answer."""
 
 
 class Search:

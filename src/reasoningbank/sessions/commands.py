@@ -57,7 +57,7 @@ _SEPARATOR = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _MARKED = re.compile(r"['\"\\$`<&|;\n]")
-"""What a line needs to be more than one command, or a command to be more than words between blanks."""
+"""The signs that a line needs to be more than one command, or a command to be more than words between blanks."""
 _WORD = re.compile(
     r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\((?:[^()]|\([^()]*\)){0,400}\)|`[^`]*`|\\.|[^\s'"\\]|['"\\])+""", re.DOTALL
 )

@@ -67,7 +67,7 @@ _EXCUSED = re.compile(
     r"|gi\u00e0|j\u00e1|al)\b|之前|本来|以前|元から",
     re.IGNORECASE,
 )
-"""What an agent says of a failure that is not its own."""
+"""The words of an agent about a failure that is not its own."""
 _FAILURES: frozenset[EvidenceKind] = frozenset({"test_run", "exit_code", "last_word"})
 _RUNS: frozenset[EvidenceKind] = frozenset({"test_run", "repair"})
 _VARYING = re.compile(r"0x[0-9a-f]+|\d+")
