@@ -363,8 +363,8 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
             if one.id in memories:
                 memory = memories[one.id]
                 _collapse(hits, Hit(memory=memory, relevance=one.relevance, fit=one.fit, legs=one.legs, scope=level))
-        if len(hits) >= limit and not is_crowded(_sorted(hits.values())):
-            return _sorted(hits.values())[:limit]
+        if len(hits) >= limit and not is_crowded(best := _sorted(hits.values())):
+            return best[:limit]
     return _sorted(hits.values())
 
 
