@@ -162,18 +162,19 @@ def held(memory: Memory) -> Memory:
     if memory.state == "quarantined":
         return memory
     if reason := memory_danger(memory):
-        return replace(_lowered(memory), provenance={**memory.provenance, HELD: reason})
+        return replace(lowered(memory), provenance={**memory.provenance, HELD: reason})
     if HELD in memory.provenance:
         kept = {key: value for key, value in memory.provenance.items() if key != HELD}
         memory = replace(memory, provenance=kept)
     if memory.state == "archived":
         return memory
     if memory.provenance.get("source") in AGENT_SOURCES and (address := find_address(*texts_of(memory))):
-        return replace(_lowered(memory), state="candidate", provenance={**memory.provenance, DOUBTED: address})
+        return replace(lowered(memory), state="candidate", provenance={**memory.provenance, DOUBTED: address})
     return memory
 
 
-def _lowered(memory: Memory) -> Memory:
+def lowered(memory: Memory) -> Memory:
+    """Return the memory beginning at most at the confidence of what is distilled; its evidence stays."""
     prior = min(memory.belief.prior, Belief.starting_at(DISTILLED_CONFIDENCE).prior)
     return replace(memory, belief=replace(memory.belief, prior=prior))
 

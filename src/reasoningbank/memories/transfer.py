@@ -20,13 +20,13 @@ from fractions import Fraction
 from typing import Any, TextIO, TypeVar, cast, get_type_hints
 
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.memories.admission import Ready, admit_all
+from reasoningbank.memories.admission import Ready, admit_all, lowered
 from reasoningbank.memories.states import Placement, existing, holding, placement_of, sources_of, without_quarantine
 from reasoningbank.safety.arguments import brought_line, brought_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.storage.rows import from_json
 from reasoningbank.storage.store import Store, StoreReader, Transaction
-from reasoningbank.types.belief import DISTILLED_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
+from reasoningbank.types.belief import DISTILLED_CONFIDENCE, PRIOR_STRENGTH, UNIT
 from reasoningbank.types.memory import CONSOLIDATED, IMPORTED, QUARANTINED, STATES, SURFACED, Memory, State, StateChange
 from reasoningbank.types.moment import bounded
 from reasoningbank.types.recall import Filter
@@ -309,10 +309,9 @@ def as_claim(record: Record, digest: str) -> Record:
         record: As the file has it.
         digest: The SHA-256 of the file, which the provenance keeps.
     """
-    memory = record.memory
-    prior = min(memory.belief.prior, Belief.starting_at(DISTILLED_CONFIDENCE).prior)
+    memory = lowered(record.memory)
     said = memory.belief.positive
-    most = most_positive(prior, memory.belief.negative)
+    most = most_positive(memory.belief.prior, memory.belief.negative)
 
     def bounded_weight(weight: int | None) -> int:
         return (weight or 0) if said <= most else (weight or 0) * most // said
@@ -330,7 +329,6 @@ def as_claim(record: Record, digest: str) -> Record:
         counts = replace(counts, positive=bounded_weight(counts.positive))
     claimed = replace(
         memory,
-        belief=replace(memory.belief, prior=prior),
         state="candidate" if memory.state == "active" else memory.state,
         provenance={**memory.provenance, DIGEST: digest},
     )

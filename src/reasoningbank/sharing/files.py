@@ -32,6 +32,7 @@ from reasoningbank.memories.admission import (
     admit,
     check_space,
     clean,
+    lowered,
     prepare,
     rewritten,
     supersede,
@@ -44,7 +45,7 @@ from reasoningbank.safety.injection import find_markup, is_about_memory, memory_
 from reasoningbank.safety.text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
 from reasoningbank.storage.store import Store, Transaction
-from reasoningbank.types.belief import DISTILLED_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
+from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
 from reasoningbank.types.consolidation import CONTRADICTS
 from reasoningbank.types.memory import EDITED, MAX_ID, Cause, Memory, check_memory_id
 from reasoningbank.types.moment import bounded
@@ -621,11 +622,10 @@ def _admitted(record: Shared, project: str, *, vouched: bool) -> Shared | Refuse
         replace(each, project=project, session=session) for each, session in zip(record.signals, sessions, strict=True)
     ]
     if not vouched:
-        prior = min(safe.belief.prior, Belief.starting_at(DISTILLED_CONFIDENCE).prior)
-        safe = replace(safe, belief=replace(safe.belief, prior=prior), state="candidate")
+        safe = replace(lowered(safe), state="candidate")
         signals = [replace(each, rater="imported") if each.rater == "human" else each for each in signals]
         if counts is not None:
-            most = most_positive(prior, counts.negative or 0)
+            most = most_positive(safe.belief.prior, counts.negative or 0)
             counts = replace(counts, positive=min(counts.positive or 0, most))
     return replace(
         record,
