@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.errors import InvalidInput
+from reasoningbank.errors import InvalidInput, NegativeLimit
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.sessions.growth import continues
 from reasoningbank.testing import FrozenClock
@@ -183,3 +183,17 @@ def test_what_a_shorter_state_taught_does_not_double(open_learning_bank: Callabl
         bank.jobs.work()
     assert len(bank.memories.list(states=("candidate", "active"))) == 1
     assert [one.state for one in bank.sessions.states()] == ["distilled"]
+
+
+@promise(
+    "session:unknown-word-refused",
+    "A list of sessions refuses a verdict or a state that does not exist, and a worker a negative limit.",
+    source="DESIGN how we write: bad input gets an error",
+)
+def test_a_word_or_a_number_that_means_nothing_is_refused(local_bank: Bank) -> None:
+    with pytest.raises(InvalidInput, match="success, failure, partial, unknown, not 'zzz'"):
+        local_bank.sessions.list(verdict="zzz")  # type: ignore[arg-type]  # a caller without types
+    with pytest.raises(InvalidInput, match="not 'zzz'"):
+        local_bank.sessions.states(state="zzz")  # type: ignore[arg-type]  # a caller without types
+    with pytest.raises(NegativeLimit):
+        local_bank.jobs.work(limit=-1)

@@ -33,7 +33,7 @@ class Edges:
         Args:
             source: The node that the sentence begins with.
             target: The node that it ends with.
-            text: Why and how they belong together: a sentence, no bare "related".
+            text: Why and how they belong together, as the sentence to be read. It is not judged here.
             weight: How strong the connection is, from 0 to 1; see ``weight_band``.
             tags: Words for the kind of connection.
             edge_id: An id; empty to make one.

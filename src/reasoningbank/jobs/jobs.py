@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.context import ROLL_UP
 from reasoningbank.errors import BankError, BudgetExhausted, NotFound, StoreBusy, StoreClosed, StoreFull, Undecided
+from reasoningbank.safety.arguments import checked_limit
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.ports import Clock
@@ -252,9 +253,13 @@ class Jobs:
         Args:
             limit: At most so many; 0 means all.
             lease: How long a job stays with this worker when it no longer answers.
+
+        Raises:
+            NegativeLimit: When the limit is negative.
         """
+        most = checked_limit(limit)
         self._queue_due()
-        return self._worker(lease).drain(limit=limit)
+        return self._worker(lease).drain(limit=most)
 
     def work_until(self, stop: threading.Event, *, poll: float = 1.0, lease: timedelta = LEASE) -> WorkReport:
         """Do jobs as they become due until ``stop`` is set; the job in hand is finished first."""

@@ -27,6 +27,7 @@ from reasoningbank.types.session import (
     CAPTURE,
     PROGRESS,
     USER,
+    VERDICTS,
     Captured,
     CaptureReport,
     Judgement,
@@ -99,7 +100,12 @@ class Sessions:
             offset: So many are passed over.
             verdict: Only those that ended so; ``unknown`` includes those never judged.
             pending: Only those that wait to be distilled, or only those that do not.
+
+        Raises:
+            InvalidInput: When there is no such verdict.
         """
+        if verdict is not None and verdict not in VERDICTS:
+            raise InvalidInput(f"a session ended as {', '.join(VERDICTS)}, not {str(verdict)[:80]!r}")
         store, most, first = self._context.store(), checked_limit(limit), checked_offset(offset)
         if verdict is None:
             entries = store.sessions.trajectories(limit=most, offset=first, pending=pending)
