@@ -25,6 +25,7 @@ from reasoningbank.mcp.tools import Tools
 from reasoningbank.operations.methods import interface, run
 from reasoningbank.operations.operation import Operation
 from reasoningbank.operations.table import OPERATIONS
+from reasoningbank.safety.arguments import place_name
 from reasoningbank.safety.secrets import redact
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.document import DocumentChange
@@ -296,6 +297,17 @@ def test_answers_say_how_many_secrets_were_replaced(bank: Bank, tools: Tools, se
     assert "'redacted': '2'" in str(made) or "2 secrets were replaced" in str(made)
     captured = bank.sessions.keep(Trajectory(task=f"Deploy with {first}", final_answer=second))
     assert captured.secrets == 2
+
+
+@promise("hygiene:on-disk")
+def test_every_text_whose_secret_is_recognised_is_refused_as_a_name() -> None:
+    accepted = []
+    for text in texts_with_secrets():
+        if any(is_readable(secret, redact(text.text).text) for secret in text.secrets):
+            continue
+        with suppress(InvalidInput):
+            accepted.append(place_name(text.text, "project"))
+    assert accepted == []
 
 
 @promise("hygiene:on-disk")
