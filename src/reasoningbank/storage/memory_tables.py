@@ -145,9 +145,15 @@ _SET_CONTEXT = "UPDATE memories SET (context_start, context_words) = (?, ?) WHER
 
 _UPDATE = f"UPDATE memories SET ({_WRITTEN}) = ({_PLACES}) WHERE key = ?"  # noqa: S608 - constant columns
 
+
+def _value_of(name: str, place: int) -> str:
+    """Return the value of a column at a place of a list; a list of NULL alone has no type of its own."""
+    return f"CAST(v.column{place} AS INTEGER)" if name == "last_used" else f"v.column{place}"
+
+
 _UPDATE_EACH = (
     f"UPDATE memories SET ({_WRITTEN}) = "  # noqa: S608 - constant columns
-    f"({', '.join(f'v.column{number + 1}' for number in range(_WRITTEN.count(',') + 1))}) "
+    f"({', '.join(_value_of(name, number + 1) for number, name in enumerate(_WRITTEN.split(', ')))}) "
     f"FROM (VALUES ({_PLACES}, ?, ?)) AS v WHERE memories.key = v.column{_WRITTEN.count(',') + 2} "
     f"AND memories.checksum = v.column{_WRITTEN.count(',') + 3} RETURNING memories.key"
 )
