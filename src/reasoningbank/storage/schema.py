@@ -62,7 +62,6 @@ TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 CREATE TABLE floors (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
-INSERT INTO floors VALUES ('change', 0), ('key', 0);
 """
 
 COUNTERS = """
@@ -90,6 +89,12 @@ def first_schema(writer: Writer) -> None:
     writer.run(COUNTERS)
     for tables in (evidence_tables.TABLES, delivery_tables.TABLES, job_tables.FIRST_TABLES):
         writer.run(tables)
+    begin_bank(writer)
+
+
+def begin_bank(writer: Writer) -> None:
+    """Give a bank without any row its floors and its identifier."""
+    writer.run("INSERT INTO floors VALUES ('change', 0), ('key', 0)")
     writer.run("INSERT INTO meta VALUES ('bank', ?)", (str(uuid.uuid4()),))
 
 
