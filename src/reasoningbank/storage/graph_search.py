@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.graph_tables import TABLE, filter_sql, items
 from reasoningbank.storage.rows import Row, checksum, decoding
-from reasoningbank.storage.sqlite_connection import TEXT_INDEXES, ConnectionSource, prepare_vocabulary
+from reasoningbank.storage.sqlite_connection import TEXT_INDEXES
 from reasoningbank.storage.text_search import placed, rank, words_of
 from reasoningbank.storage.vector_index import VectorReader
 from reasoningbank.storage.vector_search import LegMatrix, LegView
@@ -26,7 +26,7 @@ from reasoningbank.types.ports import Vector
 from reasoningbank.types.records import LexicalMatches, Scored
 
 _STATE_SQL = (
-    "SELECT 'change', value FROM counters WHERE name = 'change' UNION ALL "
+    "SELECT 'change', CAST(value AS TEXT) FROM counters WHERE name = 'change' UNION ALL "
     "SELECT name, value FROM meta WHERE name IN ('bank', 'space', 'model_id', 'dimension')"
 )
 _ALL_VECTORS_SQL = "SELECT item, vector, checksum FROM graph_vectors WHERE item >= ? AND item < ? ORDER BY item"
@@ -196,7 +196,7 @@ def _append(matrix: LegMatrix, rows: Sequence[Row], first: int, dimension: int) 
 class FoundInGraph:
     """Answers in one state of the nodes or the edges, among those that meet a condition."""
 
-    def __init__(self, view: GraphView, source: ConnectionSource, kind: GraphKind, condition: GraphFilter) -> None:
+    def __init__(self, view: GraphView, source: VectorReader, kind: GraphKind, condition: GraphFilter) -> None:
         self._view = view
         self._source = source
         self._kind = kind
@@ -214,7 +214,7 @@ class FoundInGraph:
     def matching(self, text: str, limit: int) -> LexicalMatches:
         """Return the best by BM25; frequencies and lengths are those of all nodes, or of all edges."""
         view, index = self._view, TEXT_INDEXES[TABLE[self._kind]]
-        prepare_vocabulary(self._source.connection, index)
+        self._source.prepare_words(TABLE[self._kind])
         ranking = rank(self._source.run, text, view.places, view.lengths, view.documents, index)
         best = numpy.flatnonzero(self._mask()[ranking.places])[: max(0, limit)]
         hits = self._scored(ranking.places[best], ranking.scores[best])

@@ -20,10 +20,9 @@ from reasoningbank.storage.rows import Row, checksum, decoding
 from reasoningbank.storage.search_sql import KEYS_SQL, TRACE_VECTORS_SQL, TRACE_WIDTH, TRACES_SQL
 from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.storage.sidecars import Renewal, Sidecars
-from reasoningbank.storage.sqlite_connection import ConnectionSource
 from reasoningbank.storage.text_search import Ranking, RunSql, rank, rank_context
 from reasoningbank.storage.unit import BankStanding
-from reasoningbank.storage.vector_index import DenseIndex, View
+from reasoningbank.storage.vector_index import DenseIndex, VectorReader, View
 from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
@@ -46,7 +45,7 @@ class _Scan:
 class SearchState:
     """Answers in one state of a bank; its conditions are those that the view was asked for, in their order."""
 
-    def __init__(self, view: View, source: ConnectionSource) -> None:
+    def __init__(self, view: View, source: VectorReader) -> None:
         self._view = view
         self._source = source
 
@@ -371,7 +370,7 @@ class Indexes:
 
     def search(
         self,
-        source: ConnectionSource,
+        source: VectorReader,
         conditions: Sequence[Filter],
         query: Vector | None,
         leg: str,
@@ -388,12 +387,12 @@ class Indexes:
         return SearchState(view, source)
 
     def search_graph(
-        self, source: ConnectionSource, kind: GraphKind, condition: GraphFilter, query: Vector | None
+        self, source: VectorReader, kind: GraphKind, condition: GraphFilter, query: Vector | None
     ) -> FoundInGraph:
         """Return a search of the graph in that state."""
         view = self._graph.view(source, kind, None if query is None else len(query))
         return FoundInGraph(view, source, kind, condition)
 
-    def similar_traces(self, source: ConnectionSource, query: Vector, limit: int, least: float) -> SimilarTraces:
+    def similar_traces(self, source: VectorReader, query: Vector, limit: int, least: float) -> SimilarTraces:
         """Return the traces closest to a unit vector, with at least this cosine, best first, and what they taught."""
         return self._traces.similar(source.run, source.project, query, limit, least)

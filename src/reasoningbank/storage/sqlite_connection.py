@@ -259,6 +259,9 @@ class ConnectionSource:
     def forget_words(self, table: str, key: int) -> None:
         self.run(_FORGET_WORDS[table], (key,))
 
+    def prepare_words(self, table: str) -> None:
+        prepare_vocabulary(self.connection, TEXT_INDEXES[table])
+
 
 def spelled(sql: str) -> str:
     """Return a statement of the tables in SQLite's own words (``reasoningbank.storage.database`` lists them)."""

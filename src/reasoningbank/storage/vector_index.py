@@ -14,6 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
+from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.rows import (
     LEGS_PER_KEY,
     WEIGHTS,
@@ -50,15 +51,15 @@ _DENSE_PLACE = (LEGS_PER_KEY, vector_id(0, DENSE_LEGS[0]), vector_id(0, DENSE_LE
 _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 
-class VectorReader(Protocol):
+class VectorReader(RowSource, Protocol):
     """Run the queries of one consistent read."""
 
     @property
     def state(self) -> int:
         """A number that changes when the bank has, asked for inside of a read; it is this reader's own."""
 
-    def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        """Return all rows of a query."""
+    def prepare_words(self, table: str) -> None:
+        """Make the words of a table's column readable, once for a connection."""
 
     def parts(self, sql: str, values: Sequence[Value] = ()) -> Iterator[Sequence[Row]]:
         """Yield the rows of a query part by part, for one that may read the whole bank."""
