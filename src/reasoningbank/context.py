@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reasoningbank.errors import MemoryNotFound, StoreClosed, StoreCorrupt, StoreError
-from reasoningbank.memories.standing import note_speaker, speaker_in
+from reasoningbank.memories.standing import project_side, said_in
 from reasoningbank.safety.arguments import place_name, session_name
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction
@@ -200,8 +200,8 @@ class Context:
         store = self.owner(memory_id)
         place = session_in(store.scope, session, self.scope)
         with store.transaction() as transaction:
-            note_speaker(transaction, place, speaker_in(session))
-            answer = write(transaction, place)
+            project = "" if place == session else project_side(self.scope)
+            answer = write(transaction, said_in(transaction, place, project=project))
             if note is not None and place == session:
                 note(transaction, place)
         if note is not None and place != session:

@@ -3,13 +3,12 @@
 Being shown is no evidence. Use is counted when a session ends that did not fail (module ``credit``), and all of it on
 one memory weighs less than one rating.
 
-A candidate below the threshold of the proven list is believed by one voice more for each independent session that spoke
-for it with a rating or an outcome. A session is independent when the bank showed it the memory, or when it taught the
-same lesson by itself, and when it is not the session the memory was learned from. Everything else that agents say for
-it, use and the votes of sessions that never saw it included, is one voice together: so one session, under whatever
-names and however often it votes, never makes a candidate proven. What speaks against a memory, and what is said for one
-that is proven, counts as it is when the session is independent; all other sessions of agents share one voice for it and
-one against it. What a person says always counts.
+A candidate below the threshold of the proven list is believed by one voice more for each independent principal that
+spoke for it with a rating or an outcome. A principal is independent when the bank showed the memory to one of its
+sessions, or when one of them taught the same lesson by itself, and when it is not the one that the memory was learned
+from. Everything else that agents say for it, use and the votes of sessions that never saw it included, is one voice
+together: so one principal, under whatever names and however often it votes, never makes a candidate proven, and none
+alone takes away what a person stands by (module ``voices``). What a person says always counts.
 
 A signal of a source is copied to the consolidated memory with its frozen weight and time; the source keeps its own, so
 that an undo finds it as it was. Two sources that one search delivered in one session got a usage signal each: that was
@@ -30,8 +29,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from reasoningbank.memories.standing import independent, settled, voices_of
+from reasoningbank.memories.standing import settled, voices_of
 from reasoningbank.memories.states import refuse_quarantined
+from reasoningbank.memories.voices import is_held, is_limited, room_for
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
@@ -62,34 +62,18 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
         weights: The project's.
         votes: Memories, each with a signal for it or against it; no memory twice.
     """
-    limited = [memory for memory, signal in votes if _is_limited(signal)]
+    limited = [memory for memory, signal in votes if is_limited(signal)]
     if not limited:
         return [signal for _, signal in votes]
     voices = voices_of(transaction, limited)
     voice = max(to_units(weights.weight_for(kind)) for kind in SIGNAL_TYPES)
     counted = []
     for memory, signal in votes:
-        if memory.id not in voices:
-            counted.append(signal)
-            continue
-        known = voices[memory.id]
-        given: list[Signal | Given] = [*known.signals, *known.rolled]
-        same = [each for each in given if each.positive == signal.positive and _is_limited(each)]
-        free = independent(memory, [*same, signal], known)
-        if signal.positive and memory.state == "candidate" and memory.confidence < MIN_CONFIDENCE:
-            room = voice * max(1, len(free)) - sum(each.weight or 0 for each in same)
-        elif known.principal(signal.session) in free or signal.type == "usage":
-            room = voice
-        else:
-            others = (each for each in same if known.principal(each.session) not in free and each.type != "usage")
-            room = voice - sum(each.weight or 0 for each in others)
-        counted.append(replace(signal, weight=min(signal.weight or 0, max(0, room))))
+        if memory.id in voices:
+            room = room_for(memory, signal, voices[memory.id], voice)
+            signal = replace(signal, weight=min(signal.weight or 0, room))
+        counted.append(signal)
     return counted
-
-
-def _is_limited(signal: Signal | Given) -> bool:
-    """Return whether an agent says so."""
-    return signal.rater == "agent" and signal.type in SIGNAL_TYPES
 
 
 _KEPT = (*COUNTERS[:6], "positive", "negative", *COUNTERS[6:])
@@ -238,6 +222,7 @@ def rate(
         refuse_quarantined(transaction, memory, "an agent's rating of it does not count.")
     weights = transaction.evidence.weights()
     signal = _signal(memory, "explicit", helpful, session, rater, at, weights)
+    wanted = signal.weight
     (signal,) = granted(transaction, weights, [(memory, signal)])
     predictions = _uncredited_predictions(transaction, memory_id, at)
     if not transaction.evidence.add_signal(signal, once=rater == "agent"):
@@ -260,7 +245,7 @@ def rate(
         previous_confidence=memory.confidence,
         new_confidence=believed.confidence,
         counted=True,
-        message=f"Rated {word}: {_movement(memory, believed, signal)}.",
+        message=f"Rated {word}: {_movement(memory, believed, signal)}.{_why_less(memory, signal, wanted)}",
     )
 
 
@@ -295,7 +280,8 @@ def report_outcome(
         refuse_quarantined(transaction, memory, "an agent's outcome does not count for it.")
     weights = transaction.evidence.weights()
     signal = _signal(memory, "outcome", succeeded, session, rater, at, weights)
-    signal = replace(signal, weight=(signal.weight or 0) // shared_by)
+    wanted = (signal.weight or 0) // shared_by
+    signal = replace(signal, weight=wanted)
     (signal,) = granted(transaction, weights, [(memory, signal)])
     if not transaction.evidence.add_signal(signal, once=bool(session)):
         return OutcomeReport(
@@ -314,7 +300,8 @@ def report_outcome(
         recorded=True,
         previous_confidence=(previous or memory).confidence,
         new_confidence=believed.confidence,
-        message=f"Task {word} recorded: {_movement(previous or memory, believed, signal)}.",
+        message=f"Task {word} recorded: {_movement(previous or memory, believed, signal)}."
+        f"{_why_less(memory, signal, wanted)}",
     )
 
 
@@ -562,3 +549,13 @@ def _movement(before: Memory, after: Memory, signal: Signal) -> str:
         f"confidence {direction} from {before.confidence:.3f} to {after.confidence:.3f} "
         f"({signal.type} evidence of weight {weight:.3f})"
     )
+
+
+def _why_less(memory: Memory, signal: Signal, wanted: int | None) -> str:
+    """Return a sentence about a signal that weighs less than its type does; empty for any other."""
+    if (signal.weight or 0) >= (wanted or 0):
+        return ""
+    if signal.positive or not is_held(memory):
+        return " One client has one voice for a memory, whatever its sessions are called."
+    by = "A person stands by it" if memory.standing == "vouched" else "It is confirmed"
+    return f" {by}: what one client says alone does not take it from what is proven; a person, or a second one, does."

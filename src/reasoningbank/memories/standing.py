@@ -6,14 +6,18 @@ that one connection under many names is one voice. A session whose name came fro
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import NamedTuple
 
+from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.store import Transaction
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.records import Given, Voices
+from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Signal
 from reasoningbank.types.standing import CONFIRMED, ENTERED
 
@@ -22,23 +26,102 @@ _FOR_A_FILE = 2
 PRINCIPAL = "principal"
 """The entry of a memory's provenance that names who recorded it under a session name of its own choice."""
 _BY_A_PERSON = "a person's word"
-_speaker: ContextVar[str] = ContextVar("speaker", default="")
+
+
+class Speaker(NamedTuple):
+    """Who speaks.
+
+    Attributes:
+        principal: The transport; empty for a person, and for a program that opens a bank itself.
+        session: The session that the transport itself is in; every other name is one that a caller gave.
+    """
+
+    principal: str = ""
+    session: str = ""
+
+
+_NOBODY = Speaker()
+_speaker: ContextVar[Speaker] = ContextVar("speaker", default=_NOBODY)
 
 
 @contextmanager
-def speaking(principal: str) -> Iterator[None]:
-    """Let what is done in the block count as done by a transport, whatever session the caller names (DESIGN D16)."""
-    token = _speaker.set(principal)
+def speaking(principal: str, session: str = "") -> Iterator[None]:
+    """Let what is done in the block count as done by a transport, whatever session the caller names (DESIGN D16).
+
+    Args:
+        principal: The transport.
+        session: The session that it is in, as far as the transport itself says so.
+    """
+    token = _speaker.set(Speaker(principal, session))
     try:
         yield
     finally:
         _speaker.reset(token)
 
 
+_OF = "\x1f"
+"""What stands between a project and a principal of it, in the bank of a team or an org; no session name holds it."""
+
+
+def side_of(principal: str) -> str:
+    """Return what a principal counts as where several must agree: in a team or an org its whole project."""
+    return principal.partition(_OF)[0]
+
+
 def speaker_in(session: str) -> str:
     """Return the transport that gave a session its name; empty when the session stands for itself."""
+    principal = _speaker.get().principal
+    return "" if session in {"", principal} else principal
+
+
+def said_in(transaction: Transaction, session: str, *, project: str = "") -> str:
+    """Note who speaks in a session, and return the name under which what is said counts.
+
+    That is the session's own name, unless another principal has spoken under it first and the transport is not in that
+    session itself: nobody votes in another's name.
+
+    Args:
+        transaction: Where it is written.
+        session: As it is named there.
+        project: What the project is called in the bank of a team or an org (``project_side``); empty in its own.
+    """
     speaker = _speaker.get()
-    return "" if session in {"", speaker} else speaker
+    if not session or (not project and speaker_in(session) == ""):
+        return session
+    principal = speaker.principal or session
+    if project:
+        principal = f"{project}{_OF}{principal}"
+    known = transaction.evidence.principal_of(session)
+    if not known:
+        transaction.evidence.note_principal(session, principal)
+    if known in {"", principal} or not speaker.principal or (session == speaker.session and not project):
+        return session
+    digest = hashlib.sha256(f"{session}\x00{principal}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    alias = f"session-{digest}"
+    transaction.evidence.note_principal(alias, principal)
+    return alias
+
+
+def check_own(transaction: Transaction, session: str) -> None:
+    """Refuse what an agent says of a session that is another principal's.
+
+    Raises:
+        InvalidInput: When another principal has spoken in it first, and the transport is not in it itself.
+    """
+    speaker = _speaker.get()
+    if speaker_in(session) and session != speaker.session:
+        known = transaction.evidence.principal_of(session)
+        if known not in {"", speaker.principal}:
+            raise InvalidInput(
+                f"session {session[:80]!r} is another client's",
+                hint="Report the end of a session from the client that worked in it, or `rbank session-outcome`.",
+            )
+
+
+def project_side(scope: Scope) -> str:
+    """Return what a project is called in the bank of a team or an org: the same each time, and not its name."""
+    text = "\x00".join((scope.level, scope.project))
+    return f"project-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def note_speaker(transaction: Transaction, session: str, speaker: str) -> None:

@@ -31,6 +31,7 @@ from reasoningbank.memories.admission import has_space
 from reasoningbank.memories.credit import credit_of, fitting, settle, shown
 from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
+from reasoningbank.memories.standing import project_side, said_in
 from reasoningbank.search.placement import placed
 from reasoningbank.search.proven import proven, rank_key
 from reasoningbank.search.recall import UNPROVEN_POOL, Question, find, offered, revealed, unlike
@@ -409,6 +410,7 @@ def credit(
     """
     place = session_in(store.scope, session, origin)
     with store.transaction() as transaction:
+        said_in(transaction, place, project=project_side(origin))
         return settle(transaction, place, end, own=own, at=at, shared_by=shared_by)
 
 

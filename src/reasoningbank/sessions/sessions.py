@@ -254,16 +254,18 @@ class Sessions:
             rater: Who says so.
 
         Raises:
-            InvalidInput: When no session is named.
+            InvalidInput: When no session is named, or an agent names another client's.
         """
         from reasoningbank.memories.exposure import note_session
-        from reasoningbank.memories.standing import note_speaker, speaker_in
+        from reasoningbank.memories.standing import check_own, note_speaker, speaker_in
 
         place = session_name(session)
         if not place:
             raise InvalidInput("no session is named", hint="Name the session that the briefing was for.")
         with observed("outcome_memory", store=self._context.place):
             with self._context.store().transaction() as transaction:
+                if rater == "agent":
+                    check_own(transaction, place)
                 known = (
                     transaction.deliveries.exposure(place) is not None
                     or len(transaction.sessions.trajectories(limit=1, session=place)) > 0

@@ -353,6 +353,11 @@ class EvidenceTables:
             )
         return len(rows)
 
+    def principal_of(self, session: str) -> str:
+        """Return who speaks under a session name that a caller gave; empty for one that stands for itself."""
+        rows = self._source.run("SELECT session, principal, checksum FROM principals WHERE session = ?", (session,))
+        return cast(str, proven("who speaks in a session", rows[0][:2], rows[0][2])[1]) if rows else ""
+
     def note_principal(self, session: str, principal: str) -> None:
         """Note who speaks under a session name that a caller gave; who spoke under it first stays."""
         row: Row = (session, principal)

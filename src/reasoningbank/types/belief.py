@@ -179,6 +179,14 @@ class Belief:
             negative=self.negative + (0 if positive else weight),
         )
 
+    def room_against(self, least: float) -> int:
+        """Return the most weight in billionths of further evidence against that leaves the score at ``least`` or more.
+
+        Zero when it is lower already. It solves alpha / (alpha + beta + w) = least for w, rounded down.
+        """
+        whole, part = round(least * UNIT), self.prior + self.positive
+        return max(0, part * UNIT // whole - (PRIOR_STRENGTH * UNIT + self.positive + self.negative))
+
     def without_evidence(self, *, positive: bool, weight: int) -> Belief:
         """Return the belief before a signal of the given weight in billionths was added."""
         if weight < 0:

@@ -1,0 +1,93 @@
+"""How much of what an agent says of a memory counts: one voice for each principal (DESIGN D5, D16).
+
+A voice is the weight of one rating. A principal that knows a memory independently has one for it and one against it,
+however many sessions it names and whatever they say: ratings, outcomes and uses of its sessions are one voice together.
+All other principals, those that never were shown the memory and the one that it comes from included, share one voice
+for it and one against it. What a person says is not limited.
+
+A memory that a person vouches for, or that is confirmed, is held at the threshold of the proven list against one
+principal. Take away everything that agents say against it, and everything that those who speak against it have said for
+it. When the rest is proven, then what is said against it weighs at most so much that the rest stays proven. The rule
+looks at no order, it lowers no signal below zero, so a word against never raises, and what is granted is stored with
+the signal, so that the confidence follows from the log. Two independent principals, or a person, are not held back. In
+a team or an org all agents of one project count as one there.
+
+To keep the score as it is and the memory in the list would have been the other way; then a list of memories of at least
+0.7 would hold some that have less (docs/decisions/0023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reasoningbank.memories.standing import independent, side_of
+from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
+from reasoningbank.types.memory import Memory
+from reasoningbank.types.records import Given, Voices
+from reasoningbank.types.signal import SIGNAL_TYPES, Signal
+
+_ENOUGH = 2
+"""Independent principals that take a memory out of the proven list together."""
+_HELD = frozenset({"vouched", "confirmed"})
+
+
+def is_limited(signal: Signal | Given) -> bool:
+    """Return whether an agent says so."""
+    return signal.rater == "agent" and signal.type in SIGNAL_TYPES
+
+
+def room_for(memory: Memory, signal: Signal, known: Voices, voice: int) -> int:
+    """Return the most that a signal of an agent may weigh, in billionths.
+
+    Args:
+        memory: What it speaks of.
+        signal: What is said.
+        known: What was said before, and by whom.
+        voice: What a voice weighs, in billionths.
+    """
+    given: list[Signal | Given] = [*known.signals, *known.rolled]
+    said = [each for each in given if is_limited(each)]
+    same = [each for each in said if each.positive == signal.positive]
+    free = independent(memory, [*same, signal], known)
+    speaker = known.principal(signal.session)
+    if signal.type == "usage":
+        room = voice
+    elif speaker in free:
+        room = voice - _weight(each for each in same if known.principal(each.session) == speaker)
+    else:
+        room = voice - _weight(each for each in same if known.principal(each.session) not in free)
+    if signal.positive and memory.state == "candidate" and memory.confidence < MIN_CONFIDENCE:
+        room = min(room, voice * max(1, len(free)) - sum(each.weight or 0 for each in same))
+    if not signal.positive:
+        room = min(room, _room_against(memory, signal, said, known, room))
+    return max(0, room)
+
+
+def is_held(memory: Memory) -> bool:
+    """Return whether one principal alone does not take the memory out of the proven list."""
+    return memory.standing in _HELD
+
+
+def _room_against(memory: Memory, signal: Signal, said: Sequence[Signal | Given], known: Voices, otherwise: int) -> int:
+    """Return the most that may be said against a memory that is held; for any other memory what else holds."""
+    if not is_held(memory):
+        return otherwise
+    against: list[Signal | Given] = [each for each in said if not each.positive]
+    sides = {side_of(each) for each in independent(memory, [*against, signal], known)}
+    if len(sides) >= _ENOUGH:
+        return otherwise
+    speakers = {known.principal(each.session) for each in (*against, signal)}
+    belief = memory.belief
+    taken = sum(each.weight or 0 for each in against)
+    spoken = sum(each.weight or 0 for each in said if each.positive and known.principal(each.session) in speakers)
+    rest = Belief(
+        prior=belief.prior, positive=max(0, belief.positive - spoken), negative=max(0, belief.negative - taken)
+    )
+    if rest.score < MIN_CONFIDENCE:
+        return otherwise
+    return rest.room_against(MIN_CONFIDENCE) - taken
+
+
+def _weight(signals: Iterable[Signal | Given]) -> int:
+    """Return what signals weigh together; uses are counted apart."""
+    return sum(each.weight or 0 for each in signals if each.type != "usage")

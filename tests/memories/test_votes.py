@@ -1,0 +1,151 @@
+"""Votes: one principal has one voice for a memory, and none alone takes away what a person stands by (DESIGN D5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opened_banks import OpenBank
+from promises import promise
+from reasoningbank.bank import Bank
+from reasoningbank.memories.standing import speaking
+from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
+from reasoningbank.types.memory import Memory
+
+TITLE, CONTENT = "Retry a network call that fails now and then", "Wait with exponential back-off, then retry the call."
+QUESTION = "the network call fails now and then"
+CLIENTS = ("client-1", "client-2")
+
+
+def recorded(bank: Bank, *, source: str = "api", session: str = "author") -> Memory:
+    """A lesson of a person, or with another source of an agent."""
+    return bank.record(title=TITLE, content=CONTENT, outcome="success", source=source, session=session)
+
+
+def asked(bank: Bank, memory_id: str, session: str) -> None:
+    """A session is shown the lesson for its question."""
+    assert memory_id in [item.hit.id for item in bank.briefing(QUESTION, session=session).items]
+
+
+def shown(bank: Bank, memory_id: str, client: str, sessions: Sequence[str]) -> None:
+    """Sessions of a client are shown the lesson."""
+    with speaking(client):
+        for session in sessions:
+            asked(bank, memory_id, session)
+
+
+def denied(bank: Bank, memory_id: str, client: str, sessions: Sequence[str]) -> None:
+    """Everything that a client can say against a memory, under many names."""
+    with speaking(client):
+        for session in sessions:
+            bank.feedback(memory_id, helpful=False, session=session, rater="agent")
+            bank.outcome(memory_id, succeeded=False, session=session, rater="agent")
+            bank.sessions.outcome(session, False, rater="agent")
+
+
+@promise(
+    "trust:one-voice",
+    "A client has one voice for a memory and one against it, whatever its sessions are called and however often it "
+    "speaks: what one client says alone never takes what a person recorded, or what is confirmed, below 0.7. Two "
+    "clients that were shown it do, and a person alone does.",
+    source="issue Trust; DESIGN D5, D16",
+)
+@pytest.mark.parametrize("seen", [False, True])
+def test_one_client_lowers_what_a_person_recorded_and_does_not_bury_it(local_bank: Bank, seen: bool) -> None:
+    memory, names = recorded(local_bank), [f"name {number}" for number in range(6)]
+    if seen:
+        shown(local_bank, memory.id, CLIENTS[0], names)
+    denied(local_bank, memory.id, CLIENTS[0], names)
+    assert MIN_CONFIDENCE <= local_bank.get(memory.id).confidence < 0.8
+    assert [hit.id for hit in local_bank.search(QUESTION, session="later").memories] == [memory.id]
+
+
+@promise("trust:one-voice")
+def test_two_clients_that_were_shown_a_wrong_lesson_vote_it_out(local_bank: Bank) -> None:
+    memory = recorded(local_bank)
+    for client in CLIENTS:
+        with speaking(client):
+            asked(local_bank, memory.id, f"task of {client}")
+            said = local_bank.feedback(memory.id, helpful=False, session=f"task of {client}", rater="agent")
+        assert said.new_confidence < said.previous_confidence
+    assert said.new_confidence < MIN_CONFIDENCE
+
+
+@promise("trust:one-voice")
+def test_clients_that_were_not_shown_a_lesson_do_not_vote_it_out(local_bank: Bank) -> None:
+    memory = recorded(local_bank)
+    for number in range(6):
+        denied(local_bank, memory.id, f"client {number}", [f"session {number}"])
+    assert local_bank.get(memory.id).confidence >= MIN_CONFIDENCE
+
+
+@promise("trust:one-voice")
+def test_a_person_alone_votes_a_lesson_out(local_bank: Bank) -> None:
+    memory = recorded(local_bank)
+    local_bank.feedback(memory.id, helpful=False)
+    assert local_bank.get(memory.id).confidence < MIN_CONFIDENCE
+
+
+@promise("trust:one-voice")
+def test_praise_that_is_taken_back_does_not_bury_a_lesson(local_bank: Bank) -> None:
+    memory = recorded(local_bank)
+    shown(local_bank, memory.id, CLIENTS[0], ["praise", "denial"])
+    with speaking(CLIENTS[0]):
+        local_bank.sessions.outcome("praise", True, rater="agent")
+        local_bank.feedback(memory.id, helpful=False, session="denial", rater="agent")
+        local_bank.sessions.outcome("praise", False, rater="agent")
+    assert local_bank.get(memory.id).confidence >= MIN_CONFIDENCE
+
+
+@promise("trust:one-voice")
+def test_nobody_votes_under_the_name_of_another_clients_session(local_bank: Bank) -> None:
+    memory = recorded(local_bank)
+    shown(local_bank, memory.id, CLIENTS[0], ["first"])
+    shown(local_bank, memory.id, CLIENTS[1], ["second"])
+    with speaking(CLIENTS[1]):
+        for session in ("first", "second"):
+            local_bank.feedback(memory.id, helpful=False, session=session, rater="agent")
+    assert local_bank.get(memory.id).confidence >= MIN_CONFIDENCE
+
+
+@promise("trust:one-voice")
+def test_the_praise_of_one_client_is_one_voice(local_bank: Bank) -> None:
+    memory, names = recorded(local_bank), [f"name {number}" for number in range(4)]
+    shown(local_bank, memory.id, CLIENTS[0], names)
+    with speaking(CLIENTS[0]):
+        first = local_bank.feedback(memory.id, helpful=True, session=names[0], rater="agent")
+        for name in names[1:]:
+            again = local_bank.feedback(memory.id, helpful=True, session=name, rater="agent")
+    assert first.new_confidence > first.previous_confidence
+    assert again.new_confidence == first.new_confidence
+    assert "One client has one voice" in again.message
+
+
+@promise("trust:one-voice")
+def test_the_agents_of_one_project_do_not_vote_out_a_lesson_of_the_team(open_team_bank: OpenBank) -> None:
+    banks = [open_team_bank(name) for name in ("shop", "till")]
+    local = recorded(banks[0])
+    banks[0].sharing.promote([local.id], reviewer="a person")
+    (lesson,) = [hit for hit in banks[1].search(QUESTION, session="any").memories if hit.scope == "team"]
+    for number in range(4):
+        with speaking(f"client {number}"):
+            asked(banks[1], lesson.id, f"session {number}")
+            banks[1].feedback(lesson.id, helpful=False, session=f"session {number}", rater="agent")
+    assert banks[1].get(lesson.id).confidence >= MIN_CONFIDENCE
+
+
+@given(prior=st.floats(0.0, 1.0), positive=st.integers(0, 10**10), negative=st.integers(0, 10**10))
+@settings(max_examples=200)
+def test_the_room_against_a_belief_is_the_most_that_leaves_it_where_it_is(
+    prior: float, positive: int, negative: int
+) -> None:
+    belief = Belief(prior=Belief.starting_at(prior).prior, positive=positive, negative=negative)
+    room = belief.room_against(MIN_CONFIDENCE)
+    if belief.score >= MIN_CONFIDENCE:
+        assert belief.with_evidence(positive=False, weight=room).score >= MIN_CONFIDENCE
+        assert belief.with_evidence(positive=False, weight=room + 10).score < MIN_CONFIDENCE
+    else:
+        assert room == 0
