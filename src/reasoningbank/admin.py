@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from reasoningbank.documents.values import put_again, vectors_of
 from reasoningbank.errors import BankError, InvalidInput, NotFound, StoreUnavailable
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
 from reasoningbank.safety.arguments import checked_limit, usable_path
-from reasoningbank.safety.files import open_regular, write_whole
+from reasoningbank.safety.files import digest_of, open_regular, write_whole
 from reasoningbank.storage import BACKUPS
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -39,7 +38,6 @@ OnProgress = Callable[[int, int], None]
 
 _EVERYTHING = Filter(states=STATES)
 _BATCH = 64
-_PART = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +55,6 @@ class Remade:
     queries: dict[str, Vector]
     texts: Mapping[str, Vector]
     graph: Mapping[GraphKind, Mapping[tuple[str, str], Vector]]
-
-
-def _digest_of(file: BinaryIO) -> str:
-    """Return the SHA-256 of a file, read in parts."""
-    digest = hashlib.sha256()
-    while part := file.read(_PART):
-        digest.update(part)
-    return digest.hexdigest()
 
 
 def remake(store: Store, embedder: Embedder, progress: OnProgress | None = None) -> Remade:
@@ -306,19 +296,20 @@ class Admin:
         """
         from reasoningbank.documents.values import imported, put, vectors_of
         from reasoningbank.graph.importer import graph_of, put_graph
-        from reasoningbank.memories.admission import clean, prepare, sift_documents, why_held
-        from reasoningbank.memories.transfer import Record, as_claim, parse, write_import
+        from reasoningbank.memories.admission import clean, entry_of, prepare, sift_documents, why_held
+        from reasoningbank.memories.transfer import DIGEST, Record, as_claim, parse, write_import
 
         store = self._context.store()
         try:
             with TextIOWrapper(open_regular(usable_path(source)), encoding="utf-8-sig") as file:
-                digest = _digest_of(file.buffer)
+                digest = digest_of(file.buffer)
                 file.seek(0)
                 records, weights = parse(iter(file), self._context.scope.project)
                 file.seek(0)
                 documents = imported(file)
                 file.seek(0)
-                graph = graph_of(file, self._context.clock.now())
+                entry = entry_of(self._context.session, "person" if vouched else "import", **{DIGEST: digest})
+                graph = graph_of(file, self._context.clock.now(), entry=entry, vouched=vouched)
         except OSError as error:
             raise StoreUnavailable(f"{source} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:

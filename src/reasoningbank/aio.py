@@ -182,6 +182,7 @@ class AsyncGraph(Awaited[Graph]):
     import_ = awaited(Graph.import_)
     get = awaited(Graph.get)
     search = awaited(Graph.search)
+    restore = awaited(Graph.restore)
     walk = awaited(Graph.walk)
     list = awaited(Graph.list)
     size = awaited(Graph.size)

@@ -23,7 +23,17 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.graph_search import LessonWeights
-from reasoningbank.types.memory import EDITED, WITHDRAWN, Cause, Memory, OutcomeReport, Rating, State, check_outcome
+from reasoningbank.types.memory import (
+    EDITED,
+    KEPT_FOR,
+    WITHDRAWN,
+    Cause,
+    Memory,
+    OutcomeReport,
+    Rating,
+    State,
+    check_outcome,
+)
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
 from reasoningbank.types.quarantine import Reader
@@ -252,6 +262,7 @@ class Bank:
         """Do the background work of a bank."""
         from reasoningbank.conversations.conversations import ConversationWriter
         from reasoningbank.curation.upkeep import Upkeep
+        from reasoningbank.graph.claims import DeletedParts
         from reasoningbank.graph.nodes import GraphVectors
         from reasoningbank.graph.sources import Citations
         from reasoningbank.jobs.jobs import Jobs
@@ -259,6 +270,7 @@ class Bank:
         from reasoningbank.search.vocabulary import Vocabulary
 
         vocabulary, vectors = Vocabulary(self._context), GraphVectors(self._context)
+        deleted = DeletedParts(self._context)
         upkeep = Upkeep(self._context, self.curation)
         return Jobs(
             self._context,
@@ -274,7 +286,7 @@ class Bank:
                 Citations(self._context),
                 ConversationWriter(self._context),
             ],
-            due=[queue.queue_due for queue in (vocabulary, self._distiller, upkeep, self._uplift, vectors)],
+            due=[queue.queue_due for queue in (vocabulary, self._distiller, upkeep, self._uplift, vectors, deleted)],
         )
 
     @classmethod
@@ -740,7 +752,7 @@ class Bank:
                     return edited
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
-    def delete(self, memory_id: str, *, reader: Reader = "human") -> None:
+    def delete(self, memory_id: str, *, reader: Reader = "human") -> datetime | None:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.
 
         Backups and exports made before still hold it. What an agent deletes is archived: no search finds it, a person
@@ -749,6 +761,9 @@ class Bank:
         Args:
             memory_id: The memory.
             reader: Who deletes it; an agent deletes no memory in quarantine.
+
+        Returns:
+            Until when it can be brought back; None when it is erased.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
@@ -759,7 +774,7 @@ class Bank:
             with store.transaction() as transaction:
                 if reader == "human":
                     transaction.memories.delete(memory_id, at=at)
-                    return
+                    return None
                 memory = transaction.memories.get(memory_id)
                 refuse_quarantined(transaction, memory, "an agent cannot delete it.")
                 cause = Cause(
@@ -770,6 +785,7 @@ class Bank:
                     by=self._context.session,
                 )
                 transaction.memories.update_state(replace(memory, state="archived"), cause=cause)
+                return at + KEPT_FOR
 
     def at(self, moment: datetime | str) -> Past:
         """Return this project's bank as it stood then, to be read: texts, states, beliefs and evidence of that time.

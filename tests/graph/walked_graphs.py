@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from reasoningbank.demo.graph import shop_graph
 from reasoningbank.graph.nodes import words
 from reasoningbank.storage.store import Store
 from reasoningbank.types.graph import LABEL_FIELDS, Edge, Node
+from reasoningbank.types.standing import ENTERED
 from reasoningbank.types.walk import WalkPath, WalkResult
 
 MOMENT = datetime(2026, 9, 1, tzinfo=UTC)
+PERSON = {ENTERED: "person"}
+"""The provenance of what a person has entered."""
 _STUDIED = Path(__file__).parents[3] / "shared" / "data" / "memoria_graph"
 
 
@@ -25,8 +29,8 @@ class GraphInMemory:
     """A graph in two dictionaries that counts how often it is asked."""
 
     def __init__(self, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
-        self.by_id = {node.id: node for node in nodes}
-        self.all_edges = list(edges)
+        self.by_id = {node.id: replace(node, provenance=PERSON) for node in nodes}
+        self.all_edges = [replace(edge, provenance=PERSON) for edge in edges]
         self.touching: dict[str, list[Edge]] = {}
         for edge in self.all_edges:
             for end in dict.fromkeys((edge.source, edge.target)):

@@ -118,7 +118,7 @@ class GraphLockstep(TwoStores):
         for edge in record["edges"]:
             reader.edge(edge)
         draft = reader.draft
-        ready = ReadyImport(draft=draft, nodes=with_words(draft.nodes), edges=with_words(draft.edges))
+        ready = ReadyImport(draft=draft, nodes=with_words(draft.nodes, {}), edges=with_words(draft.edges, {}))
         self.write(lambda transaction: write_import(transaction, ready))
         before = everything(self.model.as_store)
         reports = []

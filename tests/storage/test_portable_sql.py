@@ -128,5 +128,6 @@ def test_sqlite_keeps_the_tables_strictly_and_by_their_keys() -> None:
         "recall_items",
         "revisions",
         "signals",
+        "taints",
     }
     assert spelled("SELECT greatest(a, b) FROM texts_in(?)") == "SELECT max(a, b) FROM json_each(?)"

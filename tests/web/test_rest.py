@@ -50,7 +50,7 @@ def test_an_edited_node_is_found_by_its_new_text_and_a_deleted_one_takes_everyth
     view = served.said("GET", f"/graph/nodes/{first['id']}")
     assert [each["id"] for each in view["edges"]] == [edge["id"]]
     assert view["lessons"] == {str(lesson["rb_id"]): lesson["id"]}
-    assert served.call("DELETE", f"/graph/nodes/{first['id']}").status_code == 204
+    assert served.call("DELETE", f"/graph/nodes/{first['id']}").status_code == 200
     assert served.said("GET", f"/graph/nodes/{first['id']}", status=404)["error"] == "node_not_found"
     assert served.said("GET", f"/graph/edges/{edge['id']}", status=404)["error"] == "edge_not_found"
     assert served.said("GET", f"/memories/{lesson['rb_id']}/links")["link_nodes"] == []
@@ -75,7 +75,7 @@ def test_nodes_are_listed_by_label_tag_and_conversation_and_walked_from(served: 
     walked = served.said("POST", "/graph/walk", {"seeds": {"L0": 0.9, "L9": 1}, "max_depth": 3})
     assert [(seed["id"], seed["found"]) for seed in walked["seeds"]] == [("L0", True), ("L9", False)]
     assert walked["paths"][0]["nodes"] == ["L0", "L1", "L2"]
-    assert served.call("DELETE", "/graph/edges/L0-L1").status_code == 204
+    assert served.call("DELETE", "/graph/edges/L0-L1").status_code == 200
     assert served.said("POST", "/graph/walk", {"seeds": {"L0": 0.9}})["paths"][0]["edges"] == []
 
 
@@ -100,7 +100,7 @@ def test_memories_are_recorded_read_changed_found_and_deleted(served: Served) ->
     assert found[0]["id"] == own
     assert set(found[0]["legs"]) <= {"lesson", "context", "bm25"}
     assert served.said("GET", "/memories/search?q=pallets+break")["memories"][0]["id"] == own
-    assert served.call("DELETE", f"/memories/{own}").status_code == 204
+    assert served.call("DELETE", f"/memories/{own}").status_code == 200
     assert served.said("GET", f"/memories/{own}")["state"] == "archived"
     assert served.said("GET", "/memories/search?q=pallets+break")["memories"] == []
 

@@ -21,6 +21,7 @@ from reasoningbank.memories.admission import (
     admit,
     admit_edges,
     admit_nodes,
+    entry_of,
     keep_record,
     quarantined_twin,
     why_apart,
@@ -136,8 +137,8 @@ def read_note(reader: StoreReader, key: str) -> Note:
     )
 
 
-def fresh_of(store: Store, parts: ConversationParts, embedder: Embedder) -> PreparedGraph:
-    """Return the nodes and edges that the store does not have, admitted and with vectors.
+def fresh_of(store: Store, parts: ConversationParts, embedder: Embedder, entry: Mapping[str, str]) -> PreparedGraph:
+    """Return the nodes and edges that the store does not have, admitted and with vectors, of this provenance.
 
     Raises:
         InvalidNode, InvalidEdge: When one breaks a rule.
@@ -147,6 +148,7 @@ def fresh_of(store: Store, parts: ConversationParts, embedder: Embedder) -> Prep
         [node for name, node in parts.nodes.items() if name not in nodes],
         [edge for name, edge in parts.edges.items() if name not in edges],
         embedder,
+        entry=entry,
     )
 
 
@@ -408,8 +410,10 @@ class ConversationWriter:
         def twin(transaction: Transaction) -> Memory | None:
             return None if lesson is None else twin_of(store, transaction, lesson.memory, lesson.indexed)
 
+        # What the conversation told itself is there by the time that a model has said what it finds.
+        entry = entry_of(self._context.session, "model" if done else None)
         ready = ReadyConversation(
-            parts=parts, fresh=fresh_of(store, parts, self._context.embedder), lesson=lesson, twin=twin
+            parts=parts, fresh=fresh_of(store, parts, self._context.embedder, entry), lesson=lesson, twin=twin
         )
         with store.transaction() as transaction:
             return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)

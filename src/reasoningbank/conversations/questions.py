@@ -116,7 +116,8 @@ def lessons_text(lessons: Sequence[LessonHit], *, budget: int) -> str:
     for hit in lessons:
         memory = hit.lesson.memory
         when = f" Applies: {memory.description}" if memory.description else ""
-        warning = "AVOID. " if memory.outcome == "failure" else ""
+        claim = f"{hit.lesson.claim}: " if hit.lesson.claim else ""
+        warning = f"{claim}AVOID. " if memory.outcome == "failure" else claim
         told = f"{warning}{memory.content}{when} (id {memory.id}, confidence {memory.confidence:.2f})"
         line = f"{BAR}{safe_line(told).replace(_TAG, _TAG.replace('-', ' '))}"
         if count_tokens(_block([*lines, line])) > budget:

@@ -31,13 +31,11 @@ from reasoningbank.types.lifecycle import (
     floor_of,
     months_between,
 )
-from reasoningbank.types.memory import PROVEN, PRUNED, WITHDRAWN, Cause
+from reasoningbank.types.memory import KEPT_FOR, PROVEN, PRUNED, WITHDRAWN, Cause
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle
 from reasoningbank.types.signal import Signal
 
-WITHDRAWN_FOR = timedelta(days=30)
-"""So long a memory that an agent deleted can be brought back."""
 PAGE = 500
 """Memories that one transaction looks at: it holds the bank's lock for a fraction of a second."""
 
@@ -129,7 +127,7 @@ def erase_withdrawn(store: Store, *, at: datetime) -> tuple[str, ...]:
     """Erase what an agent deleted a month ago and nobody has brought back since; return which."""
     erased: list[str] = []
     for change in store.memories.changes(reference=WITHDRAWN):
-        if at - change.at < WITHDRAWN_FOR:
+        if at - change.at < KEPT_FOR:
             continue
         with store.transaction() as transaction:
             memory = existing(transaction, change.memory_id)

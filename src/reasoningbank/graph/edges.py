@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidEdge
@@ -12,6 +13,9 @@ from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.telemetry import observed
 from reasoningbank.types.graph import Edge, check_graph_id
 from reasoningbank.types.graph_search import EdgeHit, GraphFilter
+from reasoningbank.types.memory import KEPT_FOR
+from reasoningbank.types.quarantine import Reader
+from reasoningbank.types.standing import rank_of
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -52,6 +56,9 @@ class Edges:
     ) -> Edge:
         """Change an edge; what is left out stays, its ends and its time never change.
 
+        What a person changes is vouched for. An agent's edit of what stands higher than a claim becomes an edge of its
+        own between the same nodes, a claim, which is returned.
+
         Args:
             edge_id: The edge; its ends stay.
             text: Why and how its nodes belong together.
@@ -62,8 +69,9 @@ class Edges:
             EdgeNotFound: When this project has no such edge.
             InvalidEdge: When the changed edge breaks a rule; nothing was changed.
         """
-        from reasoningbank.graph.nodes import embedded, existing_edge, words
-        from reasoningbank.memories.admission import admit_edges, check_items
+        from reasoningbank.graph.claims import beside, stands_above
+        from reasoningbank.graph.nodes import add, embedded, existing_edge, note_pending, prepared, words
+        from reasoningbank.memories.admission import admit_edges, check_items, entry_of
         from reasoningbank.safety.graph_text import reveal
 
         with observed("update_memory", store=self._context.place):
@@ -76,8 +84,18 @@ class Edges:
                 tags=old.tags if tags is None else tuple(dict.fromkeys(tags)),
             )
             (new,) = check_items([changed])
-            if new == old:
+            entry = entry_of(self._context.session)
+            if new == old and rank_of(replace(old, provenance=entry).standing) <= rank_of(old.standing):
                 return reveal([old])[0]
+            if stands_above(old, entry):
+                now = self._context.clock.now()
+                claim = replace(beside(old, new, entry), created_time=now)
+                ready = prepared([], [claim], self._context.embedder, entry=entry)
+                with store.transaction() as transaction:
+                    added = add(transaction, ready)
+                    note_pending(transaction, at=now)
+                return added.edges[0]
+            new = replace(new, provenance=entry)
             same = new.text == old.text
             vectors = {} if same else embedded([GraphText(id=new.id, text=new.text)], self._context.embedder)
             with store.transaction() as transaction:
@@ -87,17 +105,36 @@ class Edges:
                 transaction.graph.put_graph_vectors("edge", vectors, self._context.embedder.model_id)
             return new
 
-    def delete(self, edge_id: str) -> None:
+    def delete(self, edge_id: str, *, reader: Reader = "human") -> datetime | None:
         """Erase an edge, its words and its vector; its nodes stay.
+
+        What an agent deletes is kept for thirty days: ``graph.restore`` brings it back.
 
         Args:
             edge_id: The edge.
+            reader: Who deletes it.
+
+        Returns:
+            Until when it can be brought back; None when it is erased.
 
         Raises:
             EdgeNotFound: When this project has no such edge.
         """
+        from reasoningbank.graph.claims import forget, is_kept, withdraw_edge
+        from reasoningbank.graph.nodes import existing_edge
+        from reasoningbank.memories.standing import speaker
+
+        name, now = check_graph_id("id", edge_id, InvalidEdge), self._context.clock.now()
         with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
-            transaction.graph.delete_edge(check_graph_id("id", edge_id, InvalidEdge))
+            if reader == "agent" or speaker():
+                withdraw_edge(transaction, existing_edge(transaction, name), at=now)
+                return now + KEPT_FOR
+            if is_kept(transaction, name):
+                forget(transaction, name)
+                if name not in transaction.graph.edges([name]):
+                    return None
+            transaction.graph.delete_edge(name)
+            return None
 
     def get(self, edge_id: str) -> Edge:
         """Return an edge, secrets removed once more.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidNode
 from reasoningbank.safety.arguments import checked_limit, checked_offset, usable_path
-from reasoningbank.safety.files import read_text
+from reasoningbank.safety.files import digest_of, open_regular, read_text
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -24,15 +24,17 @@ from reasoningbank.types.graph_search import (
     GraphAnswer,
     GraphFilter,
     GraphImport,
+    GraphRestored,
     GraphSize,
     NodeView,
     Occurrence,
     time_window,
 )
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import KEPT_FOR, Memory
 from reasoningbank.types.moment import as_day
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.quarantine import Reader
+from reasoningbank.types.standing import rank_of
 from reasoningbank.types.walk import WalkParameters, WalkResult
 
 if TYPE_CHECKING:
@@ -55,8 +57,9 @@ class Graph:
     def add(self, nodes: Iterable[Node] = (), edges: Iterable[Edge] = ()) -> GraphAdded:
         """Store nodes and edges, all of them or none; what is there already with the same contents stays as it is.
 
-        Their times are the bank's: now. Secrets are replaced and invisible characters removed before anything is
-        stored. They are found by their words at once; by their meaning too, unless they are more than 256.
+        Their times are the bank's: now. What comes through an agent's transport is that agent's claim, what a person
+        or a program of theirs adds is vouched for. Secrets are replaced and invisible characters removed before
+        anything is stored. They are found by their words at once; by their meaning too, unless they are more than 256.
 
         Raises:
             InvalidNode, InvalidEdge: When an id stands for something else already, or a rule is broken.
@@ -64,12 +67,14 @@ class Graph:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.graph.nodes import add, note_pending, prepared
+        from reasoningbank.memories.admission import entry_of
 
         now = self._context.clock.now()
         ready = prepared(
             [replace(node, ingestion_time=now, update_time=now) for node in nodes],
             [replace(edge, created_time=now) for edge in edges],
             self._context.embedder,
+            entry=entry_of(self._context.session),
         )
         with observed("create_memory", store=self._context.place):
             store = self._context.store()
@@ -89,6 +94,10 @@ class Graph:
     ) -> Node:
         """Change a node; what is left out stays. Only its ``update_time`` moves; its new words are found at once.
 
+        What a person changes, were it by giving the same text again, is vouched for. An agent's edit of what stands
+        higher than a claim becomes a node of its own beside it, which is returned: a claim, linked with what it
+        disputes.
+
         Args:
             node_id: The node; its id and its label never change.
             text: What it says.
@@ -100,8 +109,9 @@ class Graph:
             NodeNotFound: When this project has no such node.
             InvalidNode: When the changed node breaks a rule; nothing was changed.
         """
+        from reasoningbank.graph.claims import beside, stands_above
         from reasoningbank.graph.nodes import embedded, existing_node, words
-        from reasoningbank.memories.admission import admit_nodes, check_items
+        from reasoningbank.memories.admission import admit_nodes, check_items, entry_of
         from reasoningbank.safety.graph_text import reveal
 
         with observed("update_memory", store=self._context.place):
@@ -115,9 +125,13 @@ class Graph:
                 conv_id=old.conv_id if conv_id is None else conv_id,
             )
             (new,) = check_items([changed])
-            if new == old:
+            entry = entry_of(self._context.session)
+            if new == old and rank_of(replace(old, provenance=entry).standing) <= rank_of(old.standing):
                 return reveal([old])[0]
             new = replace(new, update_time=max(self._context.clock.now(), old.updated_at))
+            if stands_above(old, entry):
+                return self._disputed(store, old, beside(old, new, entry), entry)
+            new = replace(new, provenance=entry)
             same = new.text == old.text
             vectors = {} if same else embedded([GraphText(id=new.id, text=new.text)], self._context.embedder)
             with store.transaction() as transaction:
@@ -127,23 +141,60 @@ class Graph:
                 transaction.graph.put_graph_vectors("node", vectors, self._context.embedder.model_id)
             return new
 
-    def delete(self, node_id: str, *, reader: Reader = "human") -> None:
+    def _disputed(self, store: Store, old: Node, claim: Node, entry: Mapping[str, str]) -> Node:
+        """Store an agent's edit beside the node that it would have changed; a second time nothing more."""
+        from reasoningbank.graph.claims import disputing
+        from reasoningbank.graph.nodes import add, note_pending, prepared
+
+        ready = prepared([claim], [disputing(claim, old, entry)], self._context.embedder, entry=entry)
+        with store.transaction() as transaction:
+            added = add(transaction, ready)
+            note_pending(transaction, at=self._context.clock.now())
+        return added.nodes[0]
+
+    def restore(self, item_id: str) -> GraphRestored:
+        """Bring back a node, with its edges and links, or an edge that an agent has deleted within thirty days.
+
+        Args:
+            item_id: The node or the edge.
+
+        Raises:
+            NodeNotFound: When no agent has deleted it, or longer ago.
+        """
+        from reasoningbank.graph.claims import bring_back
+        from reasoningbank.graph.nodes import note_pending
+
+        now = self._context.clock.now()
+        with observed("create_memory", store=self._context.place), self._context.store().transaction() as transaction:
+            restored = bring_back(transaction, check_graph_id("id", item_id), at=now)
+            note_pending(transaction, at=now)
+            return restored
+
+    def delete(self, node_id: str, *, reader: Reader = "human") -> datetime | None:
         """Erase a node, every edge that touches it, its links to lessons, its words and vectors; lessons stay.
+
+        What an agent deletes is kept for thirty days: ``restore`` brings it back, and a person's ``delete`` erases it.
 
         Args:
             node_id: The node.
-            reader: Who erases it; an agent erases no link of a memory in quarantine.
+            reader: Who deletes it; an agent takes away no link of a memory in quarantine.
+
+        Returns:
+            Until when it can be brought back; None when it is erased.
 
         Raises:
             NodeNotFound: When this project has no such node.
             MemoryQuarantined: When a memory in quarantine links it and an agent would erase it; nothing was erased.
         """
+        from reasoningbank.graph.claims import forget, is_kept, withdraw_node
         from reasoningbank.graph.nodes import existing_node
+        from reasoningbank.memories.standing import speaker
         from reasoningbank.memories.states import refuse_quarantined
 
+        name, now = check_graph_id("id", node_id), self._context.clock.now()
         with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
-            if reader == "agent":
-                node = existing_node(transaction, node_id)
+            if reader == "agent" or speaker():
+                node = existing_node(transaction, name)
                 lessons = transaction.graph.at_row_ids([int(number) for number in node.pointers])
                 for memory in transaction.memories.many(list(lessons.values())).values():
                     refuse_quarantined(
@@ -151,14 +202,31 @@ class Graph:
                         memory,
                         f"node {node_id[:80]!r} stays, for it links it; a person erases it with `rbank graph delete`.",
                     )
-            transaction.graph.delete_node(check_graph_id("id", node_id))
+                withdraw_node(transaction, node, at=now)
+                return now + KEPT_FOR
+            if is_kept(transaction, name):
+                forget(transaction, name)
+                if name not in transaction.graph.nodes([name]):
+                    return None
+            transaction.graph.delete_node(name)
+            return None
 
-    def import_(self, source: str | Path, *, format: str | None = None) -> GraphImport:  # noqa: A002 - as the CLI
+    def import_(
+        self,
+        source: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002 - as the CLI
+        vouched: bool = False,
+    ) -> GraphImport:
         """Add the nodes, edges and lessons of a file, all of them or, when a record is unusable, none; idempotent.
+
+        What a file says is a claim: its lessons are candidates with a confidence of at most 0.6, and the provenance
+        keeps the file's SHA-256.
 
         Args:
             source: A JSON, JSON lines, CSV or Cypher file; see docs/explanation/graph.md.
             format: ``json``, ``jsonl``, ``csv`` or ``cypher``. Left out: what the file tells.
+            vouched: You stand by the file: then its lessons begin at 0.8, and nothing of it is a claim.
 
         Raises:
             StoreUnavailable: When the file cannot be read.
@@ -169,7 +237,10 @@ class Graph:
         form = None if format is None else check_format(format)
         path = usable_path(source)
         text = read_text(path, most=MAX_IMPORT_BYTES)
-        return self._imported(read_draft(text, name=path.name, form=form, at=self._context.clock.now()))
+        with open_regular(path, most=MAX_IMPORT_BYTES) as file:
+            digest = digest_of(file)
+        draft = read_draft(text, name=path.name, form=form, at=self._context.clock.now())
+        return self._imported(draft, digest, vouched=vouched)
 
     def get(self, node_id: str) -> NodeView:
         """Return a node with its edges and the lessons it points to, secrets removed once more.
@@ -363,7 +434,7 @@ class Graph:
                 for each in found
             )
 
-    def _imported(self, draft: GraphFile) -> GraphImport:
+    def _imported(self, draft: GraphFile, digest: str, *, vouched: bool) -> GraphImport:
         """Store what is new of a draft, and make its vectors at once when they are few."""
         from reasoningbank.graph.importer import write_import
         from reasoningbank.graph.nodes import embed_few, note_pending
@@ -371,29 +442,32 @@ class Graph:
         now = self._context.clock.now()
         with observed("create_memory", store=self._context.place):
             store = self._context.store_in_space()
-            ready = self._ready(store, draft)
+            ready = self._ready(store, draft, digest, vouched=vouched)
             with store.transaction() as transaction:
                 report = write_import(transaction, ready)
                 note_pending(transaction, at=now)
             return replace(report, pending=embed_few(store, self._context.embedder, at=now))
 
-    def _ready(self, store: Store, draft: GraphFile) -> ReadyImport:
+    def _ready(self, store: Store, draft: GraphFile, digest: str, *, vouched: bool) -> ReadyImport:
         """Return the draft with texts that may be stored.
 
         The vectors of new lessons are made before the transaction.
         """
         from reasoningbank.graph.importer import ReadyImport, sifted
-        from reasoningbank.memories.admission import Passed, prepare
+        from reasoningbank.memories.admission import EnteredBy, Passed, entry_of, prepare
         from reasoningbank.memories.admission import Ready as ReadyMemory
+        from reasoningbank.memories.transfer import DIGEST
 
-        memories = [self._lesson_memory(each) for each in draft.lessons]
+        origin: EnteredBy = "copy" if vouched else "import"
+        entry = entry_of(self._context.session, "person" if vouched else "import", **{DIGEST: digest})
+        memories = [self._lesson_memory(each, digest, vouched=vouched) for each in draft.lessons]
         fresh = [memory for memory in memories if not store.memories.same_text(memory.fingerprint)]
-        prepared = {each.memory.id: each for each in prepare(fresh, self._context.embedder, origin="import")}
-        nodes, bad_nodes = sifted(draft.nodes, store.graph.nodes)
-        edges, bad_edges = sifted(draft.edges, store.graph.edges)
+        prepared = {each.memory.id: each for each in prepare(fresh, self._context.embedder, origin=origin)}
+        nodes, bad_nodes = sifted(draft.nodes, store.graph.nodes, entry)
+        edges, bad_edges = sifted(draft.edges, store.graph.edges, entry)
 
         def derive(memory: Memory) -> ReadyMemory:
-            return prepared.get(memory.id) or prepare([memory], self._context.embedder, origin="import")[0]
+            return prepared.get(memory.id) or prepare([memory], self._context.embedder, origin=origin)[0]
 
         return ReadyImport(
             draft=draft,
@@ -412,10 +486,11 @@ class Graph:
             ],
         )
 
-    def _lesson_memory(self, lesson: LessonDraft) -> Memory:
-        """Return a lesson of a file as a memory."""
+    def _lesson_memory(self, lesson: LessonDraft, digest: str, *, vouched: bool) -> Memory:
+        """Return a lesson of a file as a memory; a candidate unless a person stands by the file."""
         from reasoningbank.graph.search import title_of
-        from reasoningbank.memories.admission import draft
+        from reasoningbank.memories.admission import draft, lowered
+        from reasoningbank.memories.transfer import DIGEST
 
         memory = draft(
             project=self._context.scope.project,
@@ -427,8 +502,10 @@ class Graph:
             description=lesson.context_to_prefer,
             tags=lesson.tags,
             category="",
-            provenance={"source": "graph import", "session": self._context.session},
+            provenance={"source": "graph import", "session": self._context.session, DIGEST: digest},
         )
+        if not vouched:
+            memory = replace(lowered(memory), state="candidate")
         return replace(memory, id=lesson.id) if lesson.id else memory
 
 

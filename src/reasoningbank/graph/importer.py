@@ -5,7 +5,10 @@ A second import of the same file adds nothing. An id that already stands for som
 * An edge whose id has other ends is stored under an id made of its own and its ends, and reported as a duplicate.
 * A node that the file gives twice counts once; the first one does.
 * A node that the bank holds with other contents is replaced when the file says that it was changed later than the
-  bank's; an edge, a lesson, and every other node keep what the bank has, and are reported as conflicts.
+  bank's, and what the bank has stands no higher than the file; an edge, a lesson, and every other node keep what the
+  bank has, and are reported as conflicts.
+
+What a file says is a claim, and its lessons have a confidence of at most 0.6, unless a person stands by the file.
 
 What names something that exists neither in the file nor in the bank is not stored, and reported as dangling.
 """
@@ -46,6 +49,7 @@ from reasoningbank.types.graph_search import GRAPH_FORMATS, Dangling, Duplicate,
 from reasoningbank.types.memory import ImportOmission, Memory
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job
+from reasoningbank.types.standing import ENTERED, rank_of
 
 _SUFFIXES: Mapping[str, GraphFormat] = {
     ".json": "json",
@@ -246,13 +250,14 @@ class _Count:
 
 
 def sifted(
-    items: Sequence[_Item], stored: Callable[[Sequence[str]], Mapping[str, _Item]]
+    items: Sequence[_Item], stored: Callable[[Sequence[str]], Mapping[str, _Item]], entry: Mapping[str, str]
 ) -> tuple[list[tuple[_Item, str | None]], list[ImportOmission]]:
     """Return what an import may store, with its words as in ``ReadyImport``, and what looks like a prompt injection.
 
     Args:
         items: The nodes or edges of the file.
         stored: Finds those of the bank by their ids.
+        entry: The provenance of what the file says.
 
     Raises:
         InvalidNode, InvalidEdge: When a rule is broken.
@@ -266,7 +271,7 @@ def sifted(
                 same.add(place)
     unread = {id(items[place]) for place in same}
     kept, left_out = sift_items(items, same)
-    return [(item, None if id(item) in unread else words(item)) for item in kept], left_out
+    return [(replace(item, provenance=entry), None if id(item) in unread else words(item)) for item in kept], left_out
 
 
 def _complete(items: Sequence[tuple[_Item, str | None]]) -> list[tuple[_Item, str]]:
@@ -281,9 +286,9 @@ def _complete(items: Sequence[tuple[_Item, str | None]]) -> list[tuple[_Item, st
     return found
 
 
-def with_words(items: Sequence[_Item]) -> list[tuple[_Item, str | None]]:
-    """Return nodes or edges with their analysed words."""
-    return [(item, words(item)) for item in items]
+def with_words(items: Sequence[_Item], entry: Mapping[str, str]) -> list[tuple[_Item, str | None]]:
+    """Return nodes or edges with their analysed words and this provenance, as far as they have none of their own."""
+    return [(item if ENTERED in item.provenance else replace(item, provenance=entry), words(item)) for item in items]
 
 
 def write_import(transaction: Transaction, ready: ReadyImport) -> GraphImport:
@@ -338,13 +343,18 @@ def _write_nodes(transaction: Transaction, ready: ReadyImport, count: _Count) ->
                 fresh.append((node, analysed))
             elif _contents(stored) == _contents(node):
                 count.added["known node"] += 1
-            elif node.id in ready.draft.timed and node.updated_at > stored.updated_at:
+            elif _replaces(node, stored) and node.id in ready.draft.timed and node.updated_at > stored.updated_at:
                 count.added["updated node"] += 1
                 begun = min(stored.ingestion_time, node.updated_at)
                 fresh.append((replace(node, ingestion_time=begun), analysed))
             else:
                 count.conflicts[node.id] = None
     admit_nodes(transaction, _complete(fresh), passed=ready.passed)
+
+
+def _replaces(said: Node, stored: Node) -> bool:
+    """Return whether what a file says may take the place of what the bank has."""
+    return rank_of(said.standing) >= rank_of(stored.standing)
 
 
 def _write_edges(transaction: Transaction, ready: ReadyImport, count: _Count) -> None:
@@ -497,6 +507,7 @@ def node_record(node: Node) -> dict[str, Any]:
         **fields,
         "ingestion_time": node.ingestion_time.isoformat(),
         "update_time": node.updated_at.isoformat(),
+        **({"provenance": dict(node.provenance)} if node.provenance else {}),
     }
 
 
@@ -510,16 +521,23 @@ def edge_record(edge: Edge) -> dict[str, Any]:
         "weight": edge.weight,
         "tags": list(edge.tags),
         "created_time": edge.created_time.isoformat(),
+        **({"provenance": dict(edge.provenance)} if edge.provenance else {}),
     }
 
 
-def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
+def graph_of(lines: Iterable[str], at: datetime, *, entry: Mapping[str, str], vouched: bool = False) -> GraphPart:
     """Return the graph in the lines of an export; other lines are passed over.
+
+    Args:
+        lines: The lines.
+        at: The time of nodes and edges that say none.
+        entry: The provenance of what the file says.
+        vouched: A person stands by the file: what it says of the provenance is taken over.
 
     Raises:
         InvalidInput: When a line of the graph is unusable; the message names it.
     """
-    reader = RecordReader(at)
+    reader = RecordReader(at, provenance=vouched)
     for number, line in enumerate(lines, start=1):
         if not any(f'"{kind}"' in line for kind in _KINDS):
             continue
@@ -538,8 +556,8 @@ def graph_of(lines: Iterable[str], at: datetime) -> GraphPart:
     edges, bad_edges = sift_items(draft.edges)
     return GraphPart(
         draft=draft,
-        nodes=with_words(nodes),
-        edges=with_words(edges),
+        nodes=with_words(nodes, entry),
+        edges=with_words(edges, entry),
         left_out=(*bad_nodes, *bad_edges),
         passed=Passed([*nodes, *edges]),
     )

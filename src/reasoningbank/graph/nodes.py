@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +16,7 @@ from reasoningbank.types.graph import Edge, Node, check_graph_id
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphAdded, GraphKind
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.records import Job
+from reasoningbank.types.standing import rank_of
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -159,13 +160,22 @@ class PreparedGraph:
     model_id: str
 
 
-def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -> PreparedGraph:
+def prepared(
+    nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder, *, entry: Mapping[str, str]
+) -> PreparedGraph:
     """Admit and embed nodes and edges, before any transaction.
+
+    Args:
+        nodes: The nodes to be stored.
+        edges: The edges to be stored.
+        embedder: Makes the vectors.
+        entry: The provenance that each of them gets, whatever it says itself.
 
     Raises:
         InvalidNode, InvalidEdge: When two of them have one id, a rule is broken, or one looks like a prompt injection.
     """
-    kept_nodes, kept_edges = _once(check_items(nodes), InvalidNode), _once(check_items(edges), InvalidEdge)
+    kept_nodes = [replace(node, provenance=entry) for node in _once(check_items(nodes), InvalidNode)]
+    kept_edges = [replace(edge, provenance=entry) for edge in _once(check_items(edges), InvalidEdge)]
     vectors: dict[GraphKind, Mapping[str, Vector]] = {}
     if len(kept_nodes) + len(kept_edges) <= AT_ONCE:
         vectors["node"] = embedded([GraphText(id=each.id, text=each.text) for each in kept_nodes], embedder)
@@ -174,7 +184,7 @@ def prepared(nodes: Sequence[Node], edges: Sequence[Edge], embedder: Embedder) -
 
 
 def add(transaction: Transaction, ready: PreparedGraph) -> GraphAdded:
-    """Store what is not there yet.
+    """Store what is not there yet; what a person says again that was a claim stands as high as what a person says.
 
     Raises:
         InvalidNode, InvalidEdge: When an id stands for something else in the bank.
@@ -194,9 +204,13 @@ def add(transaction: Transaction, ready: PreparedGraph) -> GraphAdded:
             )
     new_nodes = [node for node in ready.nodes if node.id not in known_nodes]
     new_edges = [edge for edge in ready.edges if edge.id not in known_edges]
+    said_nodes = [_raised(known_nodes[node.id], node) for node in ready.nodes if node.id in known_nodes]
+    said_edges = [_raised(known_edges[edge.id], edge) for edge in ready.edges if edge.id in known_edges]
     passed = Passed([*ready.nodes, *ready.edges])
-    admit_nodes(transaction, [(node, words(node)) for node in new_nodes], passed=passed)
-    admit_edges(transaction, [(edge, words(edge)) for edge in new_edges], passed=passed)
+    nodes_now = [*new_nodes, *(node for node in said_nodes if node != known_nodes[node.id])]
+    edges_now = [*new_edges, *(edge for edge in said_edges if edge != known_edges[edge.id])]
+    admit_nodes(transaction, [(node, words(node)) for node in nodes_now], passed=passed)
+    admit_edges(transaction, [(edge, words(edge)) for edge in edges_now], passed=passed)
     new = [*(node.id for node in new_nodes), *(edge.id for edge in new_edges)]
     known: Mapping[GraphKind, Collection[str]] = {"node": known_nodes.keys(), "edge": known_edges.keys()}
     for kind, there in known.items():
@@ -209,6 +223,12 @@ def add(transaction: Transaction, ready: PreparedGraph) -> GraphAdded:
         edges=tuple(edges[edge.id] for edge in ready.edges),
         new=tuple(new),
     )
+
+
+def _raised(known: _Item, said: _Item) -> _Item:
+    """Return what the bank holds with the provenance of who says the same now, when that stands higher."""
+    higher = rank_of(said.standing) > rank_of(known.standing)
+    return replace(known, provenance=said.provenance) if higher else known
 
 
 def _once(items: Sequence[_Item], error: type[InvalidNode] | type[InvalidEdge]) -> Sequence[_Item]:

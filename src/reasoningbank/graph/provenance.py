@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidNode, NodeNotFound
+from reasoningbank.graph.claims import disputing
 from reasoningbank.graph.nodes import words
 from reasoningbank.graph.traversal import Surroundings, plain_tag
 from reasoningbank.graph.walk import read_around, trace
@@ -28,6 +29,7 @@ from reasoningbank.types.graph_search import (
     Source,
 )
 from reasoningbank.types.memory import fingerprint
+from reasoningbank.types.standing import rank_of
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -53,7 +55,8 @@ class _Owner:
 def add(transaction: Transaction, node: Node) -> Preference:
     """Store a preference; the one of its owner and type that held so far is kept, and linked with a sentence.
 
-    The same words once more add nothing: the preference that holds is returned.
+    The same words once more add nothing: the preference that holds is returned. A claim replaces none that stands
+    higher: it is linked as one that disputes it.
 
     Args:
         transaction: The transaction to write in.
@@ -62,12 +65,20 @@ def add(transaction: Transaction, node: Node) -> Preference:
     owner = _stated(node)
     before = [each for each in _known(transaction) if each[1].key == owner.key and _type(each[0]) == _type(node)]
     held = _newest(before)
-    if held is not None and fingerprint(held.text) == fingerprint(node.text):
-        return _preference(held, owner)
+    above = next((each for each, _ in reversed(before) if rank_of(each.standing) > rank_of(node.standing)), None)
+    for known in (above, held):
+        if known is not None and fingerprint(known.text) == fingerprint(node.text):
+            if rank_of(node.standing) > rank_of(known.standing):
+                known = replace(known, provenance=node.provenance)
+                admit_nodes(transaction, [(known, words(known))])
+            return _preference(known, owner)
     if held is not None and node.ingestion_time < held.ingestion_time:
         node = replace(node, ingestion_time=held.ingestion_time, update_time=None)
     admit_nodes(transaction, [(node, words(node))])
-    if held is not None:
+    if above is not None:
+        edge = disputing(node, above, node.provenance)
+        admit_edges(transaction, [(edge, words(edge))])
+    elif held is not None:
         text = f"The wish '{_short(node)}' of {owner.user or owner.role} replaces the earlier wish '{_short(held)}'."
         if verdict(text):
             text = f"A newer wish of {owner.user or owner.role} replaces the earlier one."
@@ -78,6 +89,7 @@ def add(transaction: Transaction, node: Node) -> Preference:
             weight=_REPLACES,
             tags=(SUPERSEDES, "preference"),
             created_time=node.ingestion_time,
+            provenance=node.provenance,
         )
         admit_edges(transaction, [(edge, words(edge))])
     return _preference(node, owner)
@@ -87,6 +99,8 @@ def preferences(
     reader: StoreReader, *, user: str = "", role: str = "", preference_type: str = "", history: bool = False
 ) -> tuple[Preference, ...]:
     """Return what holds for a user in a role: the user's own, then the role's where the user has none of a type.
+
+    Of one owner and type the newest holds of those that stand higher than a claim; a newer claim stands beside it.
 
     Args:
         reader: The graph.
@@ -107,19 +121,34 @@ def preferences(
     replaced: list[Preference] = []
     for (key, kind), nodes in mine.items():
         owner = own if key == own.key else shared
-        current = nodes[-1]
-        if owner is shared and (own.key, kind) in mine and user:
-            replaced.append(_preference(current, owner, replaced_by=mine[own.key, kind][-1].id))
+        current, disputed = _holding(nodes)
+        personal = mine.get((own.key, kind), []) if owner is shared and user else []
+        theirs = _holding(personal)[0] if personal else None
+        if theirs is not None and (theirs.standing != "claim" or current.standing == "claim"):
+            replaced.append(_preference(current, owner, replaced_by=theirs.id))
         else:
             holding.append(_preference(current, owner))
+            holding += [_preference(node, owner) for node in disputed]
         later = current
-        for node in reversed(nodes[:-1]):
-            replaced.append(_preference(node, owner, replaced_by=later.id))
-            later = node
+        for node in reversed(nodes):
+            if node is not current and node not in disputed:
+                replaced.append(_preference(node, owner, replaced_by=later.id))
+                later = node
     holding.sort(key=_latest_first)
-    holding.sort(key=lambda each: not each.user)
+    holding.sort(key=lambda each: (each.standing == "claim", not each.user))
     replaced.sort(key=_latest_first)
     return tuple(holding + replaced if history else holding)
+
+
+def _holding(nodes: Sequence[Node]) -> tuple[Node, tuple[Node, ...]]:
+    """Return the preference of one owner and type that holds, and the newest claim that says otherwise since.
+
+    Args:
+        nodes: At least one, the oldest first.
+    """
+    current = next((node for node in reversed(nodes) if node.standing != "claim"), nodes[-1])
+    newest = nodes[-1]
+    return current, () if newest is current else (newest,)
 
 
 def _known(reader: StoreReader) -> list[tuple[Node, _Owner]]:
@@ -317,7 +346,7 @@ class Preferences:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.graph.nodes import embedded, note_pending
-        from reasoningbank.memories.admission import check_items
+        from reasoningbank.memories.admission import check_items, entry_of
 
         owner = _owner(user, role)
         if not preference_type.strip():
@@ -330,6 +359,7 @@ class Preferences:
             tags=tuple(dict.fromkeys(tags)),
             fields={"preference_type": preference_type.strip(), **owner},
             ingestion_time=now,
+            provenance=entry_of(self._context.session),
         )
         (node,) = check_items([node])
         store = self._context.store_in_space()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
+from reasoningbank.safety.arguments import brought_entries
 from reasoningbank.types.graph import LABEL_FIELDS, LABELS, LIST_FIELDS, Edge, FieldValue, Label, Node
 from reasoningbank.types.moment import as_moment
 
@@ -22,8 +23,9 @@ _NODE_KEYS = frozenset(
 _NODE_KEYS_OF = {label: _NODE_KEYS.union(names) for label, names in LABEL_FIELDS.items()}
 _EDGE_KEYS = frozenset({"id", "text", "weight", "tags", "created_time", *_SOURCE, *_TARGET})
 _LESSON_KEYS = frozenset({"id", "key_lesson", "context_to_prefer", "tags", "link_nodes", "title"})
-_UNUSED = frozenset({"embedding_id"})
-"""Fields of seed 003's files that say nothing here: a vector belongs to its node and needs no name of its own."""
+_UNUSED = frozenset({"embedding_id", "provenance"})
+"""Fields that say nothing here: a vector belongs to its node and needs no name of its own, and a file does not decide
+where its texts come from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +64,17 @@ class GraphFile:
 
 
 class RecordReader:
-    """Turns records into a draft; times that a record does not say are the time of the import."""
+    """Turns records into a draft; times that a record does not say are the time of the import.
 
-    def __init__(self, at: datetime) -> None:
+    Args:
+        at: The time of the import.
+        provenance: Take over what records say of their provenance: only of what the bank itself or a person stands by.
+    """
+
+    def __init__(self, at: datetime, *, provenance: bool = False) -> None:
         self.draft = GraphFile()
         self._at = at
+        self._keeps = provenance
 
     def record(self, record: GraphRecord) -> None:
         """Read a node, an edge or a lesson, told by its fields.
@@ -112,6 +120,7 @@ class RecordReader:
                 fields=fields,
                 ingestion_time=first,
                 update_time=max(first, updated or first),
+                provenance=self._provenance(record, InvalidNode),
             )
         )
         if updated is not None:
@@ -138,6 +147,7 @@ class RecordReader:
                 weight=_weight(record.get("weight")),
                 tags=_texts(record, "tags", InvalidEdge),
                 created_time=_moment(record, "created_time", InvalidEdge) or self._at,
+                provenance=self._provenance(record, InvalidEdge),
             )
         )
 
@@ -158,6 +168,14 @@ class RecordReader:
                 link_nodes=_texts(record, "link_nodes", InvalidInput),
             )
         )
+
+    def _provenance(self, record: GraphRecord, error: type[InvalidInput]) -> Mapping[str, str]:
+        value = record.get("provenance") if self._keeps else None
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
+            raise error("provenance: must be an object of texts")
+        return brought_entries({str(name): text for name, text in value.items()})
 
     def _ignore(self, record: GraphRecord, known: Set[str]) -> None:
         unknown = record.keys() - known - _UNUSED

@@ -153,7 +153,7 @@ class Sources:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.graph.nodes import add, prepared
-        from reasoningbank.memories.admission import check_items
+        from reasoningbank.memories.admission import check_items, entry_of
 
         (admitted,) = check_items(
             [source_node(text, pointer=pointer, source_type=source_type, conv_id=conv_id, tags=tuple(tags))]
@@ -166,7 +166,7 @@ class Sources:
             if known and not waiting:
                 return SourceReport(source=known[admitted.id], mentions=Mentions(), message="The source is known.")
             if not known:
-                ready = prepared([admitted], [], self._context.embedder)
+                ready = prepared([admitted], [], self._context.embedder, entry=entry_of(self._context.session))
                 with store.transaction() as transaction:
                     add(transaction, ready)
                     transaction.jobs.enqueue(Job(kind=CITE, key=admitted.id, due=now))
@@ -215,7 +215,7 @@ class Citations:
     def cited(self, source_id: str) -> SourceReport:
         """Find and store the mentions of a stored source, and end the wait for them, in one transaction."""
         from reasoningbank.graph.nodes import add, existing_node, prepared, words
-        from reasoningbank.memories.admission import admit_nodes
+        from reasoningbank.memories.admission import admit_nodes, entry_of
 
         store = self._context.store()
         source = existing_node(store, source_id)
@@ -224,7 +224,8 @@ class Citations:
             return SourceReport(source=source, mentions=Mentions(message=_NO_MODEL), waiting=True, message=said)
         mentions = self.found(source.text)
         nodes, edges = statements(source, mentions.found)
-        ready = prepared(nodes, edges, self._context.embedder)
+        entry = entry_of(self._context.session, "model")
+        ready = prepared(nodes, edges, self._context.embedder, entry=entry)
         with store.transaction() as transaction:
             current: Node = tagged(existing_node(transaction, source_id), mentions.found)
             if current.tags != source.tags:

@@ -272,11 +272,12 @@ def conversation_text(report: ConversationReport) -> str:
     if report.lesson is not None or report.proposals:
         lines.append(PREFACE)
     if report.lesson is not None:
-        lines += [f"lesson {report.lesson.rb_id}:", quoted(report.lesson.key_lesson, "", "", [])]
+        said = people.claimed(report.lesson)
+        lines += [f"lesson {report.lesson.rb_id}:", quoted(f"{said}{report.lesson.key_lesson}", "", "", [])]
     for each in report.proposals:
         lines += [
             f"like {each.neighbour.id} ({each.score:.3f}):",
-            quoted(people.short(each.neighbour.text), "", "", []),
+            quoted(f"{people.claimed(each.neighbour)}{people.short(each.neighbour.text)}", "", "", []),
         ]
     for part in report.refused:
         lines += [f"refused {part.part}:", quoted(f"{part.name}: {part.reason}", "", "", [])]

@@ -29,6 +29,7 @@ from typing import Literal, TypeVar
 
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidMemory, InvalidNode, ModelMismatch
 from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.memories.standing import speaker
 from reasoningbank.memories.states import HELD, set_aside
 from reasoningbank.memories.words import analyse
 from reasoningbank.safety.arguments import brought_entries, name_danger
@@ -53,7 +54,7 @@ from reasoningbank.types.memory import OUTCOMES, Cause, ImportOmission, Memory, 
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 from reasoningbank.types.records import Indexed, Link
-from reasoningbank.types.standing import ENTERED, ENTRIES, VOUCHED
+from reasoningbank.types.standing import ENTERED, ENTRIES, SESSION, SOURCE, VOUCHED
 
 TASK = "task"
 """The entry of a memory's provenance that holds the task it was distilled from."""
@@ -421,6 +422,20 @@ def entered(memory: Memory, origin: EnteredBy) -> Memory:
     if origin == "import":
         brought = {key: value for key, value in brought.items() if key not in ENTRIES}
     return replace(memory, provenance={**brought, ENTERED: origin})
+
+
+def entry_of(session: str, origin: EnteredBy | None = None, **more: str) -> Mapping[str, str]:
+    """Return the provenance of what enters the graph now: through an agent's transport it is that agent's claim.
+
+    Args:
+        session: What it is entered in, where no transport says so.
+        origin: Where it comes from; None for who speaks now, an agent or a person.
+        more: Further entries.
+    """
+    spoken = speaker()
+    by = origin or ("agent" if spoken else "person")
+    source = {SOURCE: spoken if spoken in AGENT_SOURCES else "mcp"} if by == "agent" else {}
+    return {ENTERED: by, **source, SESSION: spoken or session, **more}
 
 
 def rewritten(old: Memory, new: Memory, origin: EnteredBy) -> Memory:

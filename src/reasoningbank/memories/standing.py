@@ -68,6 +68,11 @@ def side_of(principal: str) -> str:
     return principal.partition(_OF)[0]
 
 
+def speaker() -> str:
+    """Return the transport through which an agent speaks now; empty for a person and a program of theirs."""
+    return _speaker.get().principal
+
+
 def speaker_in(session: str) -> str:
     """Return the transport that gave a session its name; empty when the session stands for itself."""
     principal = _speaker.get().principal

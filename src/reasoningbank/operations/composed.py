@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from reasoningbank.errors import BankError, ConversationNotFound, InvalidInput, NodeNotFound
@@ -69,18 +70,66 @@ def history(bank: Bank, memory_id: str) -> History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """Hold what was erased.
+    """Hold what was taken out of the graph.
 
     Attributes:
         id: Its id.
         edges: The edges that went with a node.
         unlinked_lessons: How many lessons lost their link to it.
+        kept_until: Until when it can be brought back; None when it is erased.
     """
 
     deleted: bool = True
     id: str
     edges: tuple[str, ...] = ()
     unlinked_lessons: int = 0
+    kept_until: datetime | None = None
+
+    @property
+    def message(self) -> str:
+        """Return what a person can do about what an agent has deleted; empty when it is erased."""
+        if self.kept_until is None:
+            return ""
+        return (
+            f"Archived {self.id}, not erased: nothing finds it. Until {self.kept_until:%Y-%m-%d} a person brings it "
+            f"back with `rbank graph restore {self.id}`, or erases it with `rbank graph delete {self.id}`."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedMemory:
+    """Hold what became of a memory that was deleted.
+
+    Attributes:
+        memory_id: Its id.
+        kept_until: Until when it can be brought back; None when it is erased.
+    """
+
+    deleted: bool = True
+    memory_id: str
+    kept_until: datetime | None = None
+
+    @property
+    def message(self) -> str:
+        """Return what became of it, and what a person can do about what an agent has deleted."""
+        if self.kept_until is None:
+            return f"Deleted {self.memory_id}."
+        return (
+            f"Archived {self.memory_id}, not erased: no search finds it. Until {self.kept_until:%Y-%m-%d} a person "
+            f"brings it back with `rbank update {self.memory_id} --state active`, or erases it with "
+            f"`rbank delete {self.memory_id}`."
+        )
+
+
+def delete_memory(bank: Bank, memory_id: str, *, reader: Reader = "human") -> DeletedMemory:
+    """Erase a memory, its evidence and its earlier versions; what an agent deletes is archived for thirty days.
+
+    Args:
+        bank: The bank.
+        memory_id: The memory.
+        reader: Who deletes it; an agent deletes no memory in quarantine.
+    """
+    return DeletedMemory(memory_id=memory_id, kept_until=bank.delete(memory_id, reader=reader))
 
 
 def delete_node(bank: Bank, node_id: str, *, reader: Reader = "human") -> Deleted:
@@ -91,9 +140,24 @@ def delete_node(bank: Bank, node_id: str, *, reader: Reader = "human") -> Delete
         node_id: The node.
         reader: Who erases it; an agent erases no link of a memory in quarantine.
     """
-    view = bank.graph.get(node_id)
-    bank.graph.delete(node_id, reader=reader)
-    return Deleted(id=node_id, edges=tuple(each.id for each in view.edges), unlinked_lessons=len(view.lessons))
+    try:
+        view = bank.graph.get(node_id)
+        edges, lessons = tuple(each.id for each in view.edges), len(view.lessons)
+    except NodeNotFound:
+        edges, lessons = (), 0  # an agent has deleted it, and a person erases what was kept
+    until = bank.graph.delete(node_id, reader=reader)
+    return Deleted(id=node_id, edges=edges, unlinked_lessons=lessons, kept_until=until)
+
+
+def delete_edge(bank: Bank, edge_id: str, *, reader: Reader = "human") -> Deleted:
+    """Erase an edge, its words and its vector; its nodes stay.
+
+    Args:
+        bank: The bank.
+        edge_id: The edge.
+        reader: Who erases it.
+    """
+    return Deleted(id=edge_id, kept_until=bank.edges.delete(edge_id, reader=reader))
 
 
 def search_lessons(

@@ -277,7 +277,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         route=Route(method="PATCH", path="/graph/edges/{id:path}", inputs="id=edge_id text weight tags"),
     ),
     Operation(
-        method="edges.delete",
+        method="+delete_edge",
         summary="Erase an edge; its nodes stay.",
         command=Command(
             name="graph delete-edge",
@@ -286,8 +286,14 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             confirm="Erase the edge {it.text!r}?",
             look="edges.get",
         ),
-        route=Route(method="DELETE", path="/graph/edges/{id:path}", inputs="id=edge_id"),
+        route=Route(method="DELETE", path="/graph/edges/{id:path}", inputs="id=edge_id", defaults={"reader": "agent"}),
+        fixed={"reader": "human"},
         echo=("edge_id",),
+    ),
+    Operation(
+        method="graph.restore",
+        summary="Bring back a node or an edge that an agent has deleted.",
+        command=Command(name="graph restore", section="Graph", arguments=("item_id",)),
     ),
     Operation(
         method="preferences.add",

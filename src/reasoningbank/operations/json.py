@@ -146,6 +146,8 @@ def _node(node: Any) -> Json:
         "id": node.id,
         "label": node.label,
         "text": node.text,
+        "standing": node.standing,
+        "claim": node.claim,
         "conv_id": node.conv_id,
         "tags": list(node.tags),
         **{name: list(value) if isinstance(value, tuple) else value for name, value in node.fields.items()},
@@ -215,7 +217,7 @@ def _node_properties() -> Json:
 
     special = dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names)
     lists = {"tags", "reasoning_pointer_ids", *LIST_FIELDS}
-    names = ("id", "label", "text", "conv_id", "tags", *special, "ingestion_time", "update_time")
+    names = ("id", "label", "text", "standing", "claim", "conv_id", "tags", *special, "ingestion_time", "update_time")
     return {
         name: {"type": "array", "items": {"type": "string"}} if name in lists else {"type": "string"}
         for name in (*names, "reasoning_pointer_ids")

@@ -214,7 +214,7 @@ OPERATIONS: tuple[Operation, ...] = (
         fixed={"reader": "human"},
     ),
     Operation(
-        method="delete",
+        method="+delete_memory",
         summary="Erase a memory, its evidence and its earlier versions.",
         command=Command(
             name="delete",
@@ -226,9 +226,11 @@ OPERATIONS: tuple[Operation, ...] = (
         tool=Tool(
             name="memory_delete",
             profiles=("admin",),
-            description="Deletes one memory. Only when the user asks; for a bad memory use memory_feedback.",
+            description=(
+                "Archives one memory for 30 days. Only when the user asks; for a bad memory use memory_feedback."
+            ),
             inputs="!memory_id project_id",
-            outputs="deleted memory_id",
+            outputs="deleted memory_id kept_until message",
             fixed={"reader": "agent"},
             anywhere=True,
             destroys=True,
@@ -236,7 +238,6 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         route=Route(method="DELETE", path="/memories/{id}", inputs="id=memory_id", defaults={"reader": "agent"}),
         fixed={"reader": "human"},
-        echo=("memory_id",),
     ),
     Operation(
         method="+history",
@@ -637,7 +638,7 @@ OPERATIONS: tuple[Operation, ...] = (
 """Every operation that an entrance is made from."""
 
 SHAPES: Mapping[str, str] = {
-    "Action": "id=node.id text=node.text status outcome parameters tags=node.tags conv_id=node.conv_id "
+    "Action": "id=node.id text=node.text standing claim status outcome parameters tags=node.tags conv_id=node.conv_id "
     "ingestion_time=node.ingestion_time",
     "Arm": "sessions succeeded failed unknown rate",
     "Brief": "text tokens items left_out session",
@@ -647,8 +648,10 @@ SHAPES: Mapping[str, str] = {
     "duration_seconds=duration contradictions messages",
     "ConversationReport": "conv_id nodes edges preferences=preferences[].id lesson quarantined new proposals "
     "refused waiting message",
+    "Deleted": "deleted id edges unlinked_lessons kept_until message",
+    "DeletedMemory": "deleted memory_id kept_until message",
     "Decayed": "id=memory_id months unused_since previous_confidence:9 new_confidence:9",
-    "Edge": "id source target text weight tags created_time band",
+    "Edge": "id source target text standing claim weight tags created_time band",
     "EdgeHit": "*edge score legs",
     "GraphAnswer": "query seeds paths=walk.paths context=context.text tokens=context.tokens pending message",
     "Harm": "id=memory_id title shown succeeded rate upper_bound base_rate set_aside",
@@ -662,16 +665,16 @@ SHAPES: Mapping[str, str] = {
     "Job": "kind key attempts error due",
     "Kept": "*what new message",
     "Lesson": "rb_id id key_lesson context_to_prefer tags link_nodes outcome=memory.outcome state=memory.state "
-    "standing=memory.standing confidence=memory.confidence",
+    "standing claim confidence=memory.confidence",
     "LessonAnswer": "query lessons count=#lessons message warnings",
     "LessonHit": "*lesson score legs",
     "Memory": "id project title description content outcome standing confidence interval=belief.interval:3 usage_count "
     "tags category state provenance tokens version created_at updated_at last_used",
     "NodeHit": "*node score legs",
-    "Occurrence": 'id=event.id text=event.text start end source_type=event.fields.source_type|"" tags=event.tags '
-    "conv_id=event.conv_id answers=led_to",
+    "Occurrence": 'id=event.id text=event.text standing claim start end source_type=event.fields.source_type|"" '
+    "tags=event.tags conv_id=event.conv_id answers=led_to",
     "PastMemory": "*memory unknown",
-    "Preference": "id preference_type text user role tags=node.tags conv_id=node.conv_id "
+    "Preference": "id preference_type text standing claim user role tags=node.tags conv_id=node.conv_id "
     "update_time=node.updated_at replaced_by",
     "Promotion": "id=memory.id level name title=memory.title content=memory.content confidence=memory.confidence "
     "state=memory.state reviewer created sources doubtful gone",
@@ -679,7 +682,8 @@ SHAPES: Mapping[str, str] = {
     'description=text.description|"" content=text.content|"" written_by=text.source|"" reason conflicts sources',
     "PromotionSource": "id=reference.id level=reference.level name=reference.name title=memory.title "
     "content=memory.content confidence=memory.confidence",
-    "Proposal": "node_id neighbour_id=neighbour.id text=neighbour.text score",
+    "Proposal": "node_id neighbour_id=neighbour.id text=neighbour.text standing=neighbour.standing "
+    "claim=neighbour.claim score",
     "Pruned": "id=memory_id confidence:9 unused_since reason",
     "QuestionAnswer": "plan clarification=plan.clarification seeds=graph.seeds|[] paths=graph.walk.paths|[] lessons "
     'context=graph.context.text|"" tokens=graph.context.tokens|0 message',
@@ -692,7 +696,8 @@ SHAPES: Mapping[str, str] = {
     "SessionOutcome": "credited=credits",
     "ShareReport": "files memories added updated unchanged=#unchanged conflicts signals moved refused messages",
     "SimilarityCluster": "ids outcome average_similarity min_similarity",
-    "Source": 'id=node.id text=node.text source_type=node.fields.source_type|"" doc_pointer relevant_parts path',
+    "Source": 'id=node.id text=node.text standing claim source_type=node.fields.source_type|"" doc_pointer '
+    "relevant_parts path",
     "SourceReport": "id=source.id tags=source.tags mentions=mentions.found nodes=nodes[].id edges=edges[].id waiting "
     "message",
     "StabilityCheck": "counted=reports commits waiting unknown dry_run",
@@ -704,7 +709,7 @@ SHAPES: Mapping[str, str] = {
     "UndoReport": "consolidation_id restored_memories=restored moved_signals kept",
     "Walked": "*walk context=context.text tokens=context.tokens",
     "UpliftReport": "sessions with_memory without_memory uplift interval tokens_added harmful",
-    "WalkPath": "seed nodes edges energies sentences reversed=hops[].reversed score",
+    "WalkPath": "seed nodes edges energies sentences standings reversed=hops[].reversed score",
     "WalkResult": "seeds paths reached left_out stopped",
     "WeightChange": "at signal_id weights=shares",
     "Workflow": "workflow_id=id message_id status clarification_question message user_input clarification searched "

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         EdgeHit,
         GraphAnswer,
         GraphImport,
+        GraphRestored,
         Lesson,
         LessonHit,
         NodeView,
@@ -492,14 +493,19 @@ def short(text: str) -> str:
     return " ".join(words[:_WORDS]) + (" ..." if len(words) > _WORDS else "")
 
 
+def claimed(what: Node | Edge | Lesson | Preference | Action) -> str:
+    """Return what a text begins with that is no more than a claim; empty before what stands higher."""
+    return f"{what.claim}: " if what.claim else ""
+
+
 def node_line(node: Node) -> str:
     """Return a node in one line."""
-    return f"{node.label} {node.id}: {short(node.text)}"
+    return f"{node.label} {node.id}: {claimed(node)}{short(node.text)}"
 
 
 def node_text(node: Node) -> str:
     """Return a node, whole."""
-    lines = [f"{node.label} {node.id}", node.text]
+    lines = [f"{node.label} {node.id}", node.told]
     lines += [
         f"  {name}: {', '.join(value) if isinstance(value, tuple) else value}"
         for name, value in node.fields.items()
@@ -514,7 +520,7 @@ def node_text(node: Node) -> str:
 def edge_text(edge: Edge) -> str:
     """Return an edge, whole."""
     tags = f"\n  tags: {', '.join(edge.tags)}" if edge.tags else ""
-    return f"{edge.id}: {edge.source} -> {edge.target}, weight {edge.weight:g} ({edge.band})\n{edge.text}{tags}"
+    return f"{edge.id}: {edge.source} -> {edge.target}, weight {edge.weight:g} ({edge.band})\n{edge.told}{tags}"
 
 
 def kept_text(kept: composed.Kept) -> str:
@@ -530,7 +536,7 @@ def view_text(view: NodeView) -> str:
     lines = [node_text(view.node)]
     for edge in view.edges:
         arrow, other = ("->", edge.target) if edge.source == name else ("<-", edge.source)
-        lines.append(f"{arrow} {other}: {edge.text} ({edge.id}, weight {edge.weight:.2f} {edge.band})")
+        lines.append(f"{arrow} {other}: {edge.told} ({edge.id}, weight {edge.weight:.2f} {edge.band})")
     lines += [f"lesson {number}: memory {memory_id}" for number, memory_id in view.lessons.items()]
     return "\n".join(lines)
 
@@ -548,9 +554,23 @@ def edges_text(hits: Sequence[EdgeHit]) -> str:
 
 
 def deleted_text(deleted: composed.Deleted) -> str:
-    """Return what was erased."""
+    """Return what was erased, or what can be brought back until when."""
+    if deleted.message:
+        return deleted.message
     links = counted(deleted.unlinked_lessons, "link")
     return f"Deleted {deleted.id}, {counted(len(deleted.edges), 'edge')} and {links} to lessons."
+
+
+def deleted_memory_text(deleted: composed.DeletedMemory) -> str:
+    """Return what became of a memory that was deleted."""
+    return deleted.message
+
+
+def graph_restored_text(restored: GraphRestored) -> str:
+    """Return what came back of what an agent had deleted."""
+    back = counted(restored.nodes, "node"), counted(restored.edges, "edge"), counted(restored.lessons, "link")
+    gone = f"; {counted(restored.left_out, 'edge or link')} of it names what is gone" if restored.left_out else ""
+    return "{}: {}, {} and {} to lessons are back".format(restored.id, *back) + f"{gone}."
 
 
 def graph_import_text(report: GraphImport) -> str:
@@ -620,11 +640,12 @@ def question_answer_text(answer: QuestionAnswer) -> str:
     paths = () if answer.graph is None else answer.graph.walk.paths
     for number, path in enumerate((path for path in paths if path.hops), 1):
         seed = nodes.get(path.seed)
-        lines.append(f"{number}. {path.seed}" + (f": {short(seed.text)}" if seed is not None else ""))
+        lines.append(f"{number}. {path.seed}" + (f": {claimed(seed)}{short(seed.text)}" if seed is not None else ""))
         for hop in path.hops:
             reached = nodes.get(hop.reached)
-            lines.append(f"   {'<-' if hop.reversed else '->'} {hop.edge.text}")
-            lines.append(f"   {hop.reached}" + (f": {short(reached.text)}" if reached is not None else ""))
+            lines.append(f"   {'<-' if hop.reversed else '->'} {hop.edge.told}")
+            told = "" if reached is None else f": {claimed(reached)}{short(reached.text)}"
+            lines.append(f"   {hop.reached}{told}")
     lines += [_lesson_line(hit) for hit in answer.lessons]
     return "\n".join(lines)
 
@@ -633,8 +654,11 @@ def conversation_text(report: ConversationReport) -> str:
     """Return what became of a conversation."""
     lines = [report.message]
     if report.lesson is not None:
-        lines.append(f"lesson {report.lesson.rb_id}: {report.lesson.key_lesson}")
-    lines += [f"like {each.neighbour.id} ({each.score:.3f}): {short(each.neighbour.text)}" for each in report.proposals]
+        lines.append(f"lesson {report.lesson.rb_id}: {claimed(report.lesson)}{report.lesson.key_lesson}")
+    lines += [
+        f"like {each.neighbour.id} ({each.score:.3f}): {claimed(each.neighbour)}{short(each.neighbour.text)}"
+        for each in report.proposals
+    ]
     lines += [f"refused {each.part} {each.name}: {each.reason}" for each in report.refused]
     return "\n".join(lines)
 
@@ -643,7 +667,7 @@ def lesson_text(lesson: Lesson) -> str:
     """Return a lesson, whole."""
     memory = lesson.memory
     lines = [f"lesson {lesson.rb_id} ({memory.outcome}, {memory.state}, confidence {memory.confidence:.3f})"]
-    lines.append(lesson.key_lesson)
+    lines.append(f"{claimed(lesson)}{lesson.key_lesson}")
     for name, value in (
         ("when", lesson.context_to_prefer),
         ("tags", ", ".join(lesson.tags)),
@@ -660,7 +684,7 @@ def preferences_text(found: Sequence[Preference]) -> str:
     for each in found:
         owner = f"user {each.user}" if each.user else f"role {each.role}"
         replaced = f"; replaced by {each.replaced_by}" if each.replaced_by else ""
-        lines.append(f"{each.id}  {each.preference_type}: {each.text} ({owner}{replaced})")
+        lines.append(f"{each.id}  {each.preference_type}: {claimed(each)}{each.text} ({owner}{replaced})")
     return "\n".join(lines) or "No preferences."
 
 
@@ -696,7 +720,7 @@ def actions_text(found: Sequence[Action]) -> str:
     lines = []
     for each in found:
         failed = " FAILED" if each.outcome == "failure" else ""
-        lines.append(f"{each.node.id}{failed} ({each.status}): {short(each.node.text)}")
+        lines.append(f"{each.node.id}{failed} ({each.status}): {claimed(each)}{short(each.node.text)}")
         lines += [f"   {line}" for line in each.parameters.splitlines()]
     return "\n".join(lines) or "No actions."
 
@@ -712,7 +736,7 @@ def _path(number: int, path: WalkPath, nodes: Mapping[str, Node]) -> list[str]:
     for hop in path.hops:
         arrow, edge = "<-" if hop.reversed else "->", hop.edge
         strength = f"{edge.id}, weight {edge.weight:.2f} {edge.band}"
-        lines.append(f"   {arrow} {edge.text} ({strength}, energy {hop.activation:.3f})")
+        lines.append(f"   {arrow} {edge.told} ({strength}, energy {hop.activation:.3f})")
         lines.append(f"   {_named(hop.reached, nodes)}")
     return lines
 
@@ -724,7 +748,7 @@ def _named(name: str, nodes: Mapping[str, Node]) -> str:
 
 def _lesson_line(hit: LessonHit) -> str:
     context = f" ({hit.lesson.context_to_prefer})" if hit.lesson.context_to_prefer else ""
-    return f"lesson {hit.lesson.rb_id}: {hit.lesson.key_lesson}{context}"
+    return f"lesson {hit.lesson.rb_id}: {claimed(hit.lesson)}{hit.lesson.key_lesson}{context}"
 
 
 def _legs(legs: Mapping[str, Leg]) -> str:
@@ -757,12 +781,14 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "Copy": copy_text,
     "DecayReport": decay_text,
     "Deleted": deleted_text,
+    "DeletedMemory": deleted_memory_text,
     "DistilReport": distilled_text,
     "Edge": edge_text,
     "ExperienceAnswer": experience_text,
     "Exported": exported_text,
     "GraphAnswer": graph_answer_text,
     "GraphImport": graph_import_text,
+    "GraphRestored": graph_restored_text,
     "History": history_text,
     "ImportReport": imported_text,
     "Judgement": judgement_text,

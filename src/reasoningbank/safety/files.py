@@ -5,6 +5,7 @@ What is read is a regular file of a bounded size. What is written appears as a w
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from reasoningbank.system import open_private
 
 _DATABASE = b"SQLite format 3\0"
 """The first bytes of every SQLite file. Source: "Database File Format", section 1.3, sqlite.org."""
+_PART = 1 << 20
 _BESIDE_A_DATABASE = ("-wal", "-shm", "-journal", ".lock", ".lock.turn")
 
 
@@ -55,6 +57,14 @@ def open_regular(path: Path, *, most: int | None = None, follow: bool = True) ->
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def digest_of(file: BinaryIO) -> str:
+    """Return the SHA-256 of a file, read in parts."""
+    digest = hashlib.sha256()
+    while part := file.read(_PART):
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def read_text(path: Path, *, most: int, follow: bool = True) -> str:

@@ -21,7 +21,7 @@ from reasoningbank.safety.text import clean_line, reveal
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import BriefItem, Hit
 from reasoningbank.types.session import RECIPE
-from reasoningbank.types.standing import CONFIRMED, ENTERED
+from reasoningbank.types.standing import CONFIRMED, claim_of
 
 BLOCK_START = "<reasoningbank-memories"
 """Begins the opening tag of an injected block; attributes may follow, then ``>``."""
@@ -187,7 +187,6 @@ def fence(title: str, body: str) -> str:
 
 _KINDS = {"success": "strategy that worked", "failure": "WARNING: anti-pattern that failed"}
 _CLAIMED = {"success": "what to do", "failure": "WARNING, what to avoid"}
-_CLAIMED_BY = {"import": "an import", "consolidation": "a merge of claims", "promotion": "a promotion of claims"}
 _RECIPES = {
     "fix": "recipe: what took this error away",
     "dead-end": "WARNING: tried for this error without effect",
@@ -236,9 +235,9 @@ def kind_of(memory: Memory) -> str:
     """Return what kind of note it is and who stands by it; a claim is never called more than that (DESIGN D16)."""
     standing = memory.standing
     if standing == "claim":
-        whom = _CLAIMED_BY.get(memory.provenance.get(ENTERED, ""), "one agent session")
         source = _named(memory.provenance.get("source", ""))
-        return f"CLAIM of {whom}, untested: {_CLAIMED[memory.outcome]}{f', from {source}' if source else ''}"
+        said = claim_of(memory.provenance)
+        return f"{said}: {_CLAIMED[memory.outcome]}{f', from {source}' if source else ''}"
     if memory.provenance.get("source") == RECIPE:
         said = _RECIPES.get(memory.category, _KINDS[memory.outcome])
         seen = f"{said}, seen {'once, ' if standing == 'observed' else ''}in a session of {memory.created_at:%Y-%m-%d}"

@@ -36,7 +36,7 @@ _NAMED = ("traces", "exposures")
 _NAMES = (
     "SELECT session FROM recalls UNION SELECT session FROM traces UNION SELECT session FROM exposures "
     "UNION SELECT session FROM trajectories UNION SELECT session FROM signals UNION SELECT session FROM counted "
-    "UNION SELECT session FROM principals UNION SELECT principal FROM principals"
+    "UNION SELECT session FROM principals UNION SELECT principal FROM principals UNION SELECT name FROM taints"
 )
 _BODIES: Mapping[str, tuple[str, str, str]] = {
     "origins": ("number", "number, memory, trajectory, body", "body"),
@@ -147,7 +147,7 @@ class SessionErasure:
     def _rename(self, name: str, *, history: bool) -> int:
         """Let an invented name stand for a session wherever two sessions must be told apart; return how often."""
         invented = f"erased-{secrets.token_hex(6)}"
-        changed = self._evidence.rename_principals(name, invented)
+        changed = self._evidence.rename_principals(name, invented) + self._evidence.rename_taint(name, invented)
         changed += self._count("UPDATE counted SET session = ? WHERE session = ? RETURNING key", (invented, name))
         changed += self._count(
             "UPDATE links SET source = ? WHERE source = ? RETURNING target",

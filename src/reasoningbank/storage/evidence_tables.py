@@ -145,6 +145,11 @@ CREATE TABLE principals (session TEXT PRIMARY KEY, principal TEXT NOT NULL, chec
 """
 """Who speaks under a session name that a caller gave; every other session is its own principal."""
 
+TAINT_TABLE = """
+CREATE TABLE taints (name TEXT PRIMARY KEY, at INTEGER NOT NULL, checksum BLOB NOT NULL);
+"""
+"""Sessions and transports of which the gate has held a text, and when that was last."""
+
 _SHOWN = """
 SELECT m.id, r.session FROM memories AS m JOIN recall_items AS i ON i.key = m.key JOIN recalls AS r
     ON r.number = i.recall WHERE m.id IN (SELECT value FROM texts_in(?))
@@ -340,6 +345,36 @@ class EvidenceTables:
             session, principal = proven("who speaks in a session", row[:2], row[2])
             principals[cast(str, session)] = cast(str, principal)
         return found
+
+    def taint(self, names: Collection[str], at: datetime) -> None:
+        """Note that the gate has held a text of these sessions and transports."""
+        for name in names:
+            row: Row = (name, to_microseconds(at))
+            self._source.run(upsert("taints", "name, at, checksum", "name"), (*row, checksum(row)))
+
+    def tainted(self, names: Collection[str]) -> Mapping[str, datetime]:
+        """Return when the gate last held a text of each of these sessions and transports of which it has held one."""
+        rows = self._source.run(
+            "SELECT name, at, checksum FROM taints WHERE name IN (SELECT value FROM texts_in(?))",
+            [json.dumps(sorted(names))],
+        )
+        for row in rows:
+            proven("a note of held text", row[:2], row[2])
+        return {cast(str, row[0]): from_microseconds(cast(int, row[1])) for row in rows}
+
+    def untaint(self, names: Collection[str]) -> None:
+        """Forget that the gate has held a text of these sessions and transports."""
+        self._source.run(
+            "DELETE FROM taints WHERE name IN (SELECT value FROM texts_in(?))", [json.dumps(sorted(names))]
+        )
+
+    def rename_taint(self, name: str, invented: str) -> int:
+        """Let another name stand for a session of which a text was held; return how often."""
+        found = self.tainted([name])
+        self.untaint(found)
+        for at in found.values():
+            self.taint([invented], at)
+        return len(found)
 
     def rename_principals(self, name: str, invented: str) -> int:
         """Let another name stand for a session wherever it is noted who speaks in one; return how often."""

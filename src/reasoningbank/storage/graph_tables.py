@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
 
 from reasoningbank.errors import EdgeNotFound, InvalidInput, ModelMismatch, NodeNotFound, StoreCorrupt
-from reasoningbank.storage.connection import RowSource
+from reasoningbank.storage.connection import RowSource, Writer
 from reasoningbank.storage.database import GraphReader
 from reasoningbank.storage.rows import (
     ALL_ROWS,
@@ -88,11 +88,11 @@ CREATE TABLE graph_deletions (item INTEGER PRIMARY KEY, change INTEGER NOT NULL,
 CREATE INDEX graph_deletions_by_change ON graph_deletions (change);
 """
 
-NODES = Mapped(Node, "id, label, conv_id, ingestion_time, update_time, tags, fields, text", trusted=True)
+NODES = Mapped(Node, "id, label, conv_id, ingestion_time, update_time, tags, fields, text, provenance", trusted=True)
 
-EDGES = Mapped(Edge, "id, source, target, weight, created_time, tags, text", trusted=True)
+EDGES = Mapped(Edge, "id, source, target, weight, created_time, tags, text, provenance", trusted=True)
 
-EDGE_COLUMNS = "e.id, s.id, t.id, e.weight, e.created_time, e.tags, e.text"
+EDGE_COLUMNS = "e.id, s.id, t.id, e.weight, e.created_time, e.tags, e.text, e.provenance"
 
 EDGES_FROM = "graph_edges AS e JOIN graph_nodes AS s ON s.key = e.source JOIN graph_nodes AS t ON t.key = e.target"
 
@@ -127,7 +127,7 @@ _NODE_WRITTEN = f"{NODES.columns}, checksum, starts, ends, change, words"
 
 _NODE_PLACES = ", ".join("?" * (_NODE_WRITTEN.count(",") + 1))
 
-_EDGE_WRITTEN = "id, source, target, weight, created_time, tags, text, checksum, change, words"
+_EDGE_WRITTEN = f"{EDGES.columns}, checksum, change, words"
 
 _EDGE_PLACES = ", ".join("?" * (_EDGE_WRITTEN.count(",") + 1))
 
@@ -182,10 +182,28 @@ MAX_EDGES = 100_000
 MAX_NODES = 20_000
 _CHANGE = "SELECT value FROM counters WHERE name = 'change'"
 _EDGE_ROWS = """
-SELECT key, source, target, id, weight, created_time, tags, text, checksum FROM graph_edges
+SELECT key, source, target, id, weight, created_time, tags, text, provenance, checksum FROM graph_edges
 WHERE key IN (SELECT value FROM numbers_in(?))
 """
 _NODE_NAMES = "SELECT key, id FROM graph_nodes WHERE key IN (SELECT value FROM numbers_in(?))"
+
+
+def add_provenance(writer: Writer) -> None:
+    """Give nodes and edges a provenance; of those that are there nothing is known, and each still proves itself."""
+    selected: Mapping[GraphKind, str] = {
+        "node": "SELECT key, id, label, conv_id, ingestion_time, update_time, tags, fields, text, checksum "
+        "FROM graph_nodes",
+        "edge": "SELECT e.key, e.id, s.id, t.id, e.weight, e.created_time, e.tags, e.text, e.checksum FROM graph_edges "
+        "AS e JOIN graph_nodes AS s ON s.key = e.source JOIN graph_nodes AS t ON t.key = e.target",
+    }
+    for kind, table in TABLE.items():
+        writer.run(f"ALTER TABLE {table} ADD COLUMN provenance TEXT NOT NULL DEFAULT '{{}}'")
+        for key, *said, stored in writer.run(selected[kind]):
+            if checksum(tuple(said)) == stored:
+                writer.run(
+                    f"UPDATE {table} SET checksum = ? WHERE key = ?",  # noqa: S608 - constant table
+                    (checksum((*said, "{}")), key),
+                )
 
 
 class _Written(NamedTuple):
@@ -652,8 +670,8 @@ class GraphCache:
         names = self._names
         unnamed = {end for row in rows for end in (row[1], row[2]) if end not in names}
         names.update(cast("Sequence[tuple[Value, str]]", source.run(_NODE_NAMES, (json.dumps(list(unnamed)),))))
-        for key, start, end, identifier, weight, created, tags, text, stored in rows:
-            row = (identifier, names.get(start), names.get(end), weight, created, tags, text)
+        for key, start, end, identifier, *said, stored in rows:
+            row = (identifier, names.get(start), names.get(end), *said)
             self._edges[cast(int, key)] = edge_from(row, stored)
 
     def _forget(self) -> None:

@@ -152,6 +152,12 @@ def principal_schema(writer: Writer) -> None:
     writer.run(evidence_tables.PRINCIPAL_TABLE)
 
 
+def provenance_schema(writer: Writer) -> None:
+    """Note of nodes and edges how they came into the bank, and of which sessions and transports a text was held."""
+    graph_tables.add_provenance(writer)
+    writer.run(evidence_tables.TAINT_TABLE)
+
+
 MIGRATIONS: list[Callable[[Writer], None]] = [
     first_schema,
     learning_schema,
@@ -162,4 +168,5 @@ MIGRATIONS: list[Callable[[Writer], None]] = [
     graph_schema,
     settlement_schema,
     principal_schema,
+    provenance_schema,
 ]

@@ -44,6 +44,7 @@ _CHECKED: Mapping[str, str] = {
     "exposures": "number, session, body",
     "exposure_items": "exposure, key, position, how, succeeded",
     "principals": "session, principal",
+    "taints": "name, at",
     "documents": "number, collection, path, key, body",
     "jobs": JOB_COLUMNS,
     "graph_nodes": NODES.columns,

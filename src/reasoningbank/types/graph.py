@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.moment import LATEST, as_moment, bounded
+from reasoningbank.types.standing import Standing, claim_of, standing_in
 
 Label = Literal["UserRequest", "UserPreference", "AgentAnswer", "AgentAction", "Event", "DataSource"]
 WeightBand = Literal["marginal", "weak", "weak-to-strong", "strong", "strong-to-direct", "direct"]
@@ -63,6 +64,7 @@ class Node:
         update_time: When it was last changed; never before ``ingestion_time``.
         pointers: The ``rb_id`` of every lesson that links this node, as texts, ascending. A bank fills them from the
             one relation of nodes and lessons when it reads a node, and takes no notice of them when it writes one.
+        provenance: Facts about how it came into the bank, which the bank itself writes when it stores it.
 
     Raises:
         InvalidNode: The message names the field that breaks a rule.
@@ -76,12 +78,28 @@ class Node:
     ingestion_time: datetime = field(default_factory=lambda: datetime.now(UTC))
     update_time: datetime | None = None
     pointers: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
     id: str = field(default_factory=new_id)
 
     def __post_init__(self) -> None:
         if self.update_time is None:
             object.__setattr__(self, "update_time", self.ingestion_time)
         _check_node(self)
+
+    @property
+    def standing(self) -> Standing:
+        """Where it comes from and what became of it (DESIGN D16)."""
+        return standing_in(self.provenance)
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return claim_of(self.provenance)
+
+    @property
+    def told(self) -> str:
+        """The text as it is shown: what is no more than a claim says so first."""
+        return f"{self.claim}: {self.text}" if self.claim else self.text
 
     @property
     def updated_at(self) -> datetime:
@@ -112,6 +130,7 @@ class Edge:
         weight: How strong the connection is, from 0 to 1; see ``weight_band``.
         tags: Words for the kind of connection, without repetition.
         created_time: When it was made; timezone-aware.
+        provenance: Facts about how it came into the bank, which the bank itself writes when it stores it.
 
     Raises:
         InvalidEdge: The message names the field that breaks a rule.
@@ -123,10 +142,26 @@ class Edge:
     weight: float
     tags: tuple[str, ...] = ()
     created_time: datetime = field(default_factory=lambda: datetime.now(UTC))
+    provenance: Mapping[str, str] = field(default_factory=dict)
     id: str = field(default_factory=new_id)
 
     def __post_init__(self) -> None:
         _check_edge(self)
+
+    @property
+    def standing(self) -> Standing:
+        """Where it comes from and what became of it (DESIGN D16)."""
+        return standing_in(self.provenance)
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return claim_of(self.provenance)
+
+    @property
+    def told(self) -> str:
+        """The sentence as it is shown: what is no more than a claim says so first."""
+        return f"{self.claim}: {self.text}" if self.claim else self.text
 
     @property
     def band(self) -> WeightBand:

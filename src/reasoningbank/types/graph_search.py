@@ -12,6 +12,7 @@ from reasoningbank.types.graph import LABELS, Edge, Label, Node, WeightBand
 from reasoningbank.types.memory import ImportOmission, Memory
 from reasoningbank.types.moment import EARLIEST, LATEST, bounded
 from reasoningbank.types.recall import Leg
+from reasoningbank.types.standing import Standing, claim_of
 from reasoningbank.types.walk import GraphContext, WalkPath, WalkResult
 
 LESSON_LEG = "lesson"
@@ -40,6 +41,16 @@ class Lesson:
     def id(self) -> str:
         """The memory's id."""
         return self.memory.id
+
+    @property
+    def standing(self) -> Standing:
+        """The memory's standing."""
+        return self.memory.standing
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return claim_of(self.memory.provenance)
 
     @property
     def key_lesson(self) -> str:
@@ -191,6 +202,16 @@ class NodeHit:
     score: float
     legs: Mapping[str, Leg]
 
+    @property
+    def standing(self) -> Standing:
+        """The standing of its node."""
+        return self.node.standing
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return self.node.claim
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeHit:
@@ -199,6 +220,16 @@ class EdgeHit:
     edge: Edge
     score: float
     legs: Mapping[str, Leg]
+
+    @property
+    def standing(self) -> Standing:
+        """The standing of its edge."""
+        return self.edge.standing
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return self.edge.claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +318,23 @@ class GraphAdded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRestored:
+    """Hold what came back of what an agent had deleted from the graph.
+
+    Attributes:
+        id: The node or the edge.
+        nodes, edges, lessons: How many nodes, edges and links to lessons are there again.
+        left_out: How many edges and links are not, because what they name is gone.
+    """
+
+    id: str
+    nodes: int = 0
+    edges: int = 0
+    lessons: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
     """A node with what hangs on it.
 
@@ -339,6 +387,8 @@ ACTION_OUTCOMES: tuple[ActionOutcome, ...] = get_args(ActionOutcome)
 
 SUPERSEDES = "supersedes"
 """The tag of an edge from a preference to the one that it replaces."""
+DISPUTES = "disputes"
+"""The tag of an edge from a claim to what stands higher and says otherwise."""
 
 _DONE = frozenset({"success", "successful", "succeeded", "complete", "completed", "done", "finished", "ok", "passed"})
 _FAILED = frozenset(
@@ -361,6 +411,16 @@ class Preference:
     user: str = ""
     role: str = ""
     replaced_by: str = ""
+
+    @property
+    def standing(self) -> Standing:
+        """The standing of its node."""
+        return self.node.standing
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return self.node.claim
 
     @property
     def id(self) -> str:
@@ -386,11 +446,13 @@ class LedTo:
         id: The answer.
         text: What it says.
         path: The way from the event to it.
+        standing: Where it comes from and what became of it.
     """
 
     id: str
     text: str
     path: WalkPath
+    standing: Standing = "claim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -411,10 +473,20 @@ class Occurrence:
     answer_nodes: tuple[Node, ...] = ()
 
     @property
+    def standing(self) -> Standing:
+        """The standing of the event."""
+        return self.event.standing
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return self.event.claim
+
+    @property
     def led_to(self) -> tuple[LedTo, ...]:
         """The answers that it led to, each with the way to it."""
         pairs = zip(self.answer_nodes, self.answers, strict=True)
-        return tuple(LedTo(id=node.id, text=node.text, path=path) for node, path in pairs)
+        return tuple(LedTo(id=node.id, text=node.text, path=path, standing=node.standing) for node, path in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -428,6 +500,16 @@ class Source:
 
     node: Node
     path: WalkPath
+
+    @property
+    def standing(self) -> Standing:
+        """The standing of its node."""
+        return self.node.standing
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return self.node.claim
 
     @property
     def doc_pointer(self) -> str:
@@ -449,6 +531,16 @@ class Action:
     """
 
     node: Node
+
+    @property
+    def standing(self) -> Standing:
+        """The standing of its node."""
+        return self.node.standing
+
+    @property
+    def claim(self) -> str:
+        """What it is shown as that is no more than a claim; empty for what stands higher."""
+        return self.node.claim
 
     @property
     def parameters(self) -> str:

@@ -10,7 +10,7 @@ import unicodedata
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from reasoningbank.errors import (
@@ -210,6 +210,8 @@ EDITED, IMPORTED, CONSOLIDATED, UNDONE = "edited", "imported", "consolidated", "
 QUARANTINED, RELEASED, SURFACED, PARTED = "quarantined", "released", "surfaced", "parted"
 PRUNED, PROVEN, SUPERSEDED = "pruned", "proven", "superseded"
 TAKEN_BACK, WITHDRAWN = "taken-back", "withdrawn"
+KEPT_FOR = timedelta(days=30)
+"""How long what an agent has deleted can be brought back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,11 @@ INHERITED = "inherited"
 ENTRIES = frozenset({ENTERED, VOUCHED, CONFIRMED, INHERITED})
 """Entries that only the bank itself writes: none is taken from a file."""
 
+SOURCE = "source"
+"""The entry that names the surface or the file that it came through."""
+SESSION = "session"
+"""The entry that names the session that it was entered in."""
+
 _OBSERVED = "recipe"
 _PERSON = "person"
 
@@ -43,6 +48,21 @@ def standing_in(provenance: Mapping[str, str]) -> Standing:
         if provenance.get(INHERITED) == known:
             return known
     return "observed" if provenance.get(ENTERED) == _OBSERVED else "claim"
+
+
+_CLAIMED_BY = {
+    "import": "an import",
+    "consolidation": "a merge of claims",
+    "promotion": "a promotion of claims",
+}
+
+
+def claim_of(provenance: Mapping[str, str]) -> str:
+    """Return what a text is shown as that is no more than a claim; empty for what stands higher."""
+    if standing_in(provenance) != "claim":
+        return ""
+    whom = _CLAIMED_BY.get(provenance.get(ENTERED, ""), "one agent session")
+    return f"CLAIM of {whom}, untested"
 
 
 def rank_of(standing: Standing) -> int:

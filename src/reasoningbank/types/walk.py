@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.graph import LABELS, Edge, Label, Node
+from reasoningbank.types.standing import Standing
 
 Preset = Literal["default", "memoria"]
 Direction = Literal["both", "along", "against"]
@@ -217,8 +218,13 @@ class WalkPath:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentence of each edge, as stored."""
-        return tuple(hop.edge.text for hop in self.hops)
+        """The sentence of each edge, as stored; before one that is no more than a claim it says so."""
+        return tuple(hop.edge.told for hop in self.hops)
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """The standing of each edge."""
+        return tuple(hop.edge.standing for hop in self.hops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,8 +51,6 @@ def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHa
         result = await desk.use(
             request, lambda bank: run(operation, bank, values), makes=bool(route.created), reads=operation.reads
         )
-        if route.method == "DELETE":
-            return Response(status_code=204)
         new = route.created == "always" or (route.created == "new" and bool(getattr(result, "new", False)))
         return JSONResponse(answer_json(operation, result, values), status_code=201 if new else 200)
 
@@ -194,7 +192,7 @@ def _operation(operation: Operation, route: Route) -> Json:
             body["required"] = list(required)
         described["requestBody"] = _body(body)
     described["parameters"] = [*parameters, _PROJECT]
-    status = "204" if route.method == "DELETE" else "201" if route.created == "always" else "200"
+    status = "201" if route.created == "always" else "200"
     described["responses"] = _responses(status, answer_schema(operation))
     if route.created == "new":
         described["responses"]["201"] = described["responses"]["200"]
