@@ -40,7 +40,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(home: Path, tenant: str, project: str) -> AsyncIterator[Served]:
+async def served(home: Path, tenant: str, project: str, profile: str = "core,admin") -> AsyncIterator[Served]:
     """Starts ``rbank serve`` over a data directory, ends it afterwards. The agent may delete, which not every one may.
 
     Raises:
@@ -51,7 +51,7 @@ async def served(home: Path, tenant: str, project: str) -> AsyncIterator[Served]
     from mcp.shared.exceptions import MCPError
 
     command = ["-m", "reasoningbank.cli", "--tenant", tenant, "--project", project, "serve", "--no-shared"]
-    command += ["--profile", "core,admin"]
+    command += ["--profile", profile]
     environment = {"REASONINGBANK_HOME": str(home), "OMP_NUM_THREADS": "1"}
     parameters = StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=home)
     try:

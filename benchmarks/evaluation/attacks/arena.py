@@ -27,6 +27,7 @@ from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.memory import Cause, Memory
 from reasoningbank.types.ports import Embedder, LanguageModel, Prompt, Vector
+from reasoningbank.types.recall import Hit
 from reasoningbank.types.session import MAX_ITEMS, DistilReport, Item, Judgement, Refusal, Trajectory
 from reasoningbank.types.signal import Signal, SignalType
 
@@ -286,8 +287,14 @@ class Arena:
             bank.sessions.capture(path)
             bank.distillation.run(pending=True)
 
-    def shown(self, project: str, query: str, marks: Sequence[str], *, tenant: str = TENANT) -> Reached:
-        """What a later session is shown of texts with these marks: by a search and by briefings."""
+    def shown(
+        self, project: str, query: str, marks: Sequence[str], *, ids: Collection[str] = (), tenant: str = TENANT
+    ) -> Reached:
+        """What a later session is shown of texts with these marks or ids: by a search and by briefings."""
+
+        def is_one(hit: Hit) -> bool:
+            return hit.id in ids or _has(_texts(hit.memory), marks)
+
         with self.bank(project, tenant=tenant) as bank:
             recall = bank.search(query, unproven=5, session="victim")
             asked = bank.briefing(query, 4_000, "victim briefing")
@@ -300,10 +307,10 @@ class Arena:
         drawn = [*recall.unproven, *(item.hit for brief in briefs for item in brief.items if item.hit.unproven)]
         lines = [line for brief in briefs for line in brief.text.splitlines() if _has(line, marks)]
         return Reached(
-            proven=any(_has(_texts(hit.memory), marks) for hit in hits),
-            unproven=any(_has(_texts(hit.memory), marks) for hit in drawn),
-            unlabelled=any(_has(_texts(hit.memory), marks) and hit.standing != "claim" for hit in (*hits, *drawn)),
-            unasked=any(_has(_texts(item.hit.memory), marks) for brief in unasked for item in brief.items),
+            proven=any(map(is_one, hits)),
+            unproven=any(map(is_one, drawn)),
+            unlabelled=any(is_one(hit) and hit.standing != "claim" for hit in (*hits, *drawn)),
+            unasked=any(is_one(item.hit) for brief in unasked for item in brief.items),
             quoted=all(line.startswith("| ") for line in lines),
         )
 
