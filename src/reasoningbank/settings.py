@@ -215,6 +215,23 @@ def own_run(environment: Mapping[str, str] | None = None) -> bool:
     return bool((os.environ if environment is None else environment).get(OWN_RUN))
 
 
+AGENT_MARKS = (
+    "CLAUDECODE",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+)
+"""Variables that a client sets for the commands that its agent runs."""
+
+
+def run_by_agent(environment: Mapping[str, str] | None = None) -> bool:
+    """Return whether the environment says that an agent runs this program."""
+    found = os.environ if environment is None else environment
+    return any(found.get(name) for name in AGENT_MARKS)
+
+
 def copilot_directory(environment: Mapping[str, str] | None = None) -> Path:
     """Return where Copilot CLI keeps its sessions."""
     environment = os.environ if environment is None else environment

@@ -6,12 +6,14 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reasoningbank.cli.agents import as_client, fixed_for_an_agent, of_an_agent
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
 from reasoningbank.cli.served import served
@@ -193,7 +195,9 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         values = _values(command, offered, given)
         if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
-        if command.served and as_of is None and not (operation.reads and call.names_no_bank()):
+        by_agent = of_an_agent()
+        fixed = fixed_for_an_agent(operation, values) if by_agent else operation.fixed
+        if command.served and not by_agent and as_of is None and not (operation.reads and call.names_no_bank()):
             answer = served(call, operation, values)
             if answer is not None:
                 _print(answer)
@@ -208,9 +212,10 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
                 return
             if described(operation.method).has_progress:
                 with progress(command.name) as bar:
-                    result = run(operation, bank, {**values, "progress": bar.step, **operation.fixed})
+                    result = run(operation, bank, {**values, "progress": bar.step, **fixed})
             else:
-                result = run(operation, bank, {**values, **operation.fixed})
+                with as_client(bank.session) if by_agent else nullcontext():
+                    result = run(operation, bank, {**values, **fixed})
         _answer(call, operation, result, values)
 
     return callback

@@ -10,12 +10,24 @@ Where the system does not tell whose child a process is (no ``/proc``), the dire
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.integrations.processes import Process, is_private, lives, private_folder, process_of, status_of
+from reasoningbank.integrations.processes import (
+    Process,
+    ancestors,
+    boot,
+    is_private,
+    lives,
+    private_folder,
+    process_of,
+    status_of,
+    words_of,
+)
+from reasoningbank.settings import run_by_agent
 from reasoningbank.system import is_running, open_private
 
 FOLDER = ("run", "clients")
@@ -27,6 +39,9 @@ _WRAPPERS = frozenset(
 )
 """What stands between a client and what it starts: shells and launchers."""
 _FARTHEST = 12
+_INTERPRETERS = frozenset({"bun", "deno", "node", "nodejs", "python", "python3"})
+_AGENTS = frozenset({"claude", "codex", "copilot", "cursor-agent", "gemini", "opencode"})
+"""The programs of clients that let an agent run commands; editors, in which people type as well, are none of them."""
 
 
 def client_process(pid: int | None = None) -> Process:
@@ -47,6 +62,59 @@ def client_process(pid: int | None = None) -> Process:
             break
         current = found.parent
     return process_of(nearest)
+
+
+def principal_of(home: Path, pid: int | None = None, *, note: bool = True) -> str:
+    """Return who speaks from a process: its client, as one name for everything that runs under it (DESIGN D16).
+
+    The client is the farthest ancestor that has started a server or a hook of ours before, or that is an agent's
+    program; else the nearest that is no shell and no launcher. So a server or a command that an agent starts by itself
+    speaks as the agent's client does. A process that has left its family is a client of its own: that stays open, for
+    the system tells no more.
+
+    Args:
+        home: The data directory.
+        pid: The process that started the asker; None for the parent of this one.
+        note: Whether the client is known from now on.
+    """
+    nearest = os.getppid() if pid is None else pid
+    client = client_process(nearest)
+    for process, status in ancestors(nearest):
+        if _is_noted(home, process) or _is_agent(process, status.name):
+            client = process
+    if note:
+        with suppress(OSError):
+            _note(home, client)
+    text = f"{boot()} {client.pid} {client.started}"
+    return f"client-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+def is_agents() -> bool:
+    """Return whether this process was started by an agent: its client says so, or is one of its ancestors."""
+    return run_by_agent() or any(_is_agent(process, status.name) for process, status in ancestors(os.getppid()))
+
+
+def _is_agent(process: Process, name: str) -> bool:
+    if name in _AGENTS:
+        return True
+    if name.rstrip("0123456789.") not in _INTERPRETERS and name != "MainThread":
+        return False
+    words = [word for word in words_of(process.pid)[1:] if not word.startswith("-")]
+    return bool(words) and Path(words[0]).stem in _AGENTS
+
+
+def _is_noted(home: Path, process: Process) -> bool:
+    return home.joinpath(*FOLDER, _file(process)).exists()
+
+
+def _note(home: Path, client: Process) -> None:
+    """Note that a process is a client, as a file of its own that is empty until a hook names its session."""
+    folder = home.joinpath(*FOLDER)
+    if not home.is_dir() or (folder / _file(client)).exists():
+        return
+    private_folder(folder.parent)
+    private_folder(folder)
+    os.close(open_private(folder / _file(client), os.O_WRONLY | os.O_CREAT))
 
 
 def note_session(home: Path, session: str, client: Process) -> None:

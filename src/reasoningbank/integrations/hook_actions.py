@@ -135,7 +135,6 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
         BankError: When the bank cannot be used or there is no such transcript.
     """
     from reasoningbank.safety.arguments import usable_path
-    from reasoningbank.types.session import QUIET
 
     if own_run():
         return
@@ -145,25 +144,37 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
         if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
         raise UnreadableTranscript("the transcript that the client named does not exist")
+    from reasoningbank.integrations.client_sessions import principal_of
     from reasoningbank.integrations.hook_work import Watched, do_due_work
+    from reasoningbank.memories.standing import speaking
 
+    speaker = principal_of(data_directory(), None if client is None else client.pid)
     bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
         return
     with bank:
-        if event == "PostCompact":
-            _keep_summary(bank, payload)
-        else:
-            if payload.client == "cursor":
-                from reasoningbank.integrations.cursor_sessions import kept_session
-
-                transcript = kept_session(bank.settings.home, payload, transcript)
-            quiet = QUIET if event == "Stop" else timedelta(0)
-            bank.sessions.capture_later(transcript, quiet=quiet, ended=event != "PreCompact")
+        with speaking(speaker, payload.session[:MOST_OF_A_SESSION]):
+            transcript = _keep_in(bank, event, payload, transcript)
         watched = None
         if client is not None and event == "Stop":
             watched = Watched(transcript=str(transcript), client=client)
         do_due_work(bank, load_settings(), place.url, patient=client is not None, watched=watched)
+
+
+def _keep_in(bank: Bank, event: HookEvent, payload: Payload, transcript: Path) -> Path:
+    """Keep the summary of a session, or queue its transcript; return where the transcript is kept."""
+    from reasoningbank.types.session import QUIET
+
+    if event == "PostCompact":
+        _keep_summary(bank, payload)
+        return transcript
+    if payload.client == "cursor":
+        from reasoningbank.integrations.cursor_sessions import kept_session
+
+        transcript = kept_session(bank.settings.home, payload, transcript)
+    quiet = QUIET if event == "Stop" else timedelta(0)
+    bank.sessions.capture_later(transcript, quiet=quiet, ended=event != "PreCompact")
+    return transcript
 
 
 def _keep_summary(bank: Bank, payload: Payload) -> None:
@@ -237,7 +248,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     Raises:
         BankError: When the bank cannot be used.
     """
-    from reasoningbank.integrations.client_sessions import client_process, note_session
+    from reasoningbank.integrations.client_sessions import client_process, note_session, principal_of
 
     if own_run():
         return ""
@@ -271,10 +282,12 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     except Unanswered:
         late = True
 
+    from reasoningbank.memories.standing import speaking
+
     bank = open_bank(payload, place, make=False)
     if bank is None:
         return ""
-    with bank:
+    with speaking(principal_of(settings.home), session), bank:
         if (
             task
             and event in {"PostToolUse", "PostToolUseFailure"}

@@ -7,10 +7,15 @@ Where the system does not tell them (no ``/proc``), the number has to do.
 from __future__ import annotations
 
 import stat
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 from reasoningbank.system import is_running, user_id
+
+_TOLD = Path("/proc")
+_SECONDS = 2.0
+_COLUMNS = 8
 
 
 class Process(NamedTuple):
@@ -49,6 +54,56 @@ def process_of(pid: int) -> Process:
     """Return the process of a number as it can be recognised later."""
     found = status_of(pid)
     return Process(pid, found.started if found else "")
+
+
+_FARTHEST = 64
+
+
+def ancestors(pid: int) -> list[tuple[Process, ProcessStatus]]:
+    """Return a process and those that it descends from, the nearest first; none where the system does not tell."""
+    known = None if _TOLD.is_dir() else _listed()
+    found: list[tuple[Process, ProcessStatus]] = []
+    current = pid
+    while current > 1 and len(found) < _FARTHEST:
+        status = status_of(current) if known is None else known.get(current)
+        if status is None:
+            break
+        found.append((Process(current, status.started), status))
+        current = status.parent
+    return found
+
+
+def _listed() -> dict[int, ProcessStatus]:
+    """Return every process by its number as ``ps`` lists them; none where there is no such program."""
+    words = ["/bin/ps", "-axo", "pid=,ppid=,lstart=,comm="]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    found = {}
+    for line in done.stdout.splitlines():
+        parts = line.split(None, 7)
+        if len(parts) == _COLUMNS and parts[0].isdecimal() and parts[1].isdecimal():
+            name = parts[7].rpartition("/")[2].removeprefix("-")
+            found[int(parts[0])] = ProcessStatus(name, int(parts[1]), "-".join(parts[2:7]).replace(":", "."))
+    return found
+
+
+def words_of(pid: int) -> list[str]:
+    """Return the program and the arguments of a process; none where the system does not tell."""
+    try:
+        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return []
+    return [word.decode("utf-8", "replace") for word in raw.split(b"\0")]
+
+
+def boot() -> str:
+    """Return what tells this run of the system from the next one; empty where the system does not say."""
+    try:
+        return (_TOLD / "sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def lives(process: Process) -> bool:

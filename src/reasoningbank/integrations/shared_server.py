@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError, StoreError
-from reasoningbank.integrations.processes import Process, is_private
+from reasoningbank.integrations.processes import Process, is_private, process_of
 from reasoningbank.lock_file import is_handed_on, open_lock
 from reasoningbank.settings import Settings, absolute_url, child_environment, matching_environment, own_run
 from reasoningbank.system import user_id
@@ -133,6 +133,16 @@ def peer_is_own(connection: socket.socket) -> bool:
     size = struct.calcsize("3i")
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, size))
     return bool(user == user_id())
+
+
+def peer_of(connection: socket.socket) -> int | None:
+    """Return the process on the other side of a connection; None where the system cannot say."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return None
+    size = struct.calcsize("3i")
+    process, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, size))
+    return int(process) or None
 
 
 def join(place: Place, *, start: bool) -> socket.socket | None:
@@ -338,6 +348,7 @@ def question(
         team=membership.team,
         org=membership.org,
         url=absolute_url(url) if url else "",
+        parent=process_of(os.getppid()),
         body=dict(body),
     )
 

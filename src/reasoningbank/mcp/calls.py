@@ -21,12 +21,15 @@ class Caller:
         membership: The team and org, from the token on HTTP, from the configuration on stdio.
         session: What a call counts for when it names no session.
         usual: The project of calls that name none; None for the server's.
+        principal: Who speaks, whatever the sessions are called: the client's process or the token; empty where the
+            session itself is all that is known (DESIGN D16).
     """
 
     tenant: str
     session: str
     membership: Membership = field(default_factory=Membership)
     usual: UsualProject | None = None
+    principal: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.connections import Addresses, ConnectionLimits, http_protocol, websocket_protocol
-from reasoningbank.mcp.protocol_sessions import OpenSockets, ProtocolSessions, SessionLimits, token_name
+from reasoningbank.mcp.protocol_sessions import OpenSockets, ProtocolSessions, SessionLimits, principal_in, token_name
 from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
 from reasoningbank.mcp.tokens import TOKEN_FILE, Grants, load_grants
 from reasoningbank.mcp.tools import Tools, WarmUp
@@ -363,7 +363,10 @@ class _Callers:
             else f"{self._process}-{datetime.now(UTC):%Y-%m-%d}"
         )
         return Caller(
-            tenant=request.scope[_TENANT], session=session, membership=request.scope.get(_MEMBERSHIP, Membership())
+            tenant=request.scope[_TENANT],
+            session=session,
+            membership=request.scope.get(_MEMBERSHIP, Membership()),
+            principal=principal_in(request.scope),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -31,6 +32,11 @@ def token_name(scope: Scope) -> str:
     """Return what tells the token of a known sender apart from others, without giving it away."""
     user = scope["user"]
     return user.access_token.client_id if isinstance(user, AuthenticatedUser) else ""
+
+
+def principal_in(scope: Scope) -> str:
+    """Return who speaks in a request: the token, however many connections and sessions it has (DESIGN D16)."""
+    return f"token-{hashlib.sha256(token_name(scope).encode()).hexdigest()[:24]}"
 
 
 class ProtocolSessions:

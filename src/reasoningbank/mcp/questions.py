@@ -27,11 +27,13 @@ class Answering:
     Args:
         banks: The banks of the place that the question is about.
         settings: The configuration.
+        speaker: Who asks: the client that the hook or the command runs under.
     """
 
-    def __init__(self, banks: Banks, settings: Settings) -> None:
+    def __init__(self, banks: Banks, settings: Settings, speaker: str = "") -> None:
         self._banks = banks
         self._settings = settings
+        self._speaker = speaker
 
     def answer(self, greeting: Greeting) -> dict[str, Any]:
         """Return the answer as JSON; without ``text`` who asks does the work itself.
@@ -91,6 +93,8 @@ class Answering:
         return said_of(operation, result, given, as_json=greeting.body.get("as_json") is True).written()
 
     def _for_hook(self, greeting: Greeting) -> str | None:
+        from reasoningbank.memories.standing import speaking
+
         event, task, session = (greeting.body.get(name) for name in ("event", "task", "session"))
         known = event_of(event) if isinstance(event, str) else None
         if known is None or not isinstance(session, str) or not (task is None or isinstance(task, str)):
@@ -100,5 +104,9 @@ class Answering:
         url = greeting.url or self._settings.url or None
         if not has_any(scope, membership, url=url, home=self._settings.home):
             return ""
-        with belonging(membership), self._banks.use(scope.tenant, scope.project, reads=True) as bank:
+        with (
+            belonging(membership),
+            speaking(self._speaker, session),
+            self._banks.use(scope.tenant, scope.project, reads=True) as bank,
+        ):
             return shown(bank, known, task, session)

@@ -27,8 +27,9 @@ from anyio import CapacityLimiter, to_thread
 
 from reasoningbank.embedding import configured_embedder
 from reasoningbank.errors import BankError
-from reasoningbank.integrations.client_sessions import client_process, session_of
+from reasoningbank.integrations.client_sessions import client_process, principal_of, session_of
 from reasoningbank.integrations.end import leave_after
+from reasoningbank.integrations.processes import ancestors
 from reasoningbank.integrations.shared_server import (
     Greeting,
     Place,
@@ -36,6 +37,7 @@ from reasoningbank.integrations.shared_server import (
     greeting_of,
     of_the_server,
     peer_is_own,
+    peer_of,
     sweep,
 )
 from reasoningbank.llm.run_folders import remove_left_over
@@ -195,7 +197,9 @@ class SharedServer:
             keeper.look_after(greeting.tenant)
             keeper.work()
             if greeting.kind != "mcp":
-                answer = await to_thread.run_sync(Answering(banks, self._settings).answer, greeting, limiter=limiter)
+                speaker = principal_of(self._settings.home, _starter(connection, greeting))
+                answering = Answering(banks, self._settings, speaker)
+                answer = await to_thread.run_sync(answering.answer, greeting, limiter=limiter)
                 await loop.sock_sendall(connection, json.dumps(answer).encode("ascii") + b"\n")
                 return
             tools = Tools(banks, profile=greeting.profile)
@@ -209,7 +213,9 @@ class SharedServer:
         self, connection: socket.socket, tools: Tools, greeting: Greeting, limiter: CapacityLimiter
     ) -> None:
         """Speak the protocol on a connection until it ends."""
-        caller, client = _caller(greeting), client_process(greeting.parent.pid)
+        client = client_process(greeting.parent.pid)
+        speaker = principal_of(self._settings.home, _starter(connection, greeting))
+        caller = replace(_caller(greeting), principal=speaker)
 
         def who(_: RequestContext) -> Caller:
             return replace(caller, session=session_of(self._settings.home, client) or caller.session)
@@ -260,6 +266,17 @@ async def _line(connection: socket.socket) -> bytes:
             break
         found += part
     return bytes(found)
+
+
+def _starter(connection: socket.socket, greeting: Greeting) -> int:
+    """Return the process that started who speaks; the system's word for it counts, where it gives one."""
+    peer = peer_of(connection)
+    if peer is None:
+        return greeting.parent.pid
+    above = [process.pid for process, _ in ancestors(peer)]
+    if greeting.parent.pid in above:
+        return greeting.parent.pid
+    return above[1] if len(above) > 1 else peer
 
 
 def _caller(greeting: Greeting) -> Caller:

@@ -29,7 +29,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
-from reasoningbank.integrations.client_sessions import client_process, session_of
+from reasoningbank.integrations.client_sessions import client_process, principal_of, session_of
 from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
@@ -280,6 +280,7 @@ def run(
         tenant=tenant if tenant is not None else settings.tenant or local_tenant(),
         session=new_session(),
         membership=Membership(team=settings.team, org=settings.org) if membership is None else membership,
+        principal=principal_of(settings.home, parent),
     )
     banks = Banks(settings, url=url, project=project)
     tools = Tools(banks, profile=settings.profile if profile is None else profile)

@@ -102,7 +102,7 @@ class Tools:
 
         operation, tool = self._operations[name]
         try:
-            with belonging(caller.membership), speaking(caller.session):
+            with belonging(caller.membership), speaking(caller.principal or caller.session, caller.session):
                 spec = self._specs[name]
                 given = Arguments(name, spec.inputs, spec.required, arguments)
                 return answered(self._banks, operation, tool, caller, given, reviews=self._reviews)

@@ -144,8 +144,8 @@ SAME_TEXT = "same_text"
 """The entry that names the memory which held the same text when it was recorded."""
 SAME_TEXT_STATE = "same_text_state"
 """The entry that says that the memory which held the same text was in quarantine then."""
-AGENT_SOURCES = frozenset({"mcp", "rest"})
-"""Sources through which an agent records by itself, on the word of whatever it has read."""
+AGENT_SOURCES = frozenset({"agent", "mcp", "rest"})
+"""Sources through which an agent records by itself, on the word of whatever it has read; ``agent`` is a command."""
 ADVICE = (
     "Write down what was seen and what follows from it, not an order. A person who wants these words lets it go with "
     "`rbank release --memory ID`."

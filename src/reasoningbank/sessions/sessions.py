@@ -220,9 +220,12 @@ class Sessions:
         Returns:
             How many were queued: a file that waits already is queued again only when it has grown.
         """
+        from reasoningbank.memories.standing import note_speaker, speaker_in
+
         now = self._context.clock.now()
         queued = 0
         with self._context.store().transaction() as transaction:
+            note_speaker(transaction, self._context.session, speaker_in(self._context.session))
             for source in sources:
                 path = usable_path(source)
                 place_name(f"{path} {format}", "file or format")

@@ -24,6 +24,7 @@ from reasoningbank.errors import (
     StoreError,
     WorkflowBusy,
 )
+from reasoningbank.mcp.protocol_sessions import principal_in
 from reasoningbank.mcp.server import AT_ONCE
 from reasoningbank.operations.json import to_json
 from reasoningbank.types.scope import Membership
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.mcp.banks import Banks
 
-REST = "rest"
-"""Who speaks in a request: the sessions that requests name are one principal's."""
 Answer = TypeVar("Answer")
 RequestHandler = Callable[[Request], Awaitable[Response]]
 
@@ -111,7 +110,7 @@ class BankThreads:
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
         with (
             belonging(membership),
-            speaking(REST),
+            speaking(principal_in(connection.scope)),
             self._banks.use(tenant, self._banks.project(named or None), reads=reads or not makes) as bank,
         ):
             yield bank

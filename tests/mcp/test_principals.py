@@ -1,0 +1,93 @@
+"""Who speaks: a client's process, whatever it calls its sessions and however many servers or commands it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp_processes import RawServer, StartServer, clean_environment
+from promises import promise
+from reasoningbank.integrations.client_sessions import principal_of
+
+SCOPE = ("--tenant", "acme", "--project", "shop", "--json")
+QUESTION = "the network call fails now and then"
+LESSON = ("--title", "Retry a network call that fails", "--content", "Wait with back-off, then retry the network call.")
+SERVE = ("-m", "reasoningbank.cli", "serve", "--tenant", "acme", "--project", "shop")
+
+
+def ran(home: Path, *words: str, agent: bool = False) -> subprocess.CompletedProcess[str]:
+    """Runs a command as a person in a terminal does, or as an agent in its client does."""
+    environment = clean_environment(home) | ({"CLAUDECODE": "1"} if agent else {})
+    command = [sys.executable, "-m", "reasoningbank.cli", *words, *SCOPE]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def called(server: RawServer, number: int, tool: str, **arguments: object) -> dict[str, Any]:
+    """The structured answer of a tool."""
+    params = {"name": tool, "arguments": arguments}
+    answer = server.ask({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}, 120)
+    content: dict[str, Any] = answer["result"]["structuredContent"]
+    return content
+
+
+@promise(
+    "trust:principal",
+    "All servers and commands that one client's process starts, itself or through what it has started, speak with one "
+    "voice; a session's name is none.",
+    source="issue Trust; DESIGN D16",
+)
+def test_two_servers_of_one_client_do_not_vote_out_what_a_person_recorded(
+    tmp_path: Path, start_server: StartServer
+) -> None:
+    home = tmp_path / "home"
+    memory = json.loads(ran(home, "record", *LESSON, "--outcome", "success").stdout)
+    assert memory["standing"] == "vouched"
+    for number in range(2):
+        server = start_server(SERVE)
+        server.hello()
+        session = f"session {number}"
+        found = called(server, 1, "memory_search", query=QUESTION, session_id=session)["memories"]
+        assert [each["id"] for each in found] == [memory["id"]]
+        said = called(server, 2, "memory_feedback", memory_id=memory["id"], helpful=False, session_id=session)
+        assert said["new_confidence"] >= 0.7
+        server.end()
+
+
+@promise(
+    "trust:command",
+    "A command that an agent runs inside of its client speaks as that client: what it records is a claim, and it "
+    "neither vouches nor releases nor erases nor rates as a person.",
+    source="issue Trust; DESIGN D16",
+)
+def test_a_command_of_an_agent_is_no_person(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    own = json.loads(ran(home, "record", *LESSON, "--outcome", "success").stdout)
+    claim = json.loads(
+        ran(home, "record", "--title", "T", "--content", "Count rows.", "--outcome", "success", agent=True).stdout
+    )
+    assert claim["standing"] == "claim"
+    refused = ran(home, "release", "--memory", own["id"], agent=True)
+    assert refused.returncode == 4
+    assert "a person's to do" in refused.stderr + refused.stdout
+    for _ in range(3):
+        said = json.loads(ran(home, "feedback", own["id"], "unhelpful", agent=True).stdout)
+    assert said["new_confidence"] >= 0.7
+    assert json.loads(ran(home, "feedback", own["id"], "unhelpful").stdout)["new_confidence"] < 0.7
+
+
+@promise("trust:principal")
+def test_what_a_client_starts_speaks_as_the_client(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir(mode=0o700)
+    own = principal_of(tmp_path, os.getpid())
+    source = (
+        "import sys; from pathlib import Path; from reasoningbank.integrations.client_sessions import principal_of;"
+        "print(principal_of(Path(sys.argv[1]), note=False))"
+    )
+    nested = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {source!r}, sys.argv[1]])"
+    words = [sys.executable, "-c", nested, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == own
