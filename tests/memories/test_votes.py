@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.memories.standing import speaking
+from reasoningbank.testing import FrozenClock
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
 from reasoningbank.types.memory import Memory
 
@@ -135,6 +137,40 @@ def test_the_agents_of_one_project_do_not_vote_out_a_lesson_of_the_team(open_tea
             asked(banks[1], lesson.id, f"session {number}")
             banks[1].feedback(lesson.id, helpful=False, session=f"session {number}", rater="agent")
     assert banks[1].get(lesson.id).confidence >= MIN_CONFIDENCE
+
+
+@promise(
+    "trust:votes-withdrawn",
+    "Quarantine of a session, of a client or of a source takes what its agents said of memories out of what counts, "
+    "rolled up or not; a release lets it count again, and every confidence is what it was.",
+    source="issue Trust",
+)
+@pytest.mark.parametrize("days", [0, 40])
+@pytest.mark.parametrize("by", ["principal", "session"])
+def test_no_vote_is_left_of_what_is_in_quarantine(
+    open_local_bank: OpenBank, clock: FrozenClock, by: str, days: int
+) -> None:
+    bank = open_local_bank()
+    lesson, candidate = recorded(bank), recorded(bank, source="mcp", session="other")
+    names = [f"name {number}" for number in range(3)] if by == "principal" else ["name"]
+    shown(bank, lesson.id, CLIENTS[0], names)
+    with speaking(CLIENTS[0]):
+        for name in names:
+            bank.feedback(lesson.id, helpful=False, session=name, rater="agent")
+            bank.outcome(candidate.id, succeeded=True, session=name, rater="agent")
+    clock.advance(timedelta(days=days))
+    bank.admin.roll_up()
+    voted = {each: bank.get(each) for each in (lesson.id, candidate.id)}
+    assert all(voted[each.id].confidence != each.confidence for each in (lesson, candidate))
+    report = bank.quarantine.add(**{by: CLIENTS[0] if by == "principal" else "name"}, reason="It lies.")
+    assert report.votes >= 2
+    assert {each: bank.get(each).belief for each in voted} == {lesson.id: lesson.belief, candidate.id: candidate.belief}
+    assert bank.admin.check().problems == ()
+    assert [each.votes for each in bank.quarantine.list()] == [report.votes]
+    assert bank.quarantine.release(quarantine_id=report.id).votes == report.votes
+    assert {each: bank.get(each).belief for each in voted} == {key: each.belief for key, each in voted.items()}
+    assert bank.admin.check().problems == ()
+    assert bank.quarantine.list() == ()
 
 
 @given(prior=st.floats(0.0, 1.0), positive=st.integers(0, 10**10), negative=st.integers(0, 10**10))

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import InvalidInput, TrajectoryNotFound
 from reasoningbank.memories.admission import vouched_for
 from reasoningbank.memories.memories import _ATTEMPTS
+from reasoningbank.memories.silence import hear, silence, silenced
+from reasoningbank.memories.standing import name_of
 from reasoningbank.memories.states import (
     HELD,
     Placement,
@@ -45,6 +47,7 @@ from reasoningbank.types.memory import (
     PARTED,
     QUARANTINED,
     RELEASED,
+    SILENCED,
     STATES,
     SURFACED,
     Cause,
@@ -65,7 +68,7 @@ from reasoningbank.types.quarantine import (
     ReleaseReport,
 )
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.scope import Scope
+from reasoningbank.types.scope import Scope, session_in
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -102,11 +105,38 @@ def selected(store: Store, selection: QuarantineSelection) -> list[ScopedMemory]
         memories: Iterable[Memory] = store.memories.many([selection.memory_id]).values()
     else:
         memories = everything(store)
+    spoken = set() if selection.principal is None else spoken_by(store, selection.principal)
     return [
         ScopedMemory(store.scope, memory.id)
         for memory in memories
-        if selection.covers(memory, () if is_consolidated(memory) else store.sessions.origins(memory_id=memory.id))
+        if selection.covers(
+            memory, () if is_consolidated(memory) else store.sessions.origins(memory_id=memory.id), spoken
+        )
     ]
+
+
+def voices_in(store: Store, selection: QuarantineSelection, chosen: Sequence[ScopedMemory], own: Scope) -> set[str]:
+    """Return the sessions whose votes a quarantine takes out of a bank, as they are named there.
+
+    That are the session that is selected, those of the principal that is, and, when a source is, those that recorded
+    what came from it. One memory, or a time, is no voice.
+    """
+    if selection.memory_id is not None or (selection.session, selection.principal, selection.source) == (None,) * 3:
+        return set()
+    named = {name for name in (selection.session, selection.principal) if name is not None}
+    if selection.source is not None:
+        for place in chosen:
+            memory = existing(store, place.id) if place.scope == store.scope else None
+            named.add("" if memory is None else memory.provenance.get("session", ""))
+    places = {session_in(store.scope, name, own) for name in named if name}
+    if selection.principal is not None:
+        places |= spoken_by(store, selection.principal)
+    return places
+
+
+def spoken_by(store: Store, principal: str) -> set[str]:
+    """Return the sessions that a principal has named in a bank; of a team or an org in any project."""
+    return {name for name, known in store.evidence.principals().items() if name_of(known) == principal}
 
 
 def descendants(stores: Mapping[Scope, Store], selected: Sequence[ScopedMemory]) -> dict[ScopedMemory, frozenset[str]]:
@@ -441,6 +471,7 @@ class Quarantines:
         memory_id: str | None = None,
         session: str | None = None,
         source: str | None = None,
+        principal: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         reason: str,
@@ -453,13 +484,15 @@ class Quarantines:
         What meets every condition is selected: by id in any bank of the tenant, else in this project. With ``cascade``
         everything made of the selected memories follows, in every bank of the tenant: consolidations they went into,
         promoted copies, and lessons of sessions they were shown to. The other sources of a consolidation are visible
-        again meanwhile. Each bank changes in one transaction; the same call again completes what was interrupted and
-        adds what came since.
+        again meanwhile. With a session, a client or a source, what agents said of memories in those sessions stops to
+        count as well, until ``release``; a person's words always count. Each bank changes in one transaction;
+        the same call again completes what was interrupted and adds what came since.
 
         Args:
             memory_id: This memory.
             session: What this session recorded or taught.
             source: What came from this surface, kind of origin, language model, prompt, trajectory or search.
+            principal: What this client recorded or taught, whatever it called its sessions; ``rbank get`` names it.
             since: Recorded at this time or later.
             until: Recorded before this time.
             reason: Why; it is kept and shown in the memories' history.
@@ -476,6 +509,7 @@ class Quarantines:
             memory_id=memory_id,
             session=session,
             source=source,
+            principal=principal,
             since=None if since is None else as_moment(since, "since"),
             until=None if until is None else as_moment(until, "until"),
         )
@@ -509,7 +543,19 @@ class Quarantines:
                         with store.transaction() as transaction:
                             surfaced = isolate(transaction, own, cause).surfaced
                         report = replace(report, surfaced=(*report.surfaced, *surfaced))
+            if reader == "human" and not dry_run:
+                report = replace(report, votes=self._silenced(selection, cause))
             return report
+
+    def _silenced(self, selection: QuarantineSelection, cause: Cause) -> int:
+        """Take out the votes of what is selected, in every bank of the tenant; return how many."""
+        stores, count = self._tenant_stores(), 0
+        chosen = selected(self._context.store(), selection)
+        for store in stores.values():
+            if places := voices_in(store, selection, chosen, self._context.scope):
+                with store.transaction() as transaction:
+                    count += silence(transaction, places, cause)
+        return count
 
     def release(
         self, *, memory_id: str | None = None, quarantine_id: str | None = None, reason: str = ""
@@ -540,14 +586,18 @@ class Quarantines:
                 named = {key: one for key, one in held.items() if ScopedMemory(owner, memory_id) in one.entries}
                 going = [(key, place) for key, one in named.items() for place in freed(one, memory_id)]
             else:
-                if not quarantine_id or quarantine_id not in held:
+                if not quarantine_id or not (quarantine_id in held or self._votes(stores, quarantine_id)):
                     raise InvalidInput(
                         f"no quarantine {str(quarantine_id)[:80]!r} holds anything",
                         hint="`rbank quarantines` shows what is in quarantine.",
                     )
-                going = [(quarantine_id, place) for place in held[quarantine_id].entries]
+                going = [(quarantine_id, place) for place in held.get(quarantine_id, HeldMemories()).entries]
             report = ReleaseReport()
             for scope, store in stores.items():
+                if quarantine_id is not None and silenced(store, quarantine_id):
+                    with store.transaction() as transaction:
+                        heard = hear(transaction, replace(cause, reference=quarantine_id))
+                    report = replace(report, votes=report.votes + heard)
                 own = [(key, place.id) for key, place in going if place.scope == scope]
                 if not own:
                     continue
@@ -557,7 +607,8 @@ class Quarantines:
                         done = let_go(transaction, ids, replace(cause, reference=key))
                         if memory_id in done.changed:
                             _vouch(transaction, transaction.memories.get(memory_id))
-                        report = ReleaseReport(
+                        report = replace(
+                            report,
                             released=(*report.released, *done.changed),
                             hidden=(*report.hidden, *done.hidden),
                             kept=(*report.kept, *done.kept),
@@ -571,7 +622,19 @@ class Quarantines:
         Args:
             reader: Who is given them; an agent gets no title, and no words that a reason quotes.
         """
-        return listed(self._tenant_stores(), reader)
+        stores = self._tenant_stores()
+        found = {each.id: each for each in listed(stores, reader)}
+        for reference, entry in _silencings(stores).items():
+            known = found.get(reference)
+            if known is None:
+                known = Quarantine(id=reference, reason=entry.reason, by=entry.by, at=entry.at, members=())
+            found[reference] = replace(known, votes=self._votes(stores, reference))
+        return tuple(sorted(found.values(), key=lambda one: (one.at, one.id)))
+
+    @staticmethod
+    def _votes(stores: Mapping[Scope, Store], reference: str) -> int:
+        """Return how many votes a quarantine keeps from counting now."""
+        return sum(len(change.votes) for store in stores.values() for change in silenced(store, reference))
 
     def _tenant_stores(self) -> dict[Scope, Store]:
         """Return every bank of the tenant that exists, this one first."""
@@ -615,6 +678,17 @@ class Quarantines:
         """Tell an agent that a memory is in quarantine already; raise MemoryQuarantined."""
         store = self._context.owner(memory_id)
         refuse_quarantined(store, store.memories.get(memory_id), "it is there already, and nothing was added.")
+
+
+def _silencings(stores: Mapping[Scope, Store]) -> dict[str, StateChange]:
+    """Return the quarantines that keep votes from counting now, each with the entry of the log that says why."""
+    found: dict[str, StateChange] = {}
+    for store in stores.values():
+        references = {each.reference for each in store.memories.changes() if each.kind == SILENCED}
+        for reference in references:
+            if entries := silenced(store, reference):
+                found[reference] = entries[-1]
+    return found
 
 
 def _said(reason: str) -> str:

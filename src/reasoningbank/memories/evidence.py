@@ -522,6 +522,16 @@ def proven(memory: Memory) -> Memory:
     return memory
 
 
+def unproven_again(transaction: Transaction, memory: Memory) -> Memory:
+    """Return a memory below the threshold that evidence alone had made active as the candidate that it was."""
+    if memory.state == "active" and memory.confidence < MIN_CONFIDENCE:
+        changes = transaction.memories.changes(memory_id=memory.id)
+        begun = [each for each in changes if each.before != each.after == "active"]
+        if begun and (begun[-1].kind, begun[-1].before) == (PROVEN, "candidate"):
+            return replace(memory, state="candidate")
+    return memory
+
+
 def _without(transaction: Transaction, memory: Memory, known: Given, at: datetime) -> Memory:
     """Store the memory without a signal that is taken back, and return it.
 
@@ -530,11 +540,8 @@ def _without(transaction: Transaction, memory: Memory, known: Given, at: datetim
     """
     belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
     left = settled(transaction, replace(memory, belief=belief))
-    if known.positive and left.state == "active" and left.confidence < MIN_CONFIDENCE:
-        changes = transaction.memories.changes(memory_id=left.id)
-        begun = [each for each in changes if each.before != each.after == "active"]
-        if begun and (begun[-1].kind, begun[-1].before) == (PROVEN, "candidate"):
-            left = replace(left, state="candidate")
+    if known.positive:
+        left = unproven_again(transaction, left)
     cause = Cause(at=at, kind=TAKEN_BACK) if left.state != memory.state else None
     transaction.memories.update_state(left, cause=cause)
     return left

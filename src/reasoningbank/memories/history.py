@@ -10,10 +10,12 @@ from reasoningbank.types.belief import Belief
 from reasoningbank.types.memory import (
     CONSOLIDATED,
     EDITED,
+    HEARD,
     IMPORTED,
     PARTED,
     QUARANTINED,
     RELEASED,
+    SILENCED,
     SURFACED,
     UNDONE,
     Event,
@@ -36,6 +38,10 @@ def _event(change: StateChange) -> str:
         made = f", made of {', '.join(change.because)}" if change.because else ""
         word = "Held also in quarantine" if change.before == change.after else f"From {change.before} into quarantine"
         return f"{word} {place}{made}"
+    if change.kind == SILENCED:
+        return f"What its agents' sessions said {len(change.votes)} times stopped to count: {place}"
+    if change.kind == HEARD:
+        return f"What was said there counts again: {place} was released"
     if change.kind == RELEASED and change.before == change.after:
         return f"Let go by {place}"
     if change.kind == RELEASED:

@@ -73,6 +73,11 @@ def speaker() -> str:
     return _speaker.get().principal
 
 
+def name_of(principal: str) -> str:
+    """Return a principal as its own project calls it."""
+    return principal.rpartition(_OF)[2]
+
+
 def speaker_in(session: str) -> str:
     """Return the transport that gave a session its name; empty when the session stands for itself."""
     principal = _speaker.get().principal

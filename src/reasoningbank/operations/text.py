@@ -434,6 +434,8 @@ def quarantine_text(report: QuarantineReport) -> str:
     lines = [_isolated(word, one) for one in report.quarantined]
     lines += [f"visible again  {name}" for name in report.surfaced]
     lines.append(f"{report.id} {word} {len(report.quarantined)} more, {report.held} as before")
+    if report.votes:
+        lines.append(f"{counted(report.votes, 'vote')} of its sessions stopped to count")
     return "\n".join(lines)
 
 
@@ -443,6 +445,8 @@ def quarantines_text(found: Sequence[Quarantine]) -> str:
     for one in found:
         lines.append(f"{one.id}  {one.at.isoformat()[:19]}  {one.by}: {one.reason}")
         lines += [f"  {_isolated('holds', member)}" for member in one.members]
+        if one.votes:
+            lines.append(f"  {counted(one.votes, 'vote')} of its sessions do not count")
     return "\n".join(lines) or "Nothing is in quarantine."
 
 
@@ -451,6 +455,8 @@ def release_text(report: ReleaseReport) -> str:
     lines = [f"released  {name}" for name in report.released]
     lines += [f"hidden    {name}" for name in report.hidden]
     lines += [f"kept      {name}: {reason}" for name, reason in report.kept]
+    if report.votes:
+        lines.append(f"{counted(report.votes, 'vote')} of its sessions count again")
     return "\n".join(lines) or "Nothing was in quarantine."
 
 

@@ -140,6 +140,12 @@ WHERE m.id IN (SELECT value FROM texts_in(?)) AND c.weight IS NOT NULL AND NOT E
     (SELECT 1 FROM signals AS s WHERE s.key = c.key AND s.type = c.type AND s.session = c.session)
 """
 
+_ROLLED_IN = """
+SELECT m.id, c.type, c.session, c.positive, c.weight, c.rater FROM memories AS m JOIN counted AS c ON c.key = m.key
+WHERE c.session IN (SELECT value FROM texts_in(?)) AND c.weight IS NOT NULL AND NOT EXISTS
+    (SELECT 1 FROM signals AS s WHERE s.key = c.key AND s.type = c.type AND s.session = c.session)
+"""
+
 PRINCIPAL_TABLE = """
 CREATE TABLE principals (session TEXT PRIMARY KEY, principal TEXT NOT NULL, checksum BLOB NOT NULL);
 """
@@ -387,6 +393,48 @@ class EvidenceTables:
                 invented if principal == name else cast(str, principal),
             )
         return len(rows)
+
+    def principals(self) -> Mapping[str, str]:
+        """Return who speaks in each session that a caller has named."""
+        rows = self._source.run("SELECT session, principal, checksum FROM principals")
+        return {cast(str, row[0]): cast(str, proven("who speaks in a session", row[:2], row[2])[1]) for row in rows}
+
+    def said_in(self, sessions: Collection[str]) -> tuple[Sequence[Signal], Sequence[tuple[str, Given]]]:
+        """Return what was said in these sessions: the individual signals, and by memory what was rolled up."""
+        names = json.dumps(sorted(sessions))
+        rows = self._source.run(
+            f"SELECT {SIGNAL_COLUMNS} FROM signals AS s JOIN memories AS m ON m.key = s.key "  # noqa: S608 - constant
+            "WHERE s.session IN (SELECT value FROM texts_in(?)) ORDER BY s.at, s.id",
+            (names,),
+        )
+        rolled = self._source.run(_ROLLED_IN, (names,))
+        signals = [signal_from(self._source.project, row) for row in rows]
+        return signals, [(cast(str, row[0]), _given(row[1:])) for row in rolled]
+
+    def remove_signal(self, signal: Signal) -> bool:
+        """Remove a signal, and that it counts once; return whether it counted once."""
+        key = self._unit.key(signal.memory_id)
+        with self._unit.whole():
+            self._source.run("DELETE FROM signals WHERE id = ? AND key = ?", (signal.id, key))
+            place = (key, signal.type, signal.session)
+            return bool(
+                self._source.run("DELETE FROM counted WHERE key = ? AND type = ? AND session = ? RETURNING key", place)
+            )
+
+    def add_rolled(self, memory_id: str, given: Given) -> None:
+        """Add a vote that counts once to the rolled-up sums again, out of which ``take_back`` took it."""
+        side = "positive" if given.positive else "negative"
+        counter = f"{given.type}_{side}"
+        if counter not in COUNTERS:
+            raise InvalidInput(f"no vote is called {counter[:40]!r}")
+        key = self._unit.key(memory_id)
+        with self._unit.whole():
+            self._source.run(
+                f"UPDATE aggregates SET {counter} = {counter} + 1, {side} = {side} + ? WHERE key = ?",  # noqa: S608
+                (given.weight or 0, key),
+            )
+            row: Row = (key, given.type, given.session, int(given.positive), given.weight, given.rater)
+            self._source.run(_COUNT, row)
 
     def principal_of(self, session: str) -> str:
         """Return who speaks under a session name that a caller gave; empty for one that stands for itself."""

@@ -212,6 +212,27 @@ PRUNED, PROVEN, SUPERSEDED = "pruned", "proven", "superseded"
 TAKEN_BACK, WITHDRAWN = "taken-back", "withdrawn"
 KEPT_FOR = timedelta(days=30)
 """How long what an agent has deleted can be brought back."""
+SILENCED, HEARD = "silenced", "heard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SilencedVote:
+    """A piece of evidence that a quarantine of its session takes out of what counts.
+
+    Attributes:
+        id: Of the signal; empty when it was rolled up.
+        type, positive, session, rater, at, weight: Of the signal; without ``at`` it was rolled up.
+        once: It counts once for its memory and session.
+    """
+
+    id: str
+    type: str
+    positive: bool
+    session: str
+    rater: str
+    at: str
+    weight: int
+    once: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,11 +244,13 @@ class Cause:
         kind: One word. edited, imported, consolidated and undone say what they say; quarantined and released begin and
             end a quarantine; surfaced: a source that is visible again because what it went into is in quarantine;
             parted: what it went into will not come back;
-            withdrawn: an agent deleted it; any other word is another reason, such as pruned.
+            withdrawn: an agent deleted it; silenced and heard: votes of a session in quarantine stop and begin to
+            count again; any other word is another reason, such as pruned.
         reference: What the change belongs to: the id of a consolidation or of a quarantine.
         reason: The same for a person.
         by: Who did it; empty when the bank did it by itself.
         because: The ids of the memories that it was changed for; empty when it was chosen itself.
+        votes: What stops to count.
     """
 
     at: datetime
@@ -236,6 +259,7 @@ class Cause:
     reason: str = ""
     by: str = ""
     because: tuple[str, ...] = ()
+    votes: tuple[SilencedVote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +271,7 @@ class StateChange:
         before: The state until then; None when it was not in the bank.
         after: The state since then.
         merged_before, merged_after: The memory it was consolidated into, until then and since then.
-        at, kind, reference, reason, by, because: As in ``Cause``.
+        at, kind, reference, reason, by, because, votes: As in ``Cause``.
     """
 
     memory_id: str
@@ -261,6 +285,7 @@ class StateChange:
     because: tuple[str, ...] = ()
     merged_before: str | None = None
     merged_after: str | None = None
+    votes: tuple[SilencedVote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,6 +330,7 @@ def change_of(old: Memory, new: Memory, cause: Cause) -> StateChange:
         reason=cause.reason,
         by=cause.by,
         because=cause.because,
+        votes=cause.votes,
         merged_before=old.consolidation_id,
         merged_after=new.consolidation_id,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -29,6 +29,7 @@ class QuarantineSelection:
     Attributes:
         memory_id: This memory.
         session: What this session recorded or taught.
+        principal: What this client recorded or taught, whatever it called its sessions.
         source: What came from this source: a surface, a kind of origin, a language model, a prompt, a trajectory or a
             search.
         since, until: Recorded at this time or later, and before this one.
@@ -42,13 +43,14 @@ class QuarantineSelection:
     source: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    principal: str | None = None
 
     def __post_init__(self) -> None:
         if not self._set():
             raise InvalidInput(
                 "nothing is selected", hint="Name a memory, a session, a source or a time; everything is never meant."
             )
-        for name in ("memory_id", "session", "source"):
+        for name in ("memory_id", "session", "source", "principal"):
             value = getattr(self, name)
             if value is not None and not value.strip():
                 raise InvalidInput(f"the {name.removesuffix('_id')} cannot be empty")
@@ -62,11 +64,12 @@ class QuarantineSelection:
         text = json.dumps(named, sort_keys=True).encode("utf-8", "surrogatepass")
         return f"{SPREADING if cascade else SINGLE}{hashlib.sha256(text).hexdigest()[:16]}"
 
-    def covers(self, memory: Memory, origins: Sequence[Origin]) -> bool:
+    def covers(self, memory: Memory, origins: Sequence[Origin], spoken: Collection[str] = ()) -> bool:
         """Return whether the memory meets every condition.
 
         Args:
             memory: The memory.
+            spoken: The sessions of the principal.
             origins: What taught it. A trajectory that only said the same later does not make it a suspect.
         """
         taught = [origin for origin in origins if origin.kind == "distilled"]
@@ -78,6 +81,11 @@ class QuarantineSelection:
             self.memory_id in {None, memory.id}
             and (self.session is None or self.session in sessions)
             and (self.source is None or self.source in sources)
+            and (
+                self.principal is None
+                or self.principal in {provenance.get("principal", ""), *sessions}
+                or not sessions.isdisjoint(spoken)
+            )
             and (self.since is None or memory.created_at >= self.since)
             and (self.until is None or memory.created_at < self.until)
         )
@@ -96,6 +104,7 @@ class QuarantineSelection:
             "source": self.source,
             "since": self.since,
             "until": self.until,
+            "principal": self.principal,
         }
         return {name: value for name, value in named.items() if value is not None}
 
@@ -132,6 +141,7 @@ class QuarantineReport:
         quarantined: Memories that it holds now and did not hold before.
         held: How many it held already.
         surfaced: Sources of quarantined consolidations that are visible again, because nothing is wrong with them.
+        votes: How much of what was said in those sessions stops to count: ratings, outcomes and uses.
         dry_run: True when nothing was written.
     """
 
@@ -143,6 +153,7 @@ class QuarantineReport:
     held: int = 0
     surfaced: tuple[str, ...] = ()
     dry_run: bool = False
+    votes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +164,7 @@ class Quarantine:
         id: What ``release`` takes.
         reason, by, at: Of its newest part.
         members: What it holds.
+        votes: How much of what was said in its sessions does not count meanwhile.
     """
 
     id: str
@@ -160,6 +172,7 @@ class Quarantine:
     by: str
     at: datetime
     members: tuple[Isolated, ...]
+    votes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,11 +191,13 @@ class ReleaseReport:
         released: Ids of memories that are what they were before.
         hidden: Sources that had become visible and went back into their consolidation.
         kept: Memories that stay in quarantine or archived, each with the reason.
+        votes: How much of what was said in its sessions counts again.
     """
 
     released: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
+    votes: int = 0
 
     @property
     def still_held(self) -> tuple[StillHeld, ...]:

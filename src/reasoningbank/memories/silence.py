@@ -1,0 +1,134 @@
+"""Take the votes of sessions in quarantine out of what counts, and let them count again on release (DESIGN D5, D16).
+
+A vote that stops to count leaves the evidence, and the confidence is what follows from the rest. What was taken out is
+in the log of state changes, so that a release puts it back as it was. A person's words are never taken out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+from reasoningbank.memories.evidence import proven, unproven_again
+from reasoningbank.memories.standing import settled
+from reasoningbank.memories.states import existing
+from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.types.memory import HEARD, SILENCED, Cause, SilencedVote, StateChange, change_of
+from reasoningbank.types.records import Given
+from reasoningbank.types.signal import Signal, SignalType, Witness
+
+if TYPE_CHECKING:
+    from reasoningbank.types.belief import Belief
+
+
+def silence(transaction: Transaction, sessions: Collection[str], cause: Cause) -> int:
+    """Take what agents said in these sessions out of what counts; return how many votes.
+
+    Args:
+        transaction: Where it is written.
+        sessions: The sessions, as they are named there.
+        cause: Who, when and why; its reference is the quarantine.
+    """
+    signals, rolled = transaction.evidence.said_in(sessions)
+    votes: dict[str, list[SilencedVote]] = defaultdict(list)
+    for signal in signals:
+        if signal.rater != "human":
+            once = transaction.evidence.remove_signal(signal)
+            votes[signal.memory_id].append(_of_signal(signal, once=once))
+    for memory_id, given in rolled:
+        if given.rater != "human" and transaction.evidence.take_back(memory_id, given):
+            votes[memory_id].append(_of_given(given))
+    for memory_id, taken in votes.items():
+        memory = transaction.memories.get(memory_id)
+        belief = memory.belief
+        for vote in taken:
+            belief = belief.without_evidence(positive=vote.positive, weight=vote.weight)
+        _store(transaction, memory_id, belief, replace(cause, kind=SILENCED, votes=tuple(taken)))
+    return sum(map(len, votes.values()))
+
+
+def hear(transaction: Transaction, cause: Cause) -> int:
+    """Let what a quarantine has silenced count again; return how many votes."""
+    heard = 0
+    for change in silenced(transaction, cause.reference):
+        memory = existing(transaction, change.memory_id)
+        if memory is None:
+            continue
+        belief = memory.belief
+        for vote in change.votes:
+            if vote.once and transaction.evidence.given(memory.id, cast("SignalType", vote.type), vote.session):
+                continue  # the session has said something else meanwhile
+            _give_back(transaction, memory.id, memory.project, vote)
+            belief = belief.with_evidence(positive=vote.positive, weight=vote.weight)
+            heard += 1
+        _store(transaction, memory.id, belief, replace(cause, kind=HEARD))
+    return heard
+
+
+def silenced(reader: StoreReader, reference: str) -> list[StateChange]:
+    """Return what a quarantine has silenced and nobody has released, as the log says."""
+    found: list[StateChange] = []
+    for change in reader.memories.changes(reference=reference):
+        if change.kind == SILENCED:
+            found.append(change)
+        elif change.kind == HEARD:
+            found = [each for each in found if each.memory_id != change.memory_id]
+    return found
+
+
+def _store(transaction: Transaction, memory_id: str, belief: Belief, cause: Cause) -> None:
+    before = transaction.memories.get(memory_id)
+    left = proven(settled(transaction, replace(before, belief=belief)))
+    left = unproven_again(transaction, left)
+    transaction.memories.update_state(left, cause=cause)
+    if left.state == before.state:
+        transaction.memories.note(change_of(left, left, cause))
+
+
+def _of_signal(signal: Signal, *, once: bool) -> SilencedVote:
+    return SilencedVote(
+        id=signal.id,
+        type=signal.type,
+        positive=signal.positive,
+        session=signal.session,
+        rater=signal.rater,
+        at=signal.at.isoformat(),
+        weight=signal.weight or 0,
+        once=once,
+    )
+
+
+def _of_given(given: Given) -> SilencedVote:
+    return SilencedVote(
+        id="",
+        type=given.type,
+        positive=given.positive,
+        session=given.session,
+        rater=given.rater,
+        at="",
+        weight=given.weight or 0,
+        once=True,
+    )
+
+
+def _give_back(transaction: Transaction, memory_id: str, project: str, vote: SilencedVote) -> None:
+    kind, rater = cast("SignalType", vote.type), cast("Witness", vote.rater)
+    if not vote.at:
+        given = Given(type=kind, session=vote.session, positive=vote.positive, weight=vote.weight, rater=rater)
+        transaction.evidence.add_rolled(memory_id, given)
+        return
+    signal = Signal(
+        id=vote.id,
+        memory_id=memory_id,
+        project=project,
+        type=kind,
+        positive=vote.positive,
+        session=vote.session,
+        rater=rater,
+        at=datetime.fromisoformat(vote.at),
+        weight=vote.weight,
+    )
+    transaction.evidence.add_signal(signal, once=vote.once)
