@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from reasoningbank.context import Context
-from reasoningbank.errors import InvalidInput, MissingTenantError
+from reasoningbank.errors import InvalidInput, InvalidMemory, MissingTenantError
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
@@ -693,7 +693,8 @@ class Bank:
     ) -> Memory:
         """Change a memory; what is not given stays. The earlier version is kept, its evidence stays with it.
 
-        A quarantined memory stays in quarantine until it is released.
+        A quarantined memory stays in quarantine until it is released. What a person vouches for, or what is confirmed,
+        keeps its text when an agent would change it: the agent's text is stored beside it as a claim and returned.
 
         Args:
             memory_id: The memory.
@@ -714,8 +715,9 @@ class Bank:
             InvalidMemory: When the changed memory breaks a rule, is in quarantine and would leave it, or looks like a
                 prompt injection and an agent would change it; nothing was changed.
         """
-        from reasoningbank.memories.admission import clean, edit, prepare_edit
+        from reasoningbank.memories.admission import clean, edit, is_rewritten, prepare_edit
         from reasoningbank.memories.links import checked_nodes, relink
+        from reasoningbank.memories.voices import is_held
 
         nodes = None if link_nodes is None else checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place):
@@ -738,6 +740,8 @@ class Bank:
                 )
                 if new == old and nodes is None:
                     return old
+                if reader == "agent" and is_held(old) and is_rewritten(old, new):
+                    return self._claimed_beside(store, old, new)
                 at = self._context.clock.now()
                 origin: EnteredBy = "agent" if reader == "agent" else "person"
                 ready = None if new == old else prepare_edit(old, new, self._context.embedder, at=at, origin=origin)
@@ -751,6 +755,42 @@ class Bank:
                 if edited is not None:
                     return edited
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
+
+    def _claimed_beside(self, store: Store, old: Memory, new: Memory) -> Memory:
+        """Store an agent's text beside the memory that it would have changed, as a claim; return the claim."""
+        from reasoningbank.memories.admission import INSTEAD_OF, REWRITE, admit, draft, prepare, with_twin
+        from reasoningbank.memories.standing import PRINCIPAL, said_in, speaker_in
+        from reasoningbank.safety.injection import memory_danger
+
+        at, place = self._context.clock.now(), self._context.session
+        if danger := memory_danger(new):
+            raise InvalidMemory(
+                f"memory {old.id} stays as it was: the edit looks like a prompt injection, its text {danger}",
+                hint=REWRITE,
+            )
+        speaker = speaker_in(place)
+        claim = draft(
+            origin="agent",
+            project=old.project,
+            title=new.title,
+            content=new.content,
+            outcome=new.outcome,
+            description=new.description,
+            tags=new.tags,
+            category=new.category,
+            provenance={
+                "source": "agent",
+                "session": place,
+                INSTEAD_OF: old.id,
+                **({PRINCIPAL: speaker} if speaker else {}),
+            },
+            at=at,
+        )
+        (ready,) = prepare([claim], self._context.embedder, origin="agent")
+        with store.transaction() as transaction:
+            said_in(transaction, place)
+            known = with_twin(transaction, ready.memory)
+            return admit(transaction, replace(ready, memory=known), at=at)
 
     def delete(self, memory_id: str, *, reader: Reader = "human") -> datetime | None:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.

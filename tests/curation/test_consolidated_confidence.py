@@ -106,6 +106,7 @@ def test_the_belief_has_the_formulas_score_or_the_nearest_that_its_evidence_allo
             outcome="success",
             belief=Belief(prior=prior, positive=positive, negative=negative),
             usage_count=count,
+            provenance={"entered": "person"},
         )
         for prior, positive, negative, count in sources
     ]

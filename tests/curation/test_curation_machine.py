@@ -201,6 +201,7 @@ class Curation(RuleBasedStateMachine):
     @rule(project=projects, session=sessions)
     def hold_a_session(self, project: int, session: str) -> None:
         self.banks[project].quarantine.add(session=session, reason="A session.")
+        self.believed = evidence(self.banks[0])  # what the session has said does not count meanwhile
 
     @rule(project=projects, place=places)
     def set_aside(self, project: int, place: int) -> None:
@@ -233,6 +234,7 @@ class Curation(RuleBasedStateMachine):
             bank.quarantine.release(quarantine_id=held[place % len(held)].id)
         elif memory is not None:
             bank.quarantine.release(memory_id=memory.id)
+        self.believed = evidence(self.banks[0])
 
     @rule(project=projects, first=places, second=places)
     def promote(self, project: int, first: int, second: int) -> None:

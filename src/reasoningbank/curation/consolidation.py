@@ -43,6 +43,7 @@ from reasoningbank.memories.evidence import (
     to_text,
     unite,
 )
+from reasoningbank.memories.standing import PRINCIPAL
 from reasoningbank.memories.states import sources_of
 from reasoningbank.safety.injection import find_markup, is_about_memory, verdict
 from reasoningbank.safety.quotation import fence, quote
@@ -245,6 +246,11 @@ def put_together(
         ModelMismatch: When the bank was built with another embedder; nothing was stored.
     """
     memory = _unbelieved(cluster.members, text, at)
+    if len({member.standing == "claim" for member in cluster.members}) > 1:
+        raise InvalidInput(
+            "claims are not merged with what a person vouches for or evidence has confirmed",
+            hint="They are shown beside it; a person approves a claim with `rbank review`.",
+        )
     (ready,) = prepare([memory], embedder, origin="consolidation", known=cluster.members)
     with store.transaction() as transaction:
         sources = [_unchanged(transaction, member) for member in cluster.members]
@@ -309,6 +315,10 @@ def _unbelieved(members: Sequence[Memory], text: Merge, at: datetime) -> Memory:
         "prompt": text.prompt,
         **text.extra,
     }
+    for entry in ("session", PRINCIPAL):
+        authors = {member.provenance.get(entry, "") for member in members}
+        if len(authors) == 1:
+            provenance[entry] = authors.pop()
     tasks = {member.provenance.get(TASK, "") for member in members}
     if len(tasks) == 1:
         provenance[TASK] = tasks.pop()

@@ -28,7 +28,7 @@ from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.storage.store import Store
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
 from reasoningbank.types.consolidation import is_consolidated
-from reasoningbank.types.memory import STATES, UNDONE, Memory, State, StateChange, check_memory_id
+from reasoningbank.types.memory import HEARD, SILENCED, STATES, UNDONE, Memory, State, StateChange, check_memory_id
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.quarantine import PastMemory
@@ -257,6 +257,8 @@ class Then:
             used, last = 0, None
         if self._logged_since is not None and self.moment < self._logged_since:
             unknown.append("Its state then was not logged.")
+        if any(change.kind in {SILENCED, HEARD} for change in standing.later):
+            unknown.append("A quarantine has taken votes out of it since, or a release has put them back.")
         unknown += [
             f"What was said of {change.reference} until that was undone at {change.at:%Y-%m-%d %H:%M} UTC is counted "
             "here, at the time it was said."

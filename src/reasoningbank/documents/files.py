@@ -15,9 +15,19 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from reasoningbank.documents.values import admitted, put, reveal_document, safe_text
-from reasoningbank.errors import EmptyContent, InvalidInput, StoreBusy, TextTooLong
-from reasoningbank.memories.admission import Ready, admit, check_label, clean, edit, prepare_edits, why_held
+from reasoningbank.errors import EmptyContent, InvalidInput, InvalidMemory, StoreBusy, TextTooLong
+from reasoningbank.memories.admission import (
+    Ready,
+    admit,
+    check_label,
+    clean,
+    edit,
+    is_rewritten,
+    prepare_edits,
+    why_held,
+)
 from reasoningbank.memories.admission import prepare as ready_to_admit
+from reasoningbank.memories.voices import is_held
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean_line, reveal
 from reasoningbank.storage.store import StoreReader, Transaction
@@ -231,6 +241,12 @@ def prepare(
         if document is not None and (path in moves or outcome_of(path) is not None):
             erased.append(document)
     stored = {"/".join((*each.path, each.key)): _text(each) for each in kept}
+    for old, changed in changes:
+        if is_held(old) and is_rewritten(old, changed):
+            raise InvalidMemory(
+                f"memory {old.id} stays as it was: a person stands by it, or it is confirmed",
+                hint="Write what you found into a file of its own; it is shown beside it.",
+            )
     edited = prepare_edits(changes, embedder, at=at, origin="file")
     made = ready_to_admit(new, embedder, origin="file")
     stored |= {_path(each.memory): rendered(each.memory) for each in (*edited, *made)}

@@ -30,7 +30,7 @@ class SessionLimits:
 
 def token_name(scope: Scope) -> str:
     """Return what tells the token of a known sender apart from others, without giving it away."""
-    user = scope["user"]
+    user = scope.get("user")
     return user.access_token.client_id if isinstance(user, AuthenticatedUser) else ""
 
 

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from reasoningbank.memories.standing import settled, voices_of
+from reasoningbank.memories.standing import independent, settled, voices_of
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.memories.voices import is_held, is_limited, room_for
 from reasoningbank.storage.store import StoreReader, Transaction
@@ -111,6 +111,7 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
                 continue
             once.add(place)
         kept.append(replace(signal, id=copy_of(signal, memory_id), memory_id=memory_id))
+    kept = _voiced(reader, kept, sources)
     kept = _bounded(kept, sources, signals)
     total = SignalAggregate(memory_id=memory_id, project=project, positive=0, negative=0)
     for source in sources:
@@ -119,6 +120,37 @@ def unite(reader: StoreReader, sources: Sequence[Memory], memory_id: str) -> Uni
     for signal in kept:
         total = total.add(signal)
     return Union(signals=tuple(kept), aggregate=aggregate, total=total)
+
+
+def _voiced(reader: StoreReader, kept: Sequence[Signal], sources: Sequence[Memory]) -> list[Signal]:
+    """Return the copies with one voice for and one against of each principal, and of all that are not independent.
+
+    What was said of copies of one text by one client would else count once for each of them.
+    """
+    voices = voices_of(reader, sources)
+    free = {
+        name
+        for source in sources
+        for name in independent(source, [*voices[source.id].signals, *voices[source.id].rolled], voices[source.id])
+    } - {
+        voices[source.id].principal(name)
+        for source in sources
+        for name in (source.provenance.get("session", ""), *(each.session for each in voices[source.id].origins))
+    }
+    known = voices[sources[0].id]
+    weights = reader.evidence.weights()
+    voice = max(to_units(weights.weight_for(kind)) for kind in SIGNAL_TYPES)
+    left: dict[tuple[str, bool], int] = {}
+    counted = []
+    for signal in kept:
+        if is_limited(signal) and signal.type != "usage":
+            speaker = known.principal(signal.session)
+            place = (speaker if speaker in free else "", signal.positive)
+            room = left.get(place, voice)
+            signal = replace(signal, weight=min(signal.weight or 0, room))
+            left[place] = room - (signal.weight or 0)
+        counted.append(signal)
+    return counted
 
 
 def _bounded(kept: Sequence[Signal], sources: Sequence[Memory], signals: Sequence[Signal]) -> list[Signal]:
@@ -161,6 +193,8 @@ def is_copy(signal: Signal) -> bool:
 def believed(sources: Sequence[Memory], total: SignalAggregate) -> Belief:
     """Return the belief whose evidence is the union and whose score is the formula's, or the nearest that there is."""
     wanted = consolidated_confidence([each.confidence for each in sources], [each.usage_count for each in sources])
+    if any(each.standing == "claim" for each in sources):  # that a claim was made again does not make it surer
+        wanted = min(wanted, max(each.confidence for each in sources))
     positive, negative = total.positive or 0, total.negative or 0
     prior = round(wanted * (PRIOR_STRENGTH * UNIT + positive + negative)) - positive
     return Belief(prior=min(PRIOR_STRENGTH * UNIT, max(0, prior)), positive=positive, negative=negative)

@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.storage.store import Transaction
+from reasoningbank.memories.states import sources_of
+from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.records import Given, Voices
 from reasoningbank.types.scope import Scope
@@ -140,7 +141,7 @@ def note_speaker(transaction: Transaction, session: str, speaker: str) -> None:
         transaction.evidence.note_principal(session, speaker)
 
 
-def voices_of(transaction: Transaction, memories: Sequence[Memory]) -> Mapping[str, Voices]:
+def voices_of(transaction: StoreReader, memories: Sequence[Memory]) -> Mapping[str, Voices]:
     """Return what was said of each of these memories, who taught it, was shown it, and who speaks in those sessions."""
     recorded_in = {memory.provenance.get("session", "") for memory in memories}
     return transaction.evidence.voices([memory.id for memory in memories], recorded_in=recorded_in)
@@ -157,7 +158,10 @@ def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices) 
     spoke = {known.principal(each.session) for each in given if each.type != "usage" and each.session}
     again = {origin.session for origin in known.origins if origin.kind == "corroborated"}
     taught = {origin.session for origin in known.origins if origin.kind == "distilled"}
-    own = {*taught, memory.provenance.get("session", "")}
+    # Who recorded a source of a merge is an author of it, and confirms it no more than its own text.
+    sources = sources_of(memory)
+    authors = {origin.session for origin in known.origins if origin.trajectory in sources}
+    own = {*taught, *authors, memory.provenance.get("session", "")}
     return (spoke & set(map(known.principal, known.shown | again))) - set(map(known.principal, own))
 
 

@@ -223,6 +223,7 @@ class SilencedVote:
         id: Of the signal; empty when it was rolled up.
         type, positive, session, rater, at, weight: Of the signal; without ``at`` it was rolled up.
         once: It counts once for its memory and session.
+        copied: A consolidated memory has it from a source.
     """
 
     id: str
@@ -233,6 +234,7 @@ class SilencedVote:
     at: str
     weight: int
     once: bool
+    copied: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
