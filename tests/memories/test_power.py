@@ -77,3 +77,21 @@ def test_an_agents_change_is_stored_beside_what_a_person_recorded(local_bank: Ba
     assert local_bank.get(own.id) == own
     assert own.confidence >= MIN_CONFIDENCE
     assert local_bank.search(QUESTION, session="later").memories[0].id == own.id
+
+
+@promise(
+    "trust:disputed",
+    "A claim that says the opposite of what a person recorded, or of what is confirmed, is named beside it as a "
+    "dispute, in the text and in the fields, and never shown in its place.",
+    source="issue Trust; DESIGN D16",
+)
+@pytest.mark.parametrize(
+    ("content", "outcome"), [(CONTENT, "failure"), ("Never wait with exponential back-off, retry the call.", "success")]
+)
+def test_a_claim_that_says_the_opposite_is_a_dispute(local_bank: Bank, content: str, outcome: str) -> None:
+    own = local_bank.record(title=TITLE, content=CONTENT, outcome="success")
+    claim = local_bank.record(title=TITLE, content=content, outcome=outcome, source="mcp", session="author")
+    first, *others = local_bank.search(QUESTION, session="later").memories
+    assert (first.id, first.disputed_by) == (own.id, (claim.id,))
+    assert claim.id in [hit.id for hit in others]
+    assert f"disputed by a claim: {claim.id}" in local_bank.briefing(QUESTION, session="task").text

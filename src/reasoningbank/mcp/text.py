@@ -13,7 +13,7 @@ from reasoningbank.operations import text as people
 from reasoningbank.operations.json import to_json
 from reasoningbank.operations.methods import answer_json
 from reasoningbank.operations.operation import Json
-from reasoningbank.safety.quotation import age, fit_text, kind_of
+from reasoningbank.safety.quotation import age, dispute_text, fit_text, kind_of
 from reasoningbank.types.experience import ExperienceAnswer, RelevantStrategy
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.quantity import counted
@@ -94,6 +94,7 @@ def hit_block(number: int, hit: Hit, fields: Json, now: datetime) -> str:
         f"[{number}] {kind_of(hit.memory)} | id {hit.id} | confidence {hit.confidence:.2f} ({low:.2f} to {high:.2f}) | "
         f"{fit_text(hit)} | {age(hit.memory.created_at, now)}"
         + ("" if hit.scope == "project" else f" | from the {hit.scope}")
+        + dispute_text(hit)
     )
     return f"{head}\n{quoted(fields['title'], fields['description'], fields['content'], fields['tags'])}"
 
@@ -136,7 +137,8 @@ def shorten_hit(fields: Json, length: int) -> None:
     fields["content"] = cut(fields["content"], length)
     fields["tags"] = _cut_tags(fields["tags"], length)
     fields["duplicates"] = fields["duplicates"][: _DUPLICATES if length > _SHORT else 0]
-    fields["conflicts"] = fields["conflicts"][: _DUPLICATES if length > _SHORT else 0]
+    for name in ("conflicts", "disputed_by"):
+        fields[name] = fields[name][: _DUPLICATES if length > _SHORT else 0]
     fields["legs"] = fields["legs"] if length > _SHORT else {}
 
 

@@ -346,6 +346,8 @@ def _hit(number: int, hit: Hit) -> str:
         lines.append(f"   same text: {', '.join(hit.duplicates)}")
     if hit.conflicts:
         lines.append(f"   said otherwise in a wider scope: {', '.join(hit.conflicts)}")
+    if hit.disputed_by:
+        lines.append(f"   disputed by a claim: {', '.join(hit.disputed_by)}")
     return "\n".join(lines)
 
 

@@ -218,6 +218,7 @@ def entry(item: BriefItem, moment: datetime) -> str:
     proven = "" if memory.standing == "claim" else ", proven"
     trust = ", unproven, test it with care" if item.hit.unproven else proven
     fit = f" | {fit_text(item.hit)}" if item.hit.fit else ""
+    fit += dispute_text(item.hit)
     head = (
         f"id {_named(memory.id)} | {kind_of(memory)} | confidence {memory.confidence:.2f}{trust} | "
         f"{age(memory.created_at, moment)} | 90 % interval {low:.2f} to {high:.2f} | scope {_named(item.scope)}{fit}\n"
@@ -226,9 +227,19 @@ def entry(item: BriefItem, moment: datetime) -> str:
     return head + quote(_harmless(f"{memory.title}\n{when}{memory.content}"))
 
 
+def dispute_text(hit: Hit) -> str:
+    """Return that a claim says the opposite, as a part of a line; empty when none does."""
+    by = ", ".join(map(_named, hit.disputed_by[:_MOST_DISPUTES]))
+    return f" | disputed by {'a claim' if len(hit.disputed_by) == 1 else 'claims'}: {by}" if by else ""
+
+
 def fit_text(hit: Hit) -> str:
     """Return how well a hit fits the query, for readers; the number where no word is known for it."""
     return f"{hit.fit} fit" if hit.fit else f"relevance {hit.relevance:.2f}"
+
+
+_MOST_DISPUTES = 3
+"""Most claims that are named beside what they dispute."""
 
 
 def kind_of(memory: Memory) -> str:

@@ -1,7 +1,8 @@
 """Where claims stand among the hits of a search (DESIGN D16): nothing is hidden, and nothing pushes others away.
 
 A claim comes after everything that stands higher and answers the question as well. Of claims that say nearly the same
-the best is shown in its place and the others last. Of one source at most two claims are among the first five while
+the best is shown in its place and the others last. A claim that says the opposite of what stands higher is named there
+and never takes its place. Of one source at most two claims are among the first five while
 other sources have an answer: one session that recorded a hundred texts does not fill every answer.
 """
 
@@ -9,10 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reasoningbank.memories.similarity import is_near, threshold
+from reasoningbank.memories.admission import INSTEAD_OF
+from reasoningbank.memories.similarity import cosine_similarity, is_near, least_cosine, threshold
 from reasoningbank.memories.standing import PRINCIPAL
+from reasoningbank.memories.voices import is_held
+from reasoningbank.memories.words import polarity
+from reasoningbank.types.consolidation import SIMILARITY_THRESHOLD
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import FITTING, Fit, Hit
 
@@ -48,6 +54,40 @@ def placed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) ->
     if not any(hit.standing == "claim" for hit in hits):
         return list(hits)
     return _shared(_told_once(_behind(hits), vectors, model_id))
+
+
+def disputed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) -> list[Hit]:
+    """Return all hits, those that stand higher with the claims among them that say the opposite.
+
+    A claim says the opposite when it is nearly the same text with the other outcome, or of the same outcome and one of
+    the two advises against what the other advises; and when it is what an agent wanted to make of the memory.
+
+    Args:
+        hits: In any order.
+        vectors: Of titles and contents, by id; a hit without one is like no other.
+        model_id: The vector space.
+    """
+    claims = [hit for hit in hits if hit.standing == "claim"]
+    if not claims or not any(is_held(hit.memory) for hit in hits):
+        return list(hits)
+    bar = least_cosine(SIMILARITY_THRESHOLD, model_id)
+
+    def dispute(hit: Hit, claim: Hit) -> bool:
+        if claim.memory.provenance.get(INSTEAD_OF) == hit.id:
+            return True
+        opposite = claim.outcome != hit.outcome or polarity(claim.content) != polarity(hit.content)
+        if not opposite:
+            return False
+        if claim.memory.fingerprint == hit.memory.fingerprint:
+            return True
+        return cosine_similarity(vectors.get(hit.id, ()), vectors.get(claim.id, ())) >= bar
+
+    return [
+        replace(hit, disputed_by=tuple(sorted(claim.id for claim in claims if dispute(hit, claim))))
+        if is_held(hit.memory)
+        else hit
+        for hit in hits
+    ]
 
 
 def _behind(hits: Sequence[Hit]) -> list[Hit]:

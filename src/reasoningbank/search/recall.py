@@ -12,7 +12,7 @@ from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
-from reasoningbank.search.placement import is_crowded, placed
+from reasoningbank.search.placement import disputed, is_crowded, placed
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome
@@ -200,7 +200,8 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
         if hit.id in candidates.vectors
     }
     proven, *others = [placed(hits, vectors, model_id)[: each.limit] for hits, each in zip(lists, wanted, strict=True)]
-    return Findings(proven, [hit for hits in others for hit in hits], vectors)
+    marked = disputed([*proven, *(hit for hits in others for hit in hits)], vectors, model_id)
+    return Findings(marked[: len(proven)], marked[len(proven) :], vectors)
 
 
 def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:

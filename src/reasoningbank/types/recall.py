@@ -103,6 +103,7 @@ class Hit:
         duplicates: Ids of memories with the same text that this hit stands for.
         scope: Where it is known: in the project itself, its team or its org.
         conflicts: Ids of memories of wider scopes that say the opposite and gave way to it.
+        disputed_by: Ids of claims that say the opposite of what a person vouches for or evidence has confirmed.
     """
 
     memory: Memory
@@ -113,6 +114,7 @@ class Hit:
     duplicates: tuple[str, ...] = ()
     scope: Level = "project"
     conflicts: tuple[str, ...] = ()
+    disputed_by: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
