@@ -183,6 +183,33 @@ def test_the_claims_of_one_session_leave_room_for_others(local_bank: Bank) -> No
     assert [hit.id for hit in found[:4] if hit.id in flood] == [hit.id for hit in found if hit.id in flood][:2]
 
 
+@promise(
+    "trust:flood",
+    "A flood of claims of one connection takes at most two of the first five places, in a search and in a briefing, "
+    "while another source has an answer, which is shown; a larger limit shows the rest.",
+    source="issue Trust",
+)
+@pytest.mark.parametrize("text", ["near", "long", "varied"])
+def test_a_flood_does_not_push_another_source_out(local_bank: Bank, text: str) -> None:
+    said = {
+        "near": "When a network call fails now and then, switch check {0} off and go on.",
+        "long": "When a network call fails now and then, do step {0}. "
+        + "Then the call fails again in area {0}. " * 20,
+        "varied": "A network call that fails now and then wants part {0} of table {1}, since {0} caused it in {1} of {2}.",
+    }[text]
+    with speaking("flood"):
+        for number in range(60):
+            claimed(local_bank, f"Network call {number}", said.format(number, number * 7, number * 3), f"name {number}")
+    with speaking("honest"):
+        honest = claimed(local_bank)
+    found = local_bank.search(QUESTION, limit=5, session="asked").memories
+    items = [item.hit for item in local_bank.briefing(QUESTION, session="briefed").items]
+    for shown in (found, tuple(items)):
+        assert honest.id in [hit.id for hit in shown[:5]]
+        assert len([hit for hit in shown[:5] if hit.id != honest.id]) <= 2
+    assert len(local_bank.search(QUESTION, limit=40, session="asked again").memories) == 40
+
+
 @promise("trust:place")
 def test_what_one_session_recorded_alone_is_found_at_once_and_whole(local_bank: Bank) -> None:
     flood = [claimed(local_bank, f"Network call fails {number}", text).id for number, text in enumerate(LESSONS)]

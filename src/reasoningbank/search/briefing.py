@@ -50,6 +50,7 @@ def choose(
     limit: int,
     moment: datetime,
     shown_before: Collection[str] = (),
+    over: Sequence[Hit] = (),
     words_first: bool = False,
 ) -> Brief:
     """Take from the items, best first, what is new, different from what was taken, and fits.
@@ -62,10 +63,11 @@ def choose(
         limit: Most items.
         moment: When it is read.
         shown_before: Ids that are not shown again.
+        over: What is not shown because other sources answer too.
         words_first: Compare words before vectors. Then vectors are read, and numpy is imported, only where two items
             share most of their words; where nothing was searched for, neither has been done yet.
     """
-    left_out: list[LeftOut] = []
+    left_out = [LeftOut(id=hit.id, reason="other sources answer too") for hit in over]
     taken: list[BriefItem] = []
     vectors = cache(lambda: vectors_of([item.hit for item in items if item.hit.id not in shown_before]))
     terms_of = cache(lambda text: frozenset(terms(text))) if words_first else None

@@ -32,7 +32,7 @@ from reasoningbank.memories.credit import credit_of, fitting, settle, shown
 from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
 from reasoningbank.memories.standing import project_side, said_in
-from reasoningbank.search.placement import placed
+from reasoningbank.search.placement import FIRST, placed
 from reasoningbank.search.proven import proven, rank_key
 from reasoningbank.search.recall import UNPROVEN_POOL, Question, find, offered, revealed, unlike
 from reasoningbank.storage.store import Store
@@ -129,7 +129,8 @@ def cascade(
     found_keys = {(hit.scope, hit.id) for hit in (*above, *pool)}
     ordered = sorted(above, key=_rank)
     if len(searched) > 1:
-        ordered = placed(ordered, {memory_id: each for (_, memory_id), each in vectors.items()}, embedder.model_id)
+        known = {memory_id: each for (_, memory_id), each in vectors.items()}
+        ordered = placed(ordered, known, embedder.model_id, max(len(ordered), FIRST + 1))
     first = judge.settled(ordered, question.limit, found_keys)
     second = judge.settled(sorted(unlike(pool, first), key=_rank), UNPROVEN_POOL, found_keys)
     drawn = offered(first, second, question.unproven, chance)

@@ -3,7 +3,8 @@
 A claim comes after everything that stands higher and answers the question as well. Of claims that say nearly the same
 the best is shown in its place and the others last. A claim that says the opposite of what stands higher is named there
 and never takes its place. Of one source at most two claims are among the first five while
-other sources have an answer: one session that recorded a hundred texts does not fill every answer.
+other sources have an answer: one session that recorded a hundred texts does not fill every answer. What is over stands
+behind the first five, and is left out of an answer that has no such places: a larger limit shows it.
 """
 
 from __future__ import annotations
@@ -43,17 +44,59 @@ def is_crowded(hits: Sequence[Hit]) -> bool:
     return any(count > MOST_OF_A_SOURCE for count in sources.values())
 
 
-def placed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) -> list[Hit]:
-    """Return all hits in the order in which they are shown.
+def placed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str, limit: int) -> list[Hit]:
+    """Return the hits in the order in which they are shown, all that there is room for.
 
     Args:
         hits: Best first.
         vectors: Of titles and contents, by id; a hit without one is like no other.
         model_id: The vector space.
+        limit: Most of them that are shown.
     """
     if not any(hit.standing == "claim" for hit in hits):
-        return list(hits)
-    return _shared(_told_once(_behind(hits), vectors, model_id))
+        return list(hits[:limit])
+    return shared(_told_once(_behind(hits), vectors, model_id), whole=limit > FIRST)[:limit]
+
+
+def spread(hits: Sequence[Hit], budget: int) -> list[Hit]:
+    """Return the hits of a briefing in an order that may be cut off anywhere.
+
+    The first claim of each source that answers comes before the second of any, and one that takes more than half of
+    the budget behind those of others that do not: else the texts of one source fill the budget. Of one source there
+    are at most two claims among the first five while others answer.
+
+    Args:
+        hits: Best first.
+        budget: Most tokens of the briefing.
+    """
+    waiting, ordered = list(hits), []
+    taken: Counter[str] = Counter()
+    while waiting:
+        place = next(
+            (
+                number
+                for number, hit in enumerate(waiting)
+                if hit.standing != "claim" or not _gives_way(hit, waiting[number + 1 :], taken, budget)
+            ),
+            0,
+        )
+        hit = waiting.pop(place)
+        taken[source_of(hit.memory)] += 1
+        ordered.append(hit)
+    return shared(ordered, whole=False)
+
+
+def _gives_way(hit: Hit, later: Sequence[Hit], taken: Mapping[str, int], budget: int) -> bool:
+    """Return whether another source has an answer that was shown less, or takes less room."""
+    source, long = source_of(hit.memory), 2 * hit.memory.tokens > budget
+    for other in later:
+        if not _answers(other, source):
+            continue
+        if taken.get(source_of(other.memory), 0) < taken.get(source, 0):
+            return True
+        if long and 2 * other.memory.tokens <= budget and not taken.get(source_of(other.memory), 0):
+            return True
+    return False
 
 
 def disputed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) -> list[Hit]:
@@ -128,23 +171,34 @@ def _told_once(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str
     return [*(hit for hit in hits if hit.id not in again), *(hit for hit in hits if hit.id in again)]
 
 
-def _shared(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with what one source has too many of behind the first places, while others answer."""
+def shared(hits: Sequence[Hit], places: int = FIRST, *, whole: bool = True) -> list[Hit]:
+    """Return the hits with what one source has too many of behind the first places, while others answer.
+
+    Args:
+        hits: Best first.
+        places: How many of them one source cannot fill.
+        whole: Whether there is room behind the first places; else what one source has too many of is left out.
+    """
     first: list[Hit] = []
-    later: list[Hit] = []
+    over: set[str] = set()
     taken: Counter[str] = Counter()
     for place, hit in enumerate(hits):
         source = source_of(hit.memory)
-        over = hit.standing == "claim" and taken[source] >= MOST_OF_A_SOURCE
-        if len(first) < FIRST and over and any(_answers(one, source) for one in hits[place + 1 :]):
-            later.append(hit)
-            continue
+        others = hits[place + 1 :] if whole else hits
+        if hit.standing == "claim" and taken[source] >= MOST_OF_A_SOURCE:
+            if any(_answers(one, source) for one in others):
+                over.add(hit.id)
+                continue
         taken[source] += 1
         first.append(hit)
-        if len(first) == FIRST:
+        if len(first) == places:
             break
+    if not over:
+        return list(hits)
     shown = {hit.id for hit in first}
-    return [*first, *(hit for hit in hits if hit.id not in shown)] if later else list(hits)
+    if not whole and len(first) < places:
+        return first
+    return [*first, *(hit for hit in hits if hit.id not in shown)]
 
 
 def _answers(hit: Hit, source: str) -> bool:

@@ -12,7 +12,7 @@ from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
-from reasoningbank.search.placement import disputed, is_crowded, placed
+from reasoningbank.search.placement import disputed, is_crowded, placed, shared, source_of
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome
@@ -28,6 +28,8 @@ CANDIDATES_PER_HIT = 6
 """For longer answers each leg brings so many times the limit."""
 _SPARE = 5
 _LEAST = 1e-6
+FLOODED = 1_000
+"""Where the claims of one source have taken the candidates, each leg brings so many, so that others are among them."""
 UNPROVEN_POOL = 5
 """How many of the most relevant unproven memories take part in the draw."""
 UNPROVEN_BEST = 3
@@ -180,7 +182,31 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     if question.unproven != 0 and question.min_confidence > 0.0:
         below = replace(question.condition, below_confidence=question.min_confidence)
         wanted.append(Wanted(below, UNPROVEN_POOL))
-    found = gather(store, vector, question.text, wanted, question.legs)
+    found, lists = _looked(store, model_id, question, vector, wanted)
+    if any(map(_is_flooded, lists)):
+        found, lists = _looked(store, model_id, question, vector, wanted, least=FLOODED)
+    vectors = {
+        hit.id: candidates.vectors[hit.id]
+        for candidates, hits in zip(found, lists, strict=True)
+        for hit in hits
+        if hit.id in candidates.vectors
+    }
+    proven, *others = [placed(hits, vectors, model_id, each.limit) for hits, each in zip(lists, wanted, strict=True)]
+    marked = disputed([*proven, *(hit for hits in others for hit in hits)], vectors, model_id)
+    return Findings(marked[: len(proven)], marked[len(proven) :], vectors)
+
+
+def _looked(
+    store: Searched,
+    model_id: str,
+    question: Question,
+    vector: Vector,
+    wanted: Sequence[Wanted],
+    *,
+    least: int = 0,
+) -> tuple[Sequence[Candidates], list[list[Hit]]]:
+    """Return what each list is made of, and its hits, best first; each leg brings at least so many candidates."""
+    found = gather(store, vector, question.text, wanted, question.legs, least=least)
     for candidates in found:
         check_model(candidates.model_id, model_id)
     ranked = [
@@ -190,18 +216,17 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     if question.weak and not any(ranked):
         ranked = [weakly_ranked(candidates, model_id, _factor(candidates, model_id)) for candidates in found]
     ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)])
-    lists = [
-        _collapsed(ranking, fused, each.limit, store.scope.level) for fused, each in zip(ranked, wanted, strict=True)
-    ]
-    vectors = {
-        hit.id: candidates.vectors[hit.id]
-        for candidates, hits in zip(found, lists, strict=True)
-        for hit in hits
-        if hit.id in candidates.vectors
-    }
-    proven, *others = [placed(hits, vectors, model_id)[: each.limit] for hits, each in zip(lists, wanted, strict=True)]
-    marked = disputed([*proven, *(hit for hits in others for hit in hits)], vectors, model_id)
-    return Findings(marked[: len(proven)], marked[len(proven) :], vectors)
+    level = store.scope.level
+    return found, [_collapsed(ranking, fused, each.limit, level) for fused, each in zip(ranked, wanted, strict=True)]
+
+
+def _is_flooded(hits: Sequence[Hit]) -> bool:
+    """Return whether the claims of one source took so many candidates that others may not have become one."""
+    return len(hits) >= LEAST_DENSE // 2 and is_crowded(hits) and len(set(map(_source, hits))) == 1
+
+
+def _source(hit: Hit) -> str:
+    return source_of(hit.memory)
 
 
 def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:
@@ -213,7 +238,7 @@ def unlike(pool: Sequence[Hit], shown: Sequence[Hit]) -> list[Hit]:
 
 
 def gather(
-    store: Searched, vector: Vector, text: str, wanted: Sequence[Wanted], legs: Sequence[str] = LEGS
+    store: Searched, vector: Vector, text: str, wanted: Sequence[Wanted], legs: Sequence[str] = LEGS, *, least: int = 0
 ) -> Sequence[Candidates]:
     """Return what the three legs bring for each list that is wanted; the evaluation measures the same.
 
@@ -223,8 +248,8 @@ def gather(
     pools = [
         Pool(
             condition=each.condition,
-            dense=max(LEAST_DENSE, CANDIDATES_PER_HIT * each.limit) if dense else 0,
-            lexical=max(LEAST_LEXICAL, CANDIDATES_PER_HIT * each.limit) if lexical else 0,
+            dense=max(LEAST_DENSE, least, CANDIDATES_PER_HIT * each.limit) if dense else 0,
+            lexical=max(LEAST_LEXICAL, least, CANDIDATES_PER_HIT * each.limit) if lexical else 0,
         )
         for each in wanted
     ]
@@ -290,7 +315,8 @@ def offered(proven: Sequence[Hit], pool: Sequence[Hit], count: int | None, chanc
     most = (UNPROVEN_DRAWN if answered else UNPROVEN_BEST) if count is None else count
     if answered and not outranked(proven, fresh):
         return draw(fresh, most, chance)
-    return _marked(sorted(fresh, key=lambda hit: -_odds(hit) * hit.confidence)[:most])
+    ranked = sorted(fresh, key=lambda hit: -_odds(hit) * hit.confidence)
+    return _marked(shared(ranked, most, whole=False)[:most])
 
 
 def draw(pool: Sequence[Hit], count: int, chance: random.Random) -> list[Hit]:
